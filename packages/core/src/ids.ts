@@ -1,0 +1,24 @@
+/**
+ * Identifiers: prefixed and opaque. Random ones are TypeIDs (a UUIDv7 in base 32), so that fresh rows land together in
+ * an index. A transaction's id is a function of the connection and the provider's own key: reading a history again
+ * gives the same ids.
+ */
+import { createHash } from 'node:crypto'
+import { typeid } from 'typeid-js'
+
+export type IdPrefix = 'ten' | 'cli' | 'usr' | 'con' | 'txn' | 'grt' | 'rfr' | 'req'
+
+export function newId(prefix: Exclude<IdPrefix, 'txn'>): string {
+  return typeid(prefix).toString()
+}
+
+export function transactionId(connectionId: string, naturalKey: string): string {
+  // The separator cannot occur in an id, so no two pairs hash the same text.
+  const digest = createHash('sha256').update(connectionId).update('\n').update(naturalKey).digest('hex')
+  return `txn_${digest.slice(0, 32)}`
+}
+
+/** Cheap shape check for ids that come from outside, before a query is made of them. */
+export function hasIdShape(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[a-z0-9_]{5,64}$/.test(text)
+}

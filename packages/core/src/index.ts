@@ -1,0 +1,5 @@
+export * from './assets.ts'
+export * from './decimal.ts'
+export * from './errors.ts'
+export * from './ids.ts'
+export * from './transactions.ts'
