@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isDatabaseAway } from './away.ts'
+
+const coded = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code }, more)
+
+test('a refused, reset or missing connection is away', () => {
+  for (const code of [
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'EAI_AGAIN',
+    '57P01',
+    '57P02',
+    '57P03',
+    '53300',
+    '08006',
+  ]) {
+    assert.equal(isDatabaseAway(coded(code)), true, code)
+  }
+  assert.equal(isDatabaseAway(coded('ENOENT', { syscall: 'connect' })), true)
+  assert.equal(isDatabaseAway(new Error('Connection terminated unexpectedly')), true)
+  assert.equal(isDatabaseAway(new Error('timeout exceeded when trying to connect')), true)
+})
+
+test('a wrong statement, a conflict, a cancelled statement and a missing file are not', () => {
+  for (const code of ['42601', '23505', '40001', '57014', '0A000'])
+    assert.equal(isDatabaseAway(coded(code)), false, code)
+  assert.equal(isDatabaseAway(coded('ENOENT', { syscall: 'open' })), false)
+  assert.equal(isDatabaseAway(new Error('something else')), false)
+  assert.equal(isDatabaseAway('ECONNREFUSED'), false)
+})
+
+test('a host with several addresses is away when none of them answers', () => {
+  assert.equal(isDatabaseAway(new AggregateError([coded('ECONNREFUSED'), coded('ENETUNREACH')])), true)
+  assert.equal(isDatabaseAway(new AggregateError([coded('ECONNREFUSED'), coded('42601')])), false)
+  assert.equal(isDatabaseAway(new AggregateError([])), false)
+})

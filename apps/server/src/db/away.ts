@@ -1,0 +1,40 @@
+/**
+ * Is the database away, or was the statement wrong? "Away" passes by itself, so the caller is told to come back
+ * (503 with Retry-After); everything else is a bug or a refusal.
+ *
+ * SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+import { codeOf } from './error-code.ts'
+
+const awayCodes = new Set([
+  // the network, or the embedded server's socket before it is there
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
+  // PostgreSQL shutting down, crashed, starting; no connection left
+  ...['57P01', '57P02', '57P03', '53300'],
+  // a primary that has just become a replica: connected, and unable to write until the pool has moved on
+  '25006',
+])
+
+// node-postgres gives these no code (seen in 8.23.1: lib/client.js, pg-pool/index.js).
+const awayMessages = [
+  'Connection terminated',
+  'Query read timeout',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+  'Cannot use a pool after calling end on the pool',
+]
+
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = codeOf(error)
+  if (code !== undefined) {
+    // Class 08 is "connection exception"; PgBouncer reports its own failures to reach the server with it.
+    if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
+    return awayCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code)
+  }
+  // A host with several addresses fails with one error for each of them.
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isDatabaseAway)
+  return awayMessages.some((message) => error.message.startsWith(message))
+}

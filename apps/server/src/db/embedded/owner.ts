@@ -1,0 +1,109 @@
+/**
+ * One live process owns a data directory: it starts PostgreSQL there, restarts it and stops it. `owner.json` names it by
+ * process id and birth, so that a recycled id is not mistaken for it. Others may look it up and join.
+ *
+ * PostgreSQL's own lock (postmaster.pid) cannot do this: it lives on when Node is killed, and it is gone for a moment
+ * whenever PostgreSQL is restarted. Neither sees across machines or containers: a data directory belongs to one of them.
+ */
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { codeOf } from '../error-code.ts'
+import { findBirth } from './processes.ts'
+
+interface Owner {
+  pid: number
+  born: string
+  socketDirectory: string
+}
+
+const ownerFile = (dataDirectory: string): string => path.join(dataDirectory, 'owner.json')
+
+/** Takes the data directory for this process or refuses, naming who has it. Returns the way to give it back. */
+export async function claimDataDirectory(dataDirectory: string, socketDirectory: string): Promise<() => Promise<void>> {
+  const file = ownerFile(dataDirectory)
+  const draft = `${file}.${process.pid}`
+  const owner: Owner = { pid: process.pid, born: (await findBirth(process.pid)) ?? '', socketDirectory }
+  await writeFile(draft, JSON.stringify(owner)).catch((error: unknown) => {
+    if (codeOf(error) !== 'EACCES') throw error
+    const advice = 'Start as the user it belongs to, or hand it over with chown -R.'
+    throw new Error(`This process may not write to the data directory ${dataDirectory}. ${advice}`, { cause: error })
+  })
+  try {
+    // A link is made by one process only, and appears with its whole content.
+    while (!(await linkIfAbsent(draft, file))) {
+      const record = await findRecord(file)
+      if (record === undefined) continue
+      const other = parseOwner(record)
+      if (other !== undefined && (await isAlive(other))) throw inUse(dataDirectory, other.pid)
+      await removeStale(file, record)
+    }
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return () => rm(file, { force: true })
+}
+
+/** The live owner of a data directory. */
+export async function findOwner(dataDirectory: string): Promise<Owner | undefined> {
+  const owner = parseOwner((await findRecord(ownerFile(dataDirectory))) ?? '')
+  return owner !== undefined && (await isAlive(owner)) ? owner : undefined
+}
+
+function inUse(dataDirectory: string, pid: number): Error {
+  return new Error(
+    pid === process.pid
+      ? `This process has already opened the data directory ${dataDirectory}.`
+      : `The data directory ${dataDirectory} is in use by process ${pid}. ` +
+          'Stop that process, or give this one another directory with ASSAY_DATA_DIRECTORY.',
+  )
+}
+
+async function linkIfAbsent(source: string, target: string): Promise<boolean> {
+  try {
+    await link(source, target)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * Moves a dead owner's record aside, and only his: between our look and the move a third process may have taken over,
+ * and then its record is put back. (Should a fourth come in just there, PostgreSQL's own lock still refuses the second.)
+ */
+async function removeStale(file: string, stale: string): Promise<void> {
+  const aside = `${file}.${process.pid}.stale`
+  try {
+    await rename(file, aside)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return
+    throw error
+  }
+  if ((await readFile(aside, 'utf8')) !== stale) await linkIfAbsent(aside, file)
+  await rm(aside, { force: true })
+}
+
+async function findRecord(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Undefined for a record that was cut short (the disk was full, the power went): nobody alive wrote it. */
+function parseOwner(text: string): Owner | undefined {
+  try {
+    const { pid, born, socketDirectory } = JSON.parse(text) as Partial<Owner>
+    if (typeof pid !== 'number' || typeof born !== 'string' || typeof socketDirectory !== 'string') return undefined
+    return { pid, born, socketDirectory }
+  } catch {
+    return undefined
+  }
+}
+
+async function isAlive({ pid, born }: Owner): Promise<boolean> {
+  return pid > 0 && (await findBirth(pid)) === born
+}

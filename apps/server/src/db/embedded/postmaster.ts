@@ -1,0 +1,244 @@
+/**
+ * PostgreSQL as a child process on one cluster directory: made by initdb, started, waited for, stopped.
+ *
+ * The outside truth: https://www.postgresql.org/docs/current/app-postgres.html and server-shutdown.html there;
+ * the lines of postmaster.pid are those of src/include/utils/pidfile.h.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { codeOf } from '../error-code.ts'
+import type { DatabaseLog } from '../pool.ts'
+import { cannotSwitch, type Binaries, type ServerIdentity } from './binaries.ts'
+import { isPostmasterOf, isRunning } from './processes.ts'
+
+export interface Cluster {
+  /** PostgreSQL's own data directory (PGDATA). */
+  directory: string
+  binaries: Binaries
+  /** Undefined when we are not root: then PostgreSQL runs as we do. */
+  identity: ServerIdentity | undefined
+  socketDirectory: string
+  settings: Readonly<Record<string, string>>
+  log: DatabaseLog
+}
+
+export const superuser = 'assay'
+export const databaseName = 'assay'
+
+/** Crash recovery may replay a gigabyte of log. */
+const startTimeoutMs = 300_000
+/** Backends of a killed postmaster leave as soon as they notice. */
+const leftoversTimeoutMs = 30_000
+const fastStopTimeoutMs = 20_000
+const immediateStopTimeoutMs = 5_000
+const pollMs = 15
+
+const fixedSettings = {
+  listen_addresses: '',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  max_connections: '200',
+  log_line_prefix: '',
+  // Errors of statements are reported by those who sent them. In this log they would repeat users' data.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_checkpoints: 'off',
+}
+
+class StartError extends Error {
+  readonly output: string
+
+  constructor(message: string, output: string) {
+    super(output === '' ? message : `${message}. It said:\n${output}`)
+    this.name = 'StartError'
+    this.output = output
+  }
+}
+
+/** Makes the cluster under another name and renames it: one that was interrupted half-way never looks complete. */
+export async function createCluster(cluster: Cluster): Promise<void> {
+  const draft = { ...cluster, directory: `${cluster.directory}.draft` }
+  await rm(draft.directory, { recursive: true, force: true })
+  await mkdir(draft.directory, { mode: 0o700 })
+  const { identity } = cluster
+  if (identity !== undefined) {
+    await chown(draft.directory, identity.uid, identity.gid).catch((error: unknown) => {
+      throw cannotSwitch(identity, error)
+    })
+  }
+  const options = ['-U', superuser, '--locale=C', '--encoding=UTF8', '--auth=trust', '--no-instructions']
+  await runToEnd(draft, 'initdb', [...directoryArgument(draft), ...options])
+  const createDatabase = `create database ${databaseName}\n`
+  await runToEnd(draft, 'postgres', ['--single', ...directoryArgument(draft), 'postgres'], createDatabase)
+  await rename(draft.directory, cluster.directory)
+  await syncDirectory(path.dirname(cluster.directory))
+}
+
+/** A rename that a power failure takes back would make the next start throw the cluster away as a draft. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Starts PostgreSQL and resolves when it takes connections; an abort ends a start under way. */
+export async function startPostmaster(cluster: Cluster, signal: AbortSignal): Promise<ChildProcess> {
+  const deadline = performance.now() + leftoversTimeoutMs
+  for (;;) {
+    try {
+      return await startOnce(cluster, signal)
+    } catch (error) {
+      const leftovers = error instanceof StartError && error.output.includes('is still in use')
+      if (!leftovers || performance.now() > deadline) throw error
+      await delay(100, undefined, { signal })
+    }
+  }
+}
+
+async function startOnce(cluster: Cluster, signal: AbortSignal): Promise<ChildProcess> {
+  const settings = { ...fixedSettings, unix_socket_directories: `"${cluster.socketDirectory}"`, ...cluster.settings }
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const { child, output } = launch(cluster, 'postgres', [...directoryArgument(cluster), ...words])
+  const closed = once(child, 'close')
+  closed.catch(() => undefined)
+  const deadline = performance.now() + startTimeoutMs
+  while (!(await isReady(cluster.directory, child.pid))) {
+    if (hasExited(child)) {
+      await closed
+      throw new StartError('PostgreSQL did not start', output())
+    }
+    if (signal.aborted || performance.now() > deadline) {
+      await stopPostmaster(child)
+      signal.throwIfAborted()
+      throw new StartError(`PostgreSQL was not ready after ${startTimeoutMs / 1000} seconds`, output())
+    }
+    await delay(pollMs)
+  }
+  return child
+}
+
+/** Fast shutdown: transactions are rolled back, clients disconnected, everything written. Harsher when that hangs. */
+export async function stopPostmaster(child: ChildProcess): Promise<void> {
+  const gone = hasExited(child) ? Promise.resolve() : once(child, 'exit')
+  for (const [signal, timeoutMs] of stopSteps) {
+    if (hasExited(child)) break
+    child.kill(signal)
+    await Promise.race([gone, delay(timeoutMs, undefined, { ref: false })])
+  }
+  await gone
+}
+
+const stopSteps = [
+  ['SIGINT', fastStopTimeoutMs],
+  ['SIGQUIT', immediateStopTimeoutMs],
+  ['SIGKILL', immediateStopTimeoutMs],
+] as const satisfies [NodeJS.Signals, number][]
+
+/**
+ * Ends a PostgreSQL that outlived its owner (Node was killed, PostgreSQL was not), and removes the locks of one that was
+ * killed: they name a process id, which may be another program's by now, and PostgreSQL would refuse to start beside it.
+ * Its last guard stays: the shared memory that any left-over backend is still attached to.
+ */
+export async function stopOrphan(cluster: Cluster): Promise<void> {
+  const pid = (await readPidFile(cluster.directory))?.pid
+  if (pid !== undefined && (await isPostmasterOf(pid, cluster.directory))) {
+    cluster.log.warn({ pid }, 'PostgreSQL was left running by a process that was killed; stopping it')
+    for (const [signal, timeoutMs] of stopSteps) {
+      if (!(await isRunning(pid))) break
+      sendSignal(pid, signal)
+      const deadline = performance.now() + timeoutMs
+      while ((await isRunning(pid)) && performance.now() < deadline) await delay(pollMs)
+    }
+  }
+  await rm(path.join(cluster.directory, 'postmaster.pid'), { force: true })
+  for (const name of ['.s.PGSQL.5432.lock', '.s.PGSQL.5432']) {
+    await rm(path.join(cluster.socketDirectory, name), { force: true })
+  }
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    // Gone since we looked.
+    if (codeOf(error) !== 'ESRCH') throw error
+  }
+}
+
+export async function isReady(directory: string, pid?: number): Promise<boolean> {
+  const found = await readPidFile(directory)
+  return found !== undefined && found.status === 'ready' && (pid === undefined || found.pid === pid)
+}
+
+async function readPidFile(directory: string): Promise<{ pid: number; status: string } | undefined> {
+  try {
+    const lines = (await readFile(path.join(directory, 'postmaster.pid'), 'utf8')).split('\n')
+    const pid = Number(lines[0])
+    return Number.isInteger(pid) && pid > 0 ? { pid, status: lines[7]?.trim() ?? '' } : undefined
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export function hasExited(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+}
+
+/**
+ * As root the directory is named through our working directory, which was entered before the user was switched: the
+ * cluster may then lie below directories that only root can enter, such as /root. PostgreSQL never leaves it.
+ */
+function directoryArgument({ identity, directory }: Cluster): string[] {
+  return ['-D', identity !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : directory]
+}
+
+function launch(cluster: Cluster, program: 'initdb' | 'postgres', words: readonly string[], input = ''): Launched {
+  const child = spawn(path.join(cluster.binaries, 'bin', program), words, {
+    ...cluster.identity,
+    cwd: cluster.directory,
+    // Nothing of our environment: it may hold secrets, and a PGOPTIONS or TZ of the operator's shell.
+    env: { LC_ALL: 'C', TZ: 'UTC' },
+    stdio: ['pipe', 'ignore', 'pipe'],
+    // A session of its own, so that Ctrl-C in the terminal reaches Node alone and requests can still be finished.
+    detached: true,
+  })
+  // A program that could not be started has no input either; what was wrong is told by the child's own events.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  return { child, output: followLog(child.stderr, cluster.log) }
+}
+
+interface Launched {
+  child: ChildProcess
+  /** The last lines it wrote. */
+  output: () => string
+}
+
+async function runToEnd(cluster: Cluster, program: 'initdb' | 'postgres', words: string[], input = ''): Promise<void> {
+  const { child, output } = launch(cluster, program, words, input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  // PostgreSQL in single-user mode reports a failed statement and ends well.
+  if (code !== 0 || output().includes('ERROR:')) throw new StartError(`${program} failed`, output())
+}
+
+/** PostgreSQL's log lines go to ours; the last ones are kept to explain a failed start. */
+function followLog(lines: Readable, log: DatabaseLog): () => string {
+  const recent: string[] = []
+  createInterface({ input: lines }).on('line', (line) => {
+    recent.push(line)
+    if (recent.length > 20) recent.shift()
+    if (line.startsWith('PANIC:')) log.error({ postgres: line }, 'PostgreSQL')
+    else if (line.startsWith('FATAL:')) log.warn({ postgres: line }, 'PostgreSQL')
+    else log.debug({ postgres: line }, 'PostgreSQL')
+  })
+  return () => recent.join('\n')
+}

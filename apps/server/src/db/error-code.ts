@@ -1,0 +1,13 @@
+/** The `code` of an error: Node's system errors (ENOENT) and PostgreSQL's SQLSTATEs (57P01) both carry one. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/** For `.catch()`: lets these errors pass in silence, and throws every other. */
+export function ignore(...codes: string[]): (error: unknown) => void {
+  return (error) => {
+    const code = codeOf(error)
+    if (code === undefined || !codes.includes(code)) throw error
+  }
+}

@@ -1,0 +1,52 @@
+/** The database: where it is, the handle every store takes, and its schema. Plain arguments; config.ts reads settings. */
+import { joinEmbedded, startEmbedded } from './embedded.ts'
+import { createDatabase, type DatabaseAddress, type DatabaseLog } from './pool.ts'
+import type { Database } from './sql.ts'
+
+export { isDatabaseAway } from './away.ts'
+export { startEmbedded } from './embedded.ts'
+export { markInstallation } from './installation.ts'
+export { checkMigrations, migrate, type MigrationState } from './migrate.ts'
+export { createDatabase, type DatabaseAddress, type DatabaseLog } from './pool.ts'
+export type { Database, Sql } from './sql.ts'
+
+export interface OpenOptions {
+  /** A PostgreSQL of the operator's. Undefined: the embedded one in `dataDirectory`. */
+  url: string | undefined
+  dataDirectory: string
+  pooler: 'none' | 'transaction'
+  poolSizeMax: number
+  statementTimeoutMs: number
+  /** Use the embedded server of a process that already runs in `dataDirectory`, as short commands do beside a service. */
+  join?: boolean
+}
+
+export interface OpenedDatabase {
+  db: Database
+  connection: DatabaseAddress
+  /** Closes the pool, then stops the embedded server if this process owns it. */
+  close(): Promise<void>
+}
+
+export async function openDatabase(options: OpenOptions, log: DatabaseLog): Promise<OpenedDatabase> {
+  const { url, dataDirectory, poolSizeMax, statementTimeoutMs } = options
+  if (url !== undefined) {
+    const connection = { url }
+    const db = createDatabase({ connection, pooler: options.pooler, poolSizeMax, statementTimeoutMs, log })
+    return { db, connection, close: () => db.close() }
+  }
+  const joined = options.join === true ? await joinEmbedded(dataDirectory) : undefined
+  const server = joined === undefined ? await startEmbedded({ dataDirectory, log }) : undefined
+  const connection = joined ?? server?.connection
+  if (connection === undefined) throw new Error('an embedded server without an address')
+  // DATABASE_POOLER speaks of DATABASE_URL: nothing stands between us and our own server.
+  const db = createDatabase({ connection, pooler: 'none', poolSizeMax, statementTimeoutMs, log })
+  return {
+    db,
+    connection,
+    async close() {
+      await db.close()
+      await server?.stop()
+    },
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Brings a database to the schema of this code: plain SQL files, in the order of their numbers, each in a transaction of
+ * its own under one lock, so that any number of processes may start at once. What was applied is recorded with its
+ * SHA-256: a file that was edited or lost afterwards, or a database that is ahead of the code, is refused, because
+ * nobody could say any more which schema is there.
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { DatabaseLog } from './pool.ts'
+import type { Database, Sql } from './sql.ts'
+
+export const migrationsDirectory = path.join(import.meta.dirname, 'migrations')
+
+export interface MigrationState {
+  applied: string[]
+  pending: string[]
+  /** Sentences, each naming a migration; empty when database and code agree. */
+  drift: string[]
+}
+
+interface Migration {
+  name: string
+  text: string
+  sha256: string
+}
+
+interface AppliedMigration {
+  name: string
+  sha256: string
+}
+
+const lock = "select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))"
+
+/** Applies what is pending and returns its names. `directory` is for tests. */
+export async function migrate(db: Database, options: { log: DatabaseLog; directory?: string }): Promise<string[]> {
+  const migrations = await readMigrations(options.directory ?? migrationsDirectory)
+  const names: string[] = []
+  for (;;) {
+    const name = await db.transaction((tx) => applyNext(tx, migrations))
+    if (name === undefined) return names
+    options.log.info({ migration: name }, 'migration applied')
+    names.push(name)
+  }
+}
+
+export async function checkMigrations(db: Database, directory: string = migrationsDirectory): Promise<MigrationState> {
+  const migrations = await readMigrations(directory)
+  return db.transaction(async (tx) => {
+    const { exists } = await tx.row<{ exists: boolean }>(
+      "select to_regclass('schema_migrations') is not null as exists",
+    )
+    return compare(migrations, exists ? await listApplied(tx) : [])
+  })
+}
+
+async function applyNext(tx: Sql, migrations: readonly Migration[]): Promise<string | undefined> {
+  await tx.execute(lock)
+  await tx.execute(`create table if not exists schema_migrations (
+    name text primary key,
+    sha256 text not null,
+    applied_at timestamptz not null default clock_timestamp()
+  )`)
+  const state = compare(migrations, await listApplied(tx))
+  if (state.drift.length > 0) {
+    throw new Error(`The database does not match this version of the code:\n  ${state.drift.join('\n  ')}`)
+  }
+  const next = migrations.find(({ name }) => name === state.pending[0])
+  if (next === undefined) return undefined
+  await tx.execute(next.text)
+  await tx.execute('insert into schema_migrations (name, sha256) values ($1, $2)', [next.name, next.sha256])
+  return next.name
+}
+
+function listApplied(tx: Sql): Promise<AppliedMigration[]> {
+  return tx.rows<AppliedMigration>('select name, sha256 from schema_migrations order by name collate "C"')
+}
+
+function compare(migrations: readonly Migration[], applied: readonly AppliedMigration[]): MigrationState {
+  const files = new Map(migrations.map((migration) => [migration.name, migration]))
+  const done = new Map(applied.map((migration) => [migration.name, migration]))
+  const lastFile = migrations.at(-1)?.name ?? ''
+  const lastDone = applied.at(-1)?.name ?? ''
+  const drift: string[] = []
+  for (const { name, sha256 } of applied) {
+    const file = files.get(name)
+    if (file === undefined && name > lastFile) {
+      drift.push(`${name} was applied by a newer version of the code: start that version, or a later one.`)
+    } else if (file === undefined) {
+      drift.push(`${name} was applied, and its file is missing from this version of the code.`)
+    } else if (file.sha256 !== sha256) {
+      drift.push(`${name} was edited after it was applied (SHA-256 then ${sha256}, now ${file.sha256}).`)
+    }
+  }
+  const pending = migrations.map(({ name }) => name).filter((name) => !done.has(name))
+  for (const name of pending.filter((name) => name < lastDone)) {
+    drift.push(`${name} was not applied, although the later ${lastDone} was: give it a number after that.`)
+  }
+  return { applied: [...done.keys()], pending, drift }
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted()
+  const numbers = new Set<string>()
+  for (const name of names) {
+    const number = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]
+    if (number === undefined) throw new Error(`A migration is named like 0001_foundation.sql, not ${name}.`)
+    if (numbers.has(number)) throw new Error(`Two migrations have the number ${number}: their order would be chance.`)
+    numbers.add(number)
+  }
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(path.join(directory, name), 'utf8')
+      return { name, text, sha256: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}

@@ -1,0 +1,116 @@
+/**
+ * PgBouncer in transaction mode, the setting of DATABASE_POOLER=transaction: two statements of one client may run on two
+ * server connections. Debian 12 has 1.18, the oldest we know in use; it loses named statements.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { emptyDatabase, silentLog, testDatabase, type TestAddress } from '../../../../test/postgres.ts'
+import { checkMigrations, migrate } from './migrate.ts'
+import { createDatabase } from './pool.ts'
+import type { Database } from './sql.ts'
+
+const program = '/usr/sbin/pgbouncer'
+
+/** A handle on `target` that goes through a PgBouncer with four server connections. */
+async function throughPooler(t: TestContext, target: TestAddress, statementTimeoutMs = 10_000): Promise<Database> {
+  assert.ok(existsSync(program), 'PgBouncer is missing: apt-get install -y --no-install-recommends pgbouncer')
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-pgbouncer-'))
+  const ini = path.join(directory, 'pgbouncer.ini')
+  await writeFile(
+    ini,
+    `[databases]
+* = host=${target.host} port=5432 user=${target.user}
+[pgbouncer]
+listen_addr =
+listen_port = 5432
+unix_socket_dir = ${directory}
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+max_client_conn = 300
+`,
+  )
+  // Like PostgreSQL it refuses to be root, and it has to reach PostgreSQL's socket.
+  const identity = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
+  if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
+  const child = spawn(program, ['-q', ini], { ...identity, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+
+  const deadline = performance.now() + 10_000
+  while (!existsSync(path.join(directory, '.s.PGSQL.5432'))) {
+    assert.ok(child.exitCode === null && performance.now() < deadline, `PgBouncer did not start: ${said}`)
+    await delay(10)
+  }
+  const connection = { ...target, host: directory }
+  const db = createDatabase({ connection, pooler: 'transaction', poolSizeMax: 50, statementTimeoutMs, log: silentLog })
+  t.after(async () => {
+    await db.close()
+    assert.equal(child.exitCode, null, `PgBouncer ended by itself: ${said}`)
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+    await rm(directory, { recursive: true })
+  })
+  return db
+}
+
+test('200 statements at once through four server connections all answer, each with its own value', async (t) => {
+  const db = await throughPooler(t, (await testDatabase(t)).connection)
+  const values = Array.from({ length: 200 }, (_, index) => index)
+  for (let round = 0; round < 3; round++) {
+    const rows = await Promise.all(
+      values.map((value) =>
+        db.row<{ n: number; pid: number }>('select $1::int as n, pg_backend_pid() as pid', [value]),
+      ),
+    )
+    assert.deepEqual(
+      rows.map(({ n }) => n),
+      values,
+    )
+    assert.ok(new Set(rows.map(({ pid }) => pid)).size > 1, 'the pooler never changed the server connection')
+  }
+})
+
+test('50 transactions at once each stay on one server connection and keep or lose everything', async (t) => {
+  const db = await throughPooler(t, (await testDatabase(t)).connection)
+  await db.execute('create table entry (n int, pid int)')
+  const insert = 'insert into entry values ($1, pg_backend_pid())'
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, n) =>
+      db.transaction(async (tx) => {
+        await tx.execute(insert, [n])
+        await tx.execute(insert, [n])
+        if (n % 5 === 0) throw new Error('rolled back')
+      }),
+    ),
+  )
+  assert.equal(results.filter(({ status }) => status === 'rejected').length, 10)
+  const groups = await db.rows<{ rows: number; pids: number }>(
+    'select count(*)::int as rows, count(distinct pid)::int as pids from entry group by n',
+  )
+  assert.equal(groups.length, 40)
+  assert.ok(groups.every(({ rows, pids }) => rows === 2 && pids === 1))
+})
+
+test('migrations apply through the pooler, by two processes at once', async (t) => {
+  const { connection } = await emptyDatabase(t)
+  const db = await throughPooler(t, connection)
+  const applied = await Promise.all([migrate(db, { log: silentLog }), migrate(db, { log: silentLog })])
+  const state = await checkMigrations(db)
+  assert.deepEqual(state.applied, applied.flat().toSorted())
+  assert.deepEqual(state.pending, [])
+})
+
+test('a statement over the time limit is cancelled through the pooler', async (t) => {
+  const db = await throughPooler(t, (await testDatabase(t)).connection, 100)
+  await assert.rejects(db.rows('select pg_sleep(30)'), { code: '57014' })
+  assert.deepEqual(await db.row('select 1 as one'), { one: 1 })
+})

@@ -1,0 +1,197 @@
+/**
+ * The pool of connections behind every store.
+ *
+ * Nothing here depends on a session: no SET, no session locks, no LISTEN. Behind a pooler in transaction mode every
+ * statement outside a transaction may meet another server connection. The only difference there is that statements have
+ * no names (PgBouncer before 1.21 loses them).
+ */
+import { createHash } from 'node:crypto'
+import net from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { isDatabaseAway } from './away.ts'
+import { codeOf } from './error-code.ts'
+import { createTransactionRun, toSql, type Database, type Sql, type Statement } from './sql.ts'
+import { valueTypes } from './value-types.ts'
+
+/** Where a database is. A host that begins with "/" is the directory of a Unix socket. */
+export type DatabaseAddress = { url: string } | { host: string; user: string; database: string }
+
+export interface DatabaseLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface DatabaseOptions {
+  connection: DatabaseAddress
+  pooler: 'none' | 'transaction'
+  poolSizeMax: number
+  statementTimeoutMs: number
+  log: DatabaseLog
+}
+
+/** How long a caller waits for a free or a new connection before the database counts as away. */
+const acquireTimeoutMs = 5_000
+const idleTimeoutMs = 30_000
+/** A statement that was cancelled and still has not answered by then is on a dead line. */
+const cancelGraceMs = 2_000
+const cancelSocketTimeoutMs = 60_000
+/** Texts beyond this are run without a name: a query built from parts must not fill the server's memory with plans. */
+const namedStatementsMax = 1_000
+
+type Send = (client: pg.PoolClient, statement: Statement) => Promise<pg.QueryResult>
+
+export function createDatabase(options: DatabaseOptions): Database {
+  const pool = createPool(options)
+  const send = createSend(options)
+
+  async function runOnce(statement: Statement): Promise<pg.QueryResult> {
+    const client = await pool.connect()
+    let failure: unknown
+    try {
+      return await send(client, statement)
+    } catch (error) {
+      failure = error
+      throw error
+    } finally {
+      client.release(isUnfit(failure))
+    }
+  }
+
+  async function run(statement: Statement): Promise<pg.QueryResult> {
+    try {
+      return await runOnce(statement)
+    } catch (error) {
+      // Every connection of the pool may hold the old plan; each is dropped when it shows, so this ends.
+      if (isStalePlan(error)) return run(statement)
+      throw error
+    }
+  }
+
+  async function transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
+    const client = await pool.connect()
+    const tx = createTransactionRun((statement) => send(client, statement))
+    let failure: unknown
+    try {
+      await client.query('BEGIN')
+      const result = await work(toSql((statement) => tx.run(statement)))
+      await tx.end()
+      const { command } = await client.query('COMMIT')
+      // After a failed statement PostgreSQL answers COMMIT with ROLLBACK, and no error.
+      if (command !== 'COMMIT') throw new Error('a transaction was rolled back because a failed statement was ignored')
+      return result
+    } catch (error) {
+      failure = error
+      await tx.end()
+      if (!isUnfit(error)) {
+        await client.query('ROLLBACK').catch((rollbackError: unknown) => {
+          failure = rollbackError
+        })
+      }
+      throw error
+    } finally {
+      client.release(isUnfit(failure))
+    }
+  }
+
+  return { ...toSql(run), transaction, close: () => pool.end() }
+}
+
+function createPool({ connection, poolSizeMax, log }: DatabaseOptions): pg.Pool {
+  const pool = new pg.Pool({
+    ...toPgConfig(connection),
+    application_name: 'assay',
+    max: poolSizeMax,
+    connectionTimeoutMillis: acquireTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    keepAlive: true,
+    types: valueTypes,
+  })
+  // A connection that dies between two statements has nobody to tell, and an 'error' event without a listener ends the
+  // process. Idle ones are replaced at the next use; one in a transaction makes its next statement fail.
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+function toPgConfig(address: DatabaseAddress): pg.PoolConfig {
+  if ('url' in address) return { connectionString: address.url }
+  // Port and TLS are spelled out, otherwise node-postgres would take them from PGPORT and PGSSLMODE.
+  return { ...address, port: 5432, ssl: false }
+}
+
+function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
+  const nameOf = pooler === 'none' ? createStatementNames() : () => undefined
+  return async (client, { text, values, script }) => {
+    if (script) return lastResult(await client.query(text))
+    const name = nameOf(text)
+    // query_timeout is node-postgres's own, for a line that is dead; its types do not know it for one query.
+    const query = { text, values: [...values], query_timeout: statementTimeoutMs + cancelGraceMs }
+    let cancelled = Promise.resolve()
+    const timer = setTimeout(() => {
+      cancelled = cancel(client)
+    }, statementTimeoutMs)
+    try {
+      return await client.query(name === undefined ? query : { ...query, name })
+    } finally {
+      clearTimeout(timer)
+      // A cancel on its way when the statement ended by itself would hit the next one on this connection.
+      await cancelled
+    }
+  }
+}
+
+function createStatementNames(): (text: string) => string | undefined {
+  const names = new Map<string, string>()
+  return (text) => {
+    const known = names.get(text)
+    if (known !== undefined || names.size >= namedStatementsMax) return known
+    const name = `assay_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    names.set(text, name)
+    return name
+  }
+}
+
+/** A script of several statements is answered with a list. */
+function lastResult(result: pg.QueryResult | pg.QueryResult[]): pg.QueryResult {
+  if (!Array.isArray(result)) return result
+  const last = result.at(-1)
+  if (last === undefined) throw new Error('a script without a statement')
+  return last
+}
+
+/** Whether a connection must not be used again after this error. */
+function isUnfit(error: unknown): boolean {
+  return isDatabaseAway(error) || isStalePlan(error)
+}
+
+/** A migration changed the columns of a statement that this connection had prepared. Only a new connection forgets it. */
+function isStalePlan(error: unknown): boolean {
+  return codeOf(error) === '0A000' && error instanceof pg.DatabaseError && error.routine === 'RevalidateCachedQuery'
+}
+
+/**
+ * Asks the server to stop what this connection is running; the statement then fails with 57014. A timeout of the
+ * server's own (statement_timeout) would be session state, and as a startup parameter PgBouncer refuses it.
+ * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS
+ */
+async function cancel(client: pg.PoolClient): Promise<void> {
+  const { processID, secretKey } = client as unknown as { processID: number; secretKey: number }
+  const request = Buffer.alloc(16)
+  request.writeInt32BE(16, 0)
+  request.writeInt32BE(80877102, 4)
+  request.writeInt32BE(processID, 8)
+  request.writeInt32BE(secretKey, 12)
+  const { host, port } = client
+  const socket = host.startsWith('/') ? net.connect(`${host}/.s.PGSQL.${port}`) : net.connect(port, host)
+  // A cancel that does not arrive needs no report: the read timeout ends the connection instead.
+  socket.on('error', () => undefined)
+  // Written and left open: the server hangs up when it has passed the request on. If we hang up first, PgBouncer 1.18
+  // ends itself ("bad client state", seen November 2026), and with it everybody's connections.
+  socket.write(request)
+  socket.setTimeout(cancelSocketTimeoutMs, () => socket.destroy())
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await Promise.race([closed, delay(cancelGraceMs, undefined, { ref: false })])
+}

@@ -1,0 +1,82 @@
+/** What a store sees of the database: SQL as text, values beside it, rows out. `pool.ts` is what runs it. */
+import type pg from 'pg'
+
+export interface Sql {
+  /** All rows. The statement is prepared under a name derived from its text, unless the pooler forbids it. */
+  rows<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Exactly one row; anything else is a bug, and thrown. */
+  row<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row>
+  /** At most one row. */
+  maybeRow<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row | undefined>
+  /**
+   * Rows touched. Without values the text is a script: it may hold several statements and has no time limit, because a
+   * migration may rightly take an hour.
+   */
+  execute(this: void, text: string, values?: readonly unknown[]): Promise<number>
+}
+
+export interface Database extends Sql {
+  /**
+   * BEGIN, the work, COMMIT; rolled back when the work throws. A connection lost during COMMIT leaves it unknown whether
+   * the work was kept: that is reported as "away", and the work must be one that may be done twice.
+   */
+  transaction<T>(this: void, work: (tx: Sql) => Promise<T>): Promise<T>
+  close(this: void): Promise<void>
+}
+
+export interface Statement {
+  text: string
+  values: readonly unknown[]
+  script: boolean
+}
+
+export type Run = (statement: Statement) => Promise<pg.QueryResult>
+
+export function toSql(run: Run): Sql {
+  async function rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await run({ text, values, script: false })).rows as Row[]
+  }
+  return {
+    rows,
+    async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row> {
+      const [first, ...others] = await rows<Row>(text, values)
+      if (first === undefined || others.length > 0) throw wrongCount('exactly one row', text)
+      return first
+    },
+    async maybeRow<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
+      const [first, ...others] = await rows<Row>(text, values)
+      if (others.length > 0) throw wrongCount('at most one row', text)
+      return first
+    },
+    async execute(text: string, values?: readonly unknown[]): Promise<number> {
+      const result = await run({ text, values: values ?? [], script: values === undefined })
+      return result.rowCount ?? 0
+    },
+  }
+}
+
+/** Names the statement, never its values: they may be anything a user gave. */
+function wrongCount(expected: string, text: string): Error {
+  return new Error(`expected ${expected} from: ${text.replace(/\s+/g, ' ').trim().slice(0, 200)}`)
+}
+
+/**
+ * One statement after the other on the transaction's connection, and none once it has ended: a forgotten await must not
+ * write into whatever transaction has that connection next.
+ */
+export function createTransactionRun(send: Run): { run: Run; end(): Promise<void> } {
+  let last: Promise<unknown> = Promise.resolve()
+  let ended = false
+  return {
+    async run(statement) {
+      if (ended) throw new Error('a statement was sent through a transaction that had ended')
+      const result = last.then(() => send(statement))
+      last = result.catch(() => undefined)
+      return result
+    },
+    async end() {
+      ended = true
+      await last
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * PostgreSQL for tests. `npm test` starts one server and hands its address to every test file; a file that is run by
+ * hand (`node --test x.pg.test.ts`) starts its own with the first database it asks for.
+ *
+ * Each `testDatabase(t)` is a clone of a migrated template, some 30 ms, and is dropped when the test ends. The server
+ * does not wait for the disk (fsync off): what must survive a crash is tested with a durable server of its own.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { after, type TestContext } from 'node:test'
+import { createDatabase, migrate, startEmbedded, type Database, type DatabaseLog } from '../apps/server/src/db/index.ts'
+import type { Binaries } from '../apps/server/src/db/embedded/binaries.ts'
+import { migrationsDirectory } from '../apps/server/src/db/migrate.ts'
+
+export interface TestAddress {
+  host: string
+  user: string
+  database: string
+}
+
+export interface TestPostgres {
+  /** For ASSAY_TEST_POSTGRES: JSON of host and user. */
+  address: string
+  stop(): Promise<void>
+}
+
+export const silentLog: DatabaseLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** A quick server in a directory of its own; `binaries` for another version of PostgreSQL. */
+export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgres> {
+  const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-test-'))
+  // As root: programs before PostgreSQL 16 return to their working directory by its path.
+  await chmod(dataDirectory, 0o755)
+  const server = await startEmbedded({
+    dataDirectory,
+    log: silentLog,
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+    ...(binaries === undefined ? {} : { binaries }),
+  })
+  const { host, user } = server.connection
+  async function stop(): Promise<void> {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, stopAndLeave)
+    await server.stop()
+    await rm(dataDirectory, { recursive: true, force: true })
+  }
+  // Ctrl-C in a test run is common, and must not leave a server and its files behind each time.
+  function stopAndLeave(signal: NodeJS.Signals): void {
+    void stop().finally(() => process.kill(process.pid, signal))
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stopAndLeave)
+  return { address: JSON.stringify({ host, user }), stop }
+}
+
+/** Opens any database of the test server with the settings tests use. */
+export function openTestDatabase(connection: TestAddress): Database {
+  return createDatabase({ connection, pooler: 'none', poolSizeMax: 5, statementTimeoutMs: 10_000, log: silentLog })
+}
+
+/** A migrated database for this test alone. */
+export async function testDatabase(t: Owner): Promise<TestDatabase> {
+  const server = await findServer()
+  return cloneDatabase(t, server, await ensureTemplate(server))
+}
+
+/** A database without any table, for tests of migrations. */
+export async function emptyDatabase(t: Owner): Promise<TestDatabase> {
+  return cloneDatabase(t, await findServer(), 'template1')
+}
+
+interface TestDatabase {
+  db: Database
+  connection: TestAddress
+}
+
+type Owner = Pick<TestContext, 'after'>
+
+async function cloneDatabase(t: Owner, server: Server, source: string): Promise<TestDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
+  await administer(server, (admin) => admin.execute(`create database ${name} template ${source}`))
+  const connection = { ...server, database: name }
+  const db = openTestDatabase(connection)
+  t.after(async () => {
+    await db.close()
+    await administer(server, (admin) => admin.execute(`drop database ${name} with (force)`))
+  })
+  return { db, connection }
+}
+
+type Server = Omit<TestAddress, 'database'>
+
+let ownServer: Promise<TestPostgres> | undefined
+
+// Registered when the file is loaded, because inside a test `after` would be that test's; and in a test file only,
+// because anywhere else it would turn the process into a test run.
+if (process.argv[1]?.endsWith('.test.ts') === true) after(async () => (await ownServer)?.stop())
+
+async function findServer(): Promise<Server> {
+  const given = process.env['ASSAY_TEST_POSTGRES']
+  if (given !== undefined) return JSON.parse(given) as Server
+  ownServer ??= startTestPostgres()
+  return JSON.parse((await ownServer).address) as Server
+}
+
+let template: Promise<string> | undefined
+
+/** Made once for each state of the migrations, by whichever process comes first; the others wait for it. */
+function ensureTemplate(server: Server): Promise<string> {
+  template ??= makeTemplate(server)
+  return template
+}
+
+async function makeTemplate(server: Server): Promise<string> {
+  const name = `template_${await hashMigrations()}`
+  const draft = `draft_${process.pid}_${randomBytes(4).toString('hex')}`
+  const found = await administer(server, (db) => isThere(db, name))
+  if (found) return name
+  await administer(server, (db) => db.execute(`create database ${draft}`))
+  const db = openTestDatabase({ ...server, database: draft })
+  await migrate(db, { log: silentLog })
+  await db.close()
+  await administer(server, async (admin) => {
+    // CREATE DATABASE cannot run in a transaction, a rename can: the lock decides whose draft becomes the template.
+    const taken = await admin.transaction(async (tx) => {
+      await tx.execute("select pg_advisory_xact_lock(hashtextextended('assay test template', 0))")
+      if (await isThere(tx, name)) return true
+      await tx.execute(`alter database ${draft} rename to ${name}`)
+      return false
+    })
+    if (taken) await admin.execute(`drop database ${draft}`)
+  })
+  return name
+}
+
+async function isThere(sql: Pick<Database, 'maybeRow'>, name: string): Promise<boolean> {
+  return (await sql.maybeRow('select from pg_database where datname = $1', [name])) !== undefined
+}
+
+async function administer<T>(server: Server, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = openTestDatabase({ ...server, database: 'postgres' })
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
+async function hashMigrations(): Promise<string> {
+  const hash = createHash('sha256')
+  const names = (await readdir(migrationsDirectory)).filter((name) => name.endsWith('.sql')).toSorted()
+  for (const name of names) hash.update(name).update(await readFile(path.join(migrationsDirectory, name)))
+  return hash.digest('hex').slice(0, 16)
+}
