@@ -1,0 +1,21 @@
+/** What the connect routes are made over. */
+import type { Connect } from '../../connect/index.ts'
+import type { SandboxMailbox } from '../../mail/index.ts'
+import type { SandboxControl } from '../../sandbox/index.ts'
+import type { Admit } from '../admission.ts'
+import type { Streams } from './events.ts'
+
+export interface ConnectRoutesDeps {
+  connect: Connect
+  admit: Admit
+  streams: Streams
+  /** In sandbox mode only: test keys, and the mailed codes. */
+  sandbox:
+    | {
+        control: SandboxControl
+        mailbox: SandboxMailbox
+        /** Each test key is one of an account of its own. */
+        newAccount: () => string
+      }
+    | undefined
+}

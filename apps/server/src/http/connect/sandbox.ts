@@ -1,0 +1,37 @@
+/** What a tester is helped with in sandbox mode: scenarios in words, fresh test keys, and the mailed code. */
+import * as contract from '@assay/contract'
+import type { FastifyInstance } from 'fastify'
+import type { SandboxMailbox } from '../../mail/index.ts'
+import type { ConnectRoutesDeps } from './deps.ts'
+import { createServeSession } from './serve-session.ts'
+
+export function registerSandboxHelp(
+  app: FastifyInstance,
+  { connect, admit }: ConnectRoutesDeps,
+  { control, mailbox, newAccount }: NonNullable<ConnectRoutesDeps['sandbox']>,
+): void {
+  const serve = createServeSession(connect.authenticate, admit)
+  const serveManage = createServeSession(connect.authenticateManaging, admit)
+
+  serve(app, contract.getSandboxHelp, async ({ session }) => {
+    const { providers } = await control.listProviders()
+    const scenarios = providers.flatMap(({ provider_id, scenarios: own }) =>
+      own.map(({ name, title, description }) => ({ provider_id, name, title, description })),
+    )
+    return { scenarios, mail: await findCode(mailbox, session.sessionId) }
+  })
+  serve(app, contract.createSandboxKey, async ({ body }) => {
+    const wanted = { providerId: body.provider_id, scenario: body.scenario, account: newAccount() }
+    const { apiKey, secretKey } = await control.createAccount(wanted)
+    return { fields: { api_key: apiKey, secret_key: secretKey } }
+  })
+  serveManage(app, contract.getManageSandboxHelp, async ({ session }) => ({
+    mail: await findCode(mailbox, session.sessionId),
+  }))
+}
+
+async function findCode(mailbox: SandboxMailbox, sessionId: string): Promise<{ code: string } | null> {
+  const mail = await mailbox.findLatest(sessionId)
+  const code = /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
+  return code === undefined ? null : { code }
+}

@@ -1,0 +1,75 @@
+/**
+ * From an endpoint of the connect API to a route. Like `serve`, but the Bearer is the secret of a session:
+ *
+ *   secret (401) → admission (429) → body size, type, JSON (413, 415, 400) → path, query, body (400) → the handler → 200
+ *
+ * No cookie is read or set anywhere here, so a page elsewhere can act for nobody (no CSRF).
+ */
+import type { BodyOf, Endpoint, ParamsOf, ResponseOf } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Admit } from '../admission.ts'
+import { parseOrRefuse } from '../invalid.ts'
+import { parseQuery, queryOf } from '../query.ts'
+
+export interface SessionCall<E extends Endpoint, Session> {
+  session: Session
+  params: ParamsOf<E>
+  body: BodyOf<E>
+}
+
+export type ServeSession<Session> = <E extends Endpoint>(
+  app: FastifyInstance,
+  endpoint: E,
+  handler: (call: SessionCall<E, Session>, request: FastifyRequest) => Promise<ResponseOf<E> | NodeJS.ReadableStream>,
+) => void
+
+/** `authenticate` throws Refusal invalid_token; for calls without a secret it gives undefined. */
+export function createServeSession<Session>(
+  authenticate: (authorization: string | undefined) => Promise<Session>,
+  admit: Admit,
+): ServeSession<Session> {
+  // What onRequest found, for the handler: Fastify's requests have no room for a type of ours.
+  const sessions = new WeakMap<FastifyRequest, { session: Session }>()
+
+  return (app, endpoint, handler) => {
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { endpoint },
+      // Before the body is read.
+      onRequest: async (request, reply) => {
+        const session = await admit(request, reply, () => authenticate(request.headers.authorization))
+        sessions.set(request, { session })
+      },
+      handler: async (request, reply) => {
+        const found = sessions.get(request)
+        if (found === undefined) throw new Error('a handler ran before its request was authenticated')
+        const params = readParams(endpoint, request)
+        parseQuery(queryOf(request.url), new Set())
+        const body = endpoint.body && parseOrRefuse(endpoint.body, request.body ?? undefined)
+        // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
+        const call = { session: found.session, params, body } as never
+        return send(reply, endpoint, await handler(call, request))
+      },
+    })
+  }
+}
+
+const noParams = z.object({})
+
+function readParams(endpoint: Endpoint, request: FastifyRequest): object {
+  const params: Record<string, unknown> = parseOrRefuse(endpoint.params ?? noParams, request.params)
+  // No id of ours has it, and PostgreSQL cannot store it.
+  if (Object.values(params).some((value) => typeof value === 'string' && value.includes('\0'))) {
+    throw new Refusal('not_found', 'there is nothing here')
+  }
+  return params
+}
+
+function send(reply: FastifyReply, endpoint: Endpoint, answer: unknown): FastifyReply {
+  void reply.header('Cache-Control', 'no-store').type(endpoint.mediaType ?? 'application/json')
+  // As bytes: to text Fastify would add a charset, a parameter that JSON does not have (RFC 8259 §11).
+  return endpoint.mediaType === undefined ? reply.send(Buffer.from(JSON.stringify(answer))) : reply.send(answer)
+}

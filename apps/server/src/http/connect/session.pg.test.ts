@@ -1,0 +1,361 @@
+/** The connect flow over HTTP, by its rules (contract §4), with real keys of the simulated exchange. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { getSession } from '@assay/contract'
+import { startConnect, toQuery, until, type Problem, type TestBrowser, type WireSession } from './test-browser.ts'
+
+describe('the connect session', async () => {
+  const connect = await startConnect()
+  const countConnections = async (userId: string): Promise<number> => {
+    const row = await connect.db.row<{ count: number }>(
+      'select count(*)::int as count from connections where user_id = $1',
+      [userId],
+    )
+    return row.count
+  }
+  const userOf = async ({ session }: TestBrowser): Promise<string> => {
+    const row = await connect.db.row<{ user_id: string }>('select user_id from connect_sessions where id = $1', [
+      session.session_id,
+    ])
+    return row.user_id
+  }
+  const listProviders = async (token: string): Promise<{ connection_id: string; status: string }[]> => {
+    const response = await fetch(`${connect.url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
+    return ((await response.json()) as { data: { connection_id: string; status: string }[] }).data
+  }
+
+  describe('from the first page to the code', () => {
+    it('goes sign_in, consent, connect, ended, and every answer is what the contract describes', async () => {
+      const browser = await connect.begin()
+      const seen = [browser.session.step]
+      seen.push((await browser.signIn('steps@example.com')).step)
+      const consented = await browser.call<{ session: WireSession }>('POST', '/session/consent', {})
+      seen.push(consented.body.session.step)
+      const added = await browser.add(await connect.mintKey('empty'))
+      assert.equal(added.data.added, true)
+      const session = await browser.read()
+      assert.deepEqual(getSession.response.safeParse({ session }).error?.issues, undefined)
+      assert.deepEqual(session.user, { email: 'steps@example.com' })
+      assert.equal(session.connections[0]?.connection_id, added.data.connection_id)
+
+      const redirect = await browser.finish()
+      assert.equal(redirect.origin + redirect.pathname, 'http://127.0.0.1:4100/callback')
+      assert.equal(redirect.searchParams.get('state'), browser.state)
+      assert.equal(redirect.searchParams.get('iss'), connect.url)
+      const ended = await browser.read()
+      seen.push(ended.step)
+      assert.equal(ended.ended, 'finished')
+      assert.deepEqual(seen, ['sign_in', 'consent', 'connect', 'ended'])
+    })
+
+    it('what was connected is seen only in the session until the code is redeemed', async () => {
+      const first = await connect.begin()
+      await first.enter('careful@example.com')
+      const { access_token: token } = await first.redeem(await first.finish())
+      const second = await connect.begin()
+      await second.enter('careful@example.com')
+      await second.add(await connect.mintKey('empty'))
+      assert.deepEqual(await listProviders(token), [])
+      assert.equal((await second.read()).connections.length, 1)
+      await second.redeem(await second.finish())
+      assert.equal((await listProviders(token)).length, 1)
+    })
+
+    it('progress says what was found, and the largest assets by value', async () => {
+      const browser = await connect.begin()
+      await browser.enter('progress@example.com')
+      await browser.add(await connect.mintKey('default'))
+      const { progress } = await until(async () => (await browser.read()).connections.find((one) => one.progress.done))
+      assert.ok(progress.transactions > 100 && progress.records >= progress.transactions)
+      assert.ok((progress.assets ?? 0) > 3)
+      assert.match(progress.value_in_usd ?? '', /^\d+(\.\d+)?$/)
+      assert.ok(progress.top.length > 0 && progress.top.length <= 6)
+      assert.deepEqual(
+        progress.top.map(({ share }) => share),
+        progress.top.map(({ share }) => share).toSorted((a, b) => b - a),
+      )
+      assert.ok(progress.top.reduce((total, { share }) => total + share, 0) <= 1.001)
+    })
+
+    it('streams a line at once and one for each change, and ends with the session', async () => {
+      const browser = await connect.begin()
+      await browser.enter('stream@example.com')
+      const response = await fetch(`${connect.url}/connect/v1/session/events`, {
+        headers: { authorization: `Bearer ${browser.secret}` },
+      })
+      assert.equal(response.headers.get('content-type'), 'application/x-ndjson')
+      assert.equal(response.headers.get('cache-control'), 'no-store')
+      const lines: { type: string; session: WireSession }[] = []
+      const read = (async () => {
+        let rest = ''
+        for await (const chunk of response.body ?? []) {
+          rest += Buffer.from(chunk as Uint8Array).toString()
+          const whole = rest.split('\n')
+          rest = whole.pop() ?? ''
+          lines.push(...whole.map((line) => JSON.parse(line) as { type: string; session: WireSession }))
+        }
+      })()
+      await until(async () => lines[0])
+      await browser.add(await connect.mintKey('empty'))
+      await until(async () => lines.find(({ session }) => session.connections.length === 1))
+      await browser.call('POST', '/session/decline', {})
+      await read
+      assert.equal(lines.at(-1)?.session.step, 'ended')
+    })
+  })
+
+  describe('the steps', () => {
+    it('are refused out of order, and say what is missing', async () => {
+      const browser = await connect.begin()
+      const key = { type: 'api_key', api_key: 'k', secret_key: 's' }
+      const adding = { provider_id: 'kraken', connection: key }
+      const details = async (path: string, body: unknown): Promise<[number, string]> => {
+        const answer = await browser.call<Problem>('POST', path, body)
+        return [answer.status, answer.body.detail]
+      }
+      assert.deepEqual(await details('/session/consent', {}), [400, 'Sign in first.'])
+      assert.deepEqual(await details('/session/connections', adding), [400, 'Sign in first.'])
+      assert.deepEqual(await details('/session/finish', {}), [400, 'Sign in first.'])
+      await browser.signIn('order@example.com')
+      assert.deepEqual(await details('/session/connections', adding), [400, 'Consent first.'])
+      assert.deepEqual(await details('/session/finish', {}), [400, 'Consent first.'])
+      assert.deepEqual(await details('/session/email', { email: 'other@example.com' }), [
+        400,
+        'This was done before in this session.',
+      ])
+      await browser.call('POST', '/session/consent', {})
+      assert.equal((await browser.call('POST', '/session/consent', {})).status, 200)
+      await browser.finish()
+      assert.deepEqual(await details('/session/finish', {}), [400, 'This session has ended.'])
+      assert.deepEqual(await details('/session/decline', {}), [400, 'This session has ended.'])
+      assert.deepEqual(await details('/session/connections', adding), [400, 'This session has ended.'])
+    })
+
+    it('end after thirty minutes, whatever the step', async () => {
+      const browser = await connect.begin()
+      await connect.moveClock(1_790)
+      assert.equal((await browser.call('GET', '/session')).status, 200)
+      await connect.moveClock(20)
+      assert.equal((await browser.call('GET', '/session')).status, 401)
+    })
+
+    it('a provider that refuses is 200 with added false, and nothing is stored', async () => {
+      const browser = await connect.begin()
+      await browser.enter('refused@example.com')
+      const { data, errors } = await browser.add(await connect.mintKey('can_trade'))
+      assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'excess_permission'])
+      assert.equal(await countConnections(await userOf(browser)), 0)
+    })
+
+    it('a connection of the session can be removed, with its key', async () => {
+      const browser = await connect.begin()
+      await browser.enter('remove@example.com')
+      const { data } = await browser.add(await connect.mintKey('empty'))
+      const path = `/session/connections/${data.connection_id}`
+      const answer = await browser.call<{ session: WireSession }>('DELETE', path)
+      assert.deepEqual([answer.status, answer.body.session.connections], [200, []])
+      assert.equal((await browser.call('DELETE', path)).status, 404)
+      assert.equal(await countConnections(await userOf(browser)), 0)
+    })
+  })
+
+  describe('what nobody redeems is destroyed', () => {
+    const prepared = async (email: string): Promise<TestBrowser> => {
+      const browser = await connect.begin()
+      await browser.enter(email)
+      await browser.add(await connect.mintKey('default'))
+      await until(async () => (await browser.read()).connections.find((one) => one.progress.done))
+      return browser
+    }
+    const tables = ['connections', 'raw_records', 'transactions', 'transaction_assets', 'holdings', 'covered_windows']
+    const countAll = async (userId: string): Promise<number[]> => {
+      const counts: number[] = []
+      for (const table of [...tables, 'removed_transactions']) {
+        const query = `select count(*)::int as count from ${table} where user_id = $1`
+        counts.push((await connect.db.row<{ count: number }>(query, [userId])).count)
+      }
+      return counts
+    }
+    const nothing = [...tables, 'removed_transactions'].map(() => 0)
+
+    it('declined: at once, with access_denied for the application', async () => {
+      const browser = await prepared('declined@example.com')
+      const userId = await userOf(browser)
+      const answer = await browser.call<{ redirect_to: string }>('POST', '/session/decline', {})
+      const redirect = new URL(answer.body.redirect_to)
+      assert.equal(redirect.searchParams.get('error'), 'access_denied')
+      assert.equal(redirect.searchParams.get('state'), browser.state)
+      assert.equal(redirect.searchParams.get('iss'), connect.url)
+      assert.deepEqual(await countAll(userId), nothing)
+      const again = await browser.call<{ redirect_to: string }>('POST', '/session/decline', {})
+      assert.equal(again.body.redirect_to, answer.body.redirect_to)
+    })
+
+    it('expired: within a minute', async () => {
+      const browser = await prepared('expired@example.com')
+      const userId = await userOf(browser)
+      await connect.moveClock(1_801)
+      await until(async () => ((await countConnections(userId)) === 0 ? true : undefined))
+      assert.deepEqual(await countAll(userId), nothing)
+    })
+
+    it('finished, but the code was never redeemed', async () => {
+      const browser = await prepared('unredeemed@example.com')
+      const userId = await userOf(browser)
+      await browser.finish()
+      await connect.moveClock(30)
+      assert.equal(await countConnections(userId), 1, 'its code may still be redeemed')
+      await connect.moveClock(120)
+      await until(async () => ((await countConnections(userId)) === 0 ? true : undefined))
+      assert.deepEqual(await countAll(userId), nothing)
+    })
+  })
+
+  describe('after a closed tab', () => {
+    it('the same user signs in again, is offered the unfinished session, and takes over its connections', async () => {
+      const closed = await connect.begin()
+      await closed.enter('tab@example.com')
+      const { data } = await closed.add(await connect.mintKey('empty'))
+      const browser = await connect.begin()
+      const { unfinished } = await browser.signIn('tab@example.com')
+      assert.equal(unfinished?.session_id, closed.session.session_id)
+      assert.equal(unfinished.connection_count, 1)
+      const answer = await browser.call<{ session: WireSession }>('POST', '/session/resume', {
+        session_id: unfinished.session_id,
+      })
+      assert.equal(answer.body.session.connections[0]?.connection_id, data.connection_id)
+      assert.equal(answer.body.session.unfinished, null)
+      assert.equal((await closed.call('GET', '/session')).status, 401, 'the old one is over')
+    })
+
+    it('the same account connected anew replaces the one left behind', async () => {
+      const key = await connect.mintKey('empty')
+      const closed = await connect.begin()
+      await closed.enter('again@example.com')
+      await closed.add(key)
+      const browser = await connect.begin()
+      await browser.enter('again@example.com')
+      const { data, errors } = await browser.add(key)
+      assert.deepEqual([data.added, errors], [true, []])
+      assert.deepEqual((await closed.read()).connections, [])
+    })
+  })
+
+  describe('repair', () => {
+    const broken = async (email: string, account: string): Promise<{ browser: TestBrowser; connectionId: string }> => {
+      const first = await connect.begin()
+      await first.enter(email)
+      const { data } = await first.add(await connect.mintKey('empty', account))
+      await first.redeem(await first.finish())
+      const connectionId = data.connection_id ?? ''
+      await until(async () => {
+        const row = await connect.db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
+        return row.status === 'active' ? true : undefined
+      })
+      await connect.db.execute(
+        `update connections set status = 'needs_reauth', status_cause = 'invalid_credentials' where id = $1`,
+        [connectionId],
+      )
+      const browser = await connect.begin({ connection_id: connectionId })
+      const session = await browser.enter(email)
+      assert.equal(session.connection_id, connectionId)
+      assert.equal(session.existing[0]?.status, 'needs_reauth')
+      return { browser, connectionId }
+    }
+
+    it('with a key of the same account the id is kept and reading goes on', async () => {
+      const { browser, connectionId } = await broken('repair@example.com', 'account to repair')
+      const key = await connect.mintKey('empty', 'account to repair')
+      const { data, errors } = await browser.add(key, { connection_id: connectionId })
+      assert.deepEqual([data.added, data.connection_id, errors], [true, connectionId, []])
+      await until(async () => {
+        const row = await connect.db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
+        return row.status === 'active' ? true : undefined
+      })
+      assert.equal(await countConnections(await userOf(browser)), 1)
+    })
+
+    it('with another account it is account_mismatch, and nothing changes', async () => {
+      const { browser, connectionId } = await broken('mismatch@example.com', 'account with a twin')
+      const select = 'select status, sealed_credentials, key_lane from connections where id = $1'
+      const before = await connect.db.row(select, [connectionId])
+      const { data, errors } = await browser.add(await connect.mintKey('empty'), { connection_id: connectionId })
+      assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'account_mismatch'])
+      assert.deepEqual(await connect.db.row(select, [connectionId]), before)
+      assert.equal(await countConnections(await userOf(browser)), 1)
+    })
+
+    it('of somebody else’s connection is a 404, like of one that does not exist', async () => {
+      const { connectionId } = await broken('owner@example.com', 'account of the owner')
+      const browser = await connect.begin({ connection_id: connectionId })
+      assert.equal((await browser.enter('thief@example.com')).connection_id, null)
+      const body = { provider_id: 'kraken', connection: { type: 'api_key', ...(await connect.mintKey('empty')) } }
+      for (const id of [connectionId, 'con_01jq8n7x2zf4tb9v6h3m5kcdwe']) {
+        const answer = await browser.call<Problem>('POST', '/session/connections', { ...body, connection_id: id })
+        assert.deepEqual([answer.status, answer.body.detail], [404, 'No such connection.'])
+      }
+    })
+  })
+
+  describe('POST /session', () => {
+    const query = (more: Record<string, string>): string => toQuery('v'.repeat(43), randomUUID(), more)
+    const post = (text: string) =>
+      connect.call<{ redirect_to: string | null; session_secret: string | null }>('POST', '/session', {
+        body: { query: text },
+      })
+
+    it('shows a bad client_id or redirect_uri and redirects nowhere', async () => {
+      for (const bad of [
+        { client_id: 'cli_nobody' },
+        { client_id: '' },
+        { redirect_uri: 'https://evil.example/' },
+        { redirect_uri: 'http://127.0.0.1:4100/callback/' },
+      ]) {
+        const answer = await post(query(bad))
+        assert.equal(answer.status, 400, JSON.stringify(bad))
+      }
+      assert.equal((await post(`${query({})}&redirect_uri=a&redirect_uri=b`)).status, 400)
+    })
+
+    const mistakes: [string, string, RegExp][] = [
+      ['a parameter twice', 'state=1', /sent more than once: state/],
+      ['a display that does not exist', 'display=window', /display must be page, popup or iframe/],
+      ['a foreign web_message_origin', 'web_message_origin=https%3A%2F%2Fevil.example', /registered embed origin/],
+      ['a frame without an origin', 'display=iframe', /web_message_origin is needed/],
+      ['a language that is none', 'lang=%3Cscript%3E', /lang must be a language tag/],
+      ['a theme too long', `theme=${'x'.repeat(41)}`, /theme must be/],
+      ['a provider that does not exist', 'provider_id=mtgox', /provider_id must be an id/],
+      ['a connection id that is none', 'connection_id=1', /connection_id must be/],
+      ['an unknown response_type', 'response_type=token', /response_type must be code/],
+      ['a login_token that is none', 'login_token=eyJ', /login_token cannot be used: this client has no login key/],
+    ]
+    for (const [name, part, description] of mistakes) {
+      it(`sends ${name} back to the application`, async () => {
+        const { status, body } = await post(`${query({})}&${part}`)
+        assert.equal(status, 200)
+        assert.equal(body.session_secret, null)
+        const redirect = new URL(body.redirect_to ?? '')
+        assert.equal(redirect.origin + redirect.pathname, 'http://127.0.0.1:4100/callback')
+        assert.match(redirect.searchParams.get('error_description') ?? '', description)
+        assert.equal(redirect.searchParams.get('iss'), connect.url)
+      })
+    }
+
+    it('takes the options a widget needs, and ignores parameters it does not know', async () => {
+      const browser = await connect.begin({
+        display: 'iframe',
+        web_message_origin: 'http://127.0.0.1:4100',
+        lang: 'pt-BR',
+        theme: 'dark',
+        provider_id: 'kraken',
+        utm_source: 'mail',
+      })
+      const { display, web_message_origin, lang, theme, provider_id } = browser.session
+      assert.deepEqual(
+        [display, web_message_origin, lang, theme, provider_id],
+        ['iframe', 'http://127.0.0.1:4100', 'pt-BR', 'dark', 'kraken'],
+      )
+    })
+  })
+})

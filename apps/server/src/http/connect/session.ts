@@ -1,0 +1,89 @@
+/** /connect/v1/session…: one run of the connect flow, step by step. Shapes over the connect module; no rule lives here. */
+import * as contract from '@assay/contract'
+import { Refusal } from '@assay/core'
+import type { FastifyInstance } from 'fastify'
+import { resendAfterSeconds, type ConnectSession } from '../../connect/index.ts'
+import { OAuthError } from '../../oauth/index.ts'
+import { toAdded, toCredentials } from '../providers.ts'
+import type { ConnectRoutesDeps } from './deps.ts'
+import { followSession } from './events.ts'
+import { createServeSession } from './serve-session.ts'
+import { toWireSession } from './wire.ts'
+
+export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): void {
+  const { connect, admit } = deps
+  const serveOpen = createServeSession(async () => undefined, admit)
+  const serve = createServeSession(connect.authenticate, admit)
+
+  const read = async (sessionId: string) => {
+    const view = await connect.describe(sessionId)
+    if (view === undefined) throw new Refusal('invalid_token', 'This session has expired.')
+    return toWireSession(view, { emailSignIn: connect.emailSignIn, sandbox: deps.sandbox !== undefined })
+  }
+  const answer = async ({ sessionId }: ConnectSession) => ({ session: await read(sessionId) })
+
+  serveOpen(app, contract.createSession, async ({ body }) => {
+    try {
+      const { session, secret } = await connect.begin(parseConnectQuery(body.query))
+      return { session_secret: secret, ...(await answer(session)), redirect_to: null }
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error
+      const redirectTo = connect.findErrorRedirect(error)
+      // A bad client_id or redirect_uri: the page shows it, and nothing redirects (RFC 6749 §4.1.2.1).
+      if (redirectTo === undefined) throw new Refusal('invalid_request', error.message)
+      return { session_secret: null, session: null, redirect_to: redirectTo }
+    }
+  })
+  serve(app, contract.getSession, ({ session }) => answer(session))
+  serve(app, contract.requestSessionCode, async ({ session, body }) => {
+    const sentTo = await connect.requestCode(session, body.email)
+    return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
+  })
+  serve(app, contract.enterSessionCode, async ({ session, body }) => {
+    await connect.enterCode(session, body.code)
+    return answer(session)
+  })
+  serve(app, contract.giveConsent, async ({ session }) => {
+    await connect.giveConsent(session)
+    return answer(session)
+  })
+  serve(app, contract.addSessionConnection, async ({ session, body }) => {
+    const result = await connect.addSource(session, {
+      providerId: body.provider_id,
+      displayLabel: body.display_label ?? null,
+      credentials: toCredentials(body.connection),
+      ...(body.connection_id === undefined ? {} : { repairOf: body.connection_id }),
+    })
+    return toAdded(result)
+  })
+  serve(app, contract.removeSessionConnection, async ({ session, params }) => {
+    await connect.removeSource(session, params.connection_id)
+    return answer(session)
+  })
+  serve(app, contract.completeSessionCallback, async ({ session, body }) => {
+    const { tenantId, userId, sessionId } = session
+    // A session without a user began nothing.
+    const of = { tenantId, userId: userId ?? '', sessionId, grantId: null }
+    return toAdded(await connect.completeSignIn(body.state, of))
+  })
+  serve(app, contract.resumeSession, async ({ session, body }) => {
+    await connect.resume(session, body.session_id)
+    return answer(session)
+  })
+  serve(app, contract.finishSession, async ({ session }) => {
+    const { redirectTo } = await connect.finish(session)
+    return { redirect_to: redirectTo }
+  })
+  serve(app, contract.declineSession, async ({ session }) => ({ redirect_to: await connect.decline(session) }))
+  serve(app, contract.followSession, async ({ session }) => followSession(deps.streams, session.sessionId, read))
+}
+
+/** As URLSearchParams reads it, which keeps repeated names apart; a NUL could be stored nowhere. */
+function parseConnectQuery(query: string): [string, string][] {
+  if (!query.isWellFormed()) throw new Refusal('invalid_request', 'query must be well-formed text')
+  const entries = [...new URLSearchParams(query)]
+  if (entries.some(([name, value]) => name.includes('\0') || value.includes('\0'))) {
+    throw new Refusal('invalid_request', 'query must not have a NUL character')
+  }
+  return entries
+}

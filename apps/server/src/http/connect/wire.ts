@@ -1,0 +1,97 @@
+/** The connect API's answers: from what the connect module says to snake_case on the wire. */
+import { findProvider } from '@assay/connectors/catalog'
+import type { ResponseOf, getMe, getSession } from '@assay/contract'
+import type { MyPage, Progress, SessionView } from '../../connect/index.ts'
+import type { ConnectionRow } from '../../connections/index.ts'
+import type { Client } from '../../tenants/index.ts'
+
+type WireSession = ResponseOf<typeof getSession>['session']
+
+export interface Installation {
+  emailSignIn: boolean
+  sandbox: boolean
+}
+
+export function toWireSession(view: SessionView, { emailSignIn, sandbox }: Installation): WireSession {
+  const { session, unfinished } = view
+  return {
+    session_id: session.sessionId,
+    expires_at: session.expiresAt,
+    step: view.step,
+    ended: session.outcome,
+    ...toAskers(view.client, view.tenantName),
+    scopes: [...session.scopes],
+    grant_expires_at: view.grantExpiresAt,
+    display: session.display,
+    web_message_origin: session.webMessageOrigin,
+    lang: session.lang,
+    theme: session.theme,
+    provider_id: session.providerId,
+    connection_id: view.connectionId,
+    email_sign_in: emailSignIn,
+    user: view.user,
+    consented: session.consent !== null,
+    existing: view.existing.map((row) => ({ ...toConnection(row), added_at: row.added_at ?? '' })),
+    unfinished:
+      unfinished === null
+        ? null
+        : {
+            session_id: unfinished.sessionId,
+            started_at: unfinished.startedAt,
+            connection_count: unfinished.connectionCount,
+          },
+    connections: view.connections.map((row) => ({ ...toConnection(row), progress: toProgress(row.progress) })),
+    sandbox,
+  }
+}
+
+export function toAskers(client: Client, tenantName: string): Pick<WireSession, 'client' | 'tenant'> {
+  return {
+    client: {
+      client_id: client.clientId,
+      name: client.name,
+      logo_uri: client.logoUri,
+      homepage_uri: client.homepageUri,
+    },
+    tenant: { name: tenantName },
+  }
+}
+
+function toConnection(row: ConnectionRow): Omit<WireSession['existing'][number], 'added_at'> {
+  return {
+    connection_id: row.id,
+    provider_id: row.provider_id,
+    name: findProvider(row.provider_id)?.name ?? row.provider_id,
+    display_label: row.display_label,
+    status: row.status,
+    status_cause: row.status_cause,
+    status_message: row.status_message,
+  }
+}
+
+function toProgress(progress: Progress): WireSession['connections'][number]['progress'] {
+  const { assets, records, transactions, done, top } = progress
+  const times = { history_from: progress.historyFrom, value_in_usd: progress.valueInUsd }
+  return { verified: true, assets, records, transactions, done, top, ...times }
+}
+
+export function toWireMe({ email, connections, grants }: MyPage): ResponseOf<typeof getMe> {
+  return {
+    user: { email },
+    connections: connections.map((row) => ({
+      ...toConnection(row),
+      added_at: row.added_at ?? '',
+      last_synced_at: row.last_synced_at,
+      // Counts of rows are no money, here and below.
+      transaction_count: Number(row.transaction_count),
+    })),
+    grants: grants.map((grant) => ({
+      grant_id: grant.grantId,
+      client: { client_id: grant.clientId, name: grant.clientName },
+      scopes: grant.scopes,
+      granted_at: grant.grantedAt,
+      expires_at: grant.expiresAt,
+      accesses: grant.accesses.map(({ endpoint, hour, count }) => ({ endpoint, hour, count: Number(count) })),
+    })),
+  }
+}

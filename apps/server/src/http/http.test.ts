@@ -1,0 +1,351 @@
+/** What holds for every request, by status; contract §2 and §3. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { ErrorResponse } from '@assay/contract'
+import type { Caller } from './serve.ts'
+import { sendRaw, startTestServer, type TestServer } from './test-server.ts'
+
+let server: TestServer
+const closing: (() => unknown)[] = []
+before(async () => (server = await startTestServer({ after: (work: () => unknown) => void closing.push(work) })))
+after(async () => {
+  for (const work of closing) await work()
+})
+
+const ann = { authorization: 'Bearer ann' }
+const json = { ...ann, 'content-type': 'application/json' }
+
+async function problemOf(response: Response, status: number): Promise<ErrorResponse> {
+  assert.equal(response.status, status)
+  assert.equal(response.headers.get('content-type'), 'application/problem+json')
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  const problem = ErrorResponse.parse(await response.json())
+  assert.equal(problem.status, status)
+  assert.equal(problem.type, `urn:assay:problem:${problem.code}`)
+  assert.match(problem.request_id, /^req_[0-9a-z]{26}$/)
+  assert.equal(response.headers.get('x-request-id'), problem.request_id)
+  return problem
+}
+
+function post(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = json): Promise<Response> {
+  return fetch(`${server.url}/platform/v1/things`, { method: 'POST', headers, body })
+}
+
+describe('200', () => {
+  it('has a request id, is never stored, and says what it is', async () => {
+    const response = await server.get('/accounts/v2/rows?limit=2')
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('x-request-id') ?? '', /^req_/)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.equal(response.headers.get('content-type'), 'application/json')
+    assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
+  })
+
+  it('writes numbers with every digit', async () => {
+    const text = await (await server.get('/accounts/v2/things/one')).text()
+    assert.equal(text, '{"id":"one","amount":123456789012.123456789012345678}')
+  })
+
+  it('a walk over v2 pages returns every row once', async () => {
+    const rows: string[] = []
+    for (let next = '/accounts/v2/rows?limit=20'; next !== '';) {
+      const page = (await (await server.get(next)).json()) as { page: { next: string }; data: string[] }
+      rows.push(...page.data)
+      next = page.page.next
+    }
+    assert.equal(rows.length, 75)
+    assert.equal(new Set(rows).size, 75)
+  })
+
+  it('a walk over v1 pages follows Link (RFC 8288); without a limit there is one page', async () => {
+    const rows: string[] = []
+    for (let next = '/platform/v1/rows?limit=50'; next !== '';) {
+      const response = await server.get(next)
+      rows.push(...((await response.json()) as string[]))
+      next = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1] ?? ''
+    }
+    assert.equal(rows.length, 75)
+    const all = await server.get('/platform/v1/rows')
+    assert.equal(all.headers.get('link'), null)
+    assert.deepEqual(await all.json(), rows)
+  })
+
+  it('HEAD is GET without the body', async () => {
+    const response = await fetch(`${server.url}/accounts/v2/rows`, { method: 'HEAD', headers: ann })
+    assert.equal(response.status, 200)
+    assert.equal(await response.text(), '')
+    assert.ok(Number(response.headers.get('content-length')) > 100)
+  })
+
+  it('a public call needs no token and ignores one', async () => {
+    assert.equal((await server.get('/accounts/v2/open', {})).status, 200)
+    assert.equal((await server.get('/accounts/v2/open', { authorization: 'Bearer nobody' })).status, 200)
+  })
+})
+
+describe('204', () => {
+  it('OPTIONS says which methods a path takes', async () => {
+    const response = await fetch(`${server.url}/accounts/v2/things/x`, { method: 'OPTIONS' })
+    assert.equal(response.status, 204)
+    assert.equal(response.headers.get('allow'), 'GET, HEAD, OPTIONS')
+    assert.match(response.headers.get('x-request-id') ?? '', /^req_/)
+  })
+})
+
+describe('400', () => {
+  for (const [query, parameter, cause] of [
+    ['colour=red', 'colour', 'unknown_parameter'],
+    ['__proto__=1', '__proto__', 'unknown_parameter'],
+    ['limit=', 'limit', 'invalid_parameter'],
+    ['limit', 'limit', 'invalid_parameter'],
+    ['limit=1&limit=2', 'limit', 'invalid_parameter'],
+    ['limit=1000', 'limit', 'invalid_parameter'],
+    ['cursor=%', 'cursor', 'invalid_parameter'],
+    ['cursor=%c3%28', 'cursor', 'invalid_parameter'],
+    ['cursor=a%00b', 'cursor', 'invalid_parameter'],
+  ] as const) {
+    it(`?${query} names ${parameter}`, async () => {
+      const { code, detail, errors } = await problemOf(await server.get(`/accounts/v2/rows?${query}`), 400)
+      assert.equal(code, 'invalid_request')
+      assert.equal(errors[0]?.parameter, parameter)
+      assert.equal(errors[0].cause, cause)
+      assert.ok(detail.startsWith(`${parameter} `))
+    })
+  }
+
+  it('is worded as the contract words it', async () => {
+    const { detail, errors } = await problemOf(await server.get('/accounts/v2/rows?limit=1000'), 400)
+    assert.equal(detail, 'limit must be a whole number from 1 to 100')
+    assert.equal(errors[0]?.message, 'must be a whole number from 1 to 100, got "1000"')
+  })
+
+  for (const [body, parameter] of [
+    ['{"label":"a","colour":1}', 'colour'],
+    ['{"label":"a","__proto__":{"x":1}}', '__proto__'],
+    ['{"label":""}', 'label'],
+    ['{"label":7}', 'label'],
+    ['{}', 'label'],
+    ['{"label":"longer than ten"}', 'label'],
+    ['{"label":"a","inner":{"count":1.5}}', 'inner.count'],
+    ['{"label":"a","inner":{"count":1,"more":2}}', 'inner.more'],
+    ['{"label":"a\\u0000b"}', 'label'],
+    ['{"label":"\\ud800"}', 'label'],
+  ] as const) {
+    it(`${body} names ${parameter}`, async () => {
+      const { errors } = await problemOf(await post(body), 400)
+      assert.equal(errors[0]?.parameter, parameter)
+    })
+  }
+
+  it('a body that is not JSON, not UTF-8, nested absurdly deep, or missing', async () => {
+    for (const body of [
+      '{"label":',
+      'null',
+      '[]',
+      '"text"',
+      '',
+      '['.repeat(60_000),
+      '{"a":'.repeat(20) + '1' + '}'.repeat(20),
+    ]) {
+      await problemOf(await post(body), 400)
+    }
+    const { detail } = await problemOf(await post(new Uint8Array([0x22, 0xff, 0x22])), 400)
+    assert.equal(detail, 'the body is not UTF-8')
+  })
+
+  it('never quotes a body, which may hold a secret', async () => {
+    for (const body of ['{"label":"hunter2hunter2"}', '{"label":hunter2}', '{"label":{"hunter2":1}}']) {
+      const response = await post(body)
+      assert.equal(response.status, 400)
+      assert.equal((await response.text()).includes('hunter2'), false)
+    }
+  })
+
+  it('in v1 an error speaks of a crypto source', async () => {
+    const response = await post('{"label":"elsewhere"}')
+    const { errors } = (await response.json()) as { errors: object[] }
+    assert.deepEqual(errors, [
+      { cause: 'unknown_provider', message: 'is not in the catalogue', crypto_source_id: 'nowhere' },
+    ])
+  })
+
+  for (const path of ['/%', '/%zz', '/accounts/v2/things/%', '/accounts/v2/things/%ff', '/accounts/v2/things/%00']) {
+    it(`${path} is malformed`, async () => void (await problemOf(await server.get(path), 400)))
+  }
+
+  for (const [what, request] of Object.entries({
+    'something that is not HTTP': 'hello\r\n\r\n',
+    'a request without a Host': 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n',
+    'headers over 16 KiB': `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
+    'a raw NUL in the path': 'GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n',
+    'two lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na',
+    'a length and chunks (request smuggling)':
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  })) {
+    it(`${what} gets a problem document too`, async () => {
+      const answer = await sendRaw(server.url, request)
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.match(answer, /x-request-id: req_/i)
+      assert.match(answer, /content-type: application\/problem\+json\r\n/i)
+      assert.equal(ErrorResponse.parse(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).code, 'invalid_request')
+    })
+  }
+})
+
+describe('401', () => {
+  it('without a token the challenge has no error code (RFC 6750 §3.1)', async () => {
+    for (const headers of [{}, { authorization: 'Basic YTpi' }]) {
+      const response = await server.get('/accounts/v2/rows', headers)
+      assert.equal((await problemOf(response, 401)).code, 'invalid_token')
+      assert.equal(response.headers.get('www-authenticate'), 'Bearer')
+    }
+  })
+
+  it('with a wrong one it says invalid_token', async () => {
+    const response = await server.get('/accounts/v2/rows', { authorization: 'Bearer nobody' })
+    await problemOf(response, 401)
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+  })
+
+  it('comes before anything is said about query or body', async () => {
+    await problemOf(await server.get('/accounts/v2/rows?limit=1000', {}), 401)
+    await problemOf(await post('not json', { 'content-type': 'text/plain' }), 401)
+  })
+})
+
+describe('403', () => {
+  it('names the scope that is missing (RFC 6750 §3.1)', async () => {
+    const response = await server.get('/accounts/v2/rows', { authorization: 'Bearer ann:transactions:read' })
+    assert.equal((await problemOf(response, 403)).code, 'insufficient_scope')
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer error="insufficient_scope", scope="assets:read"')
+  })
+})
+
+describe('404', () => {
+  it('an unknown path, with any method, is a problem document', async () => {
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'PATCH']) {
+      await problemOf(await fetch(`${server.url}/accounts/v2/nothing`, { method }), 404)
+    }
+  })
+
+  it('a refusal of the handler looks the same', async () => {
+    const unknown = await problemOf(await server.get('/accounts/v2/nothing'), 404)
+    const missing = await problemOf(await server.get('/accounts/v2/fail/missing'), 404)
+    assert.deepEqual(Object.keys(missing), Object.keys(unknown))
+  })
+
+  it('so is an id longer than any id', async () => {
+    await problemOf(await server.get(`/accounts/v2/things/${'x'.repeat(3_000)}`), 404)
+  })
+})
+
+describe('405', () => {
+  it('a known path with another method says which are allowed', async () => {
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'POST']) {
+      const response = await fetch(`${server.url}/accounts/v2/things/x`, { method, headers: ann })
+      assert.equal((await problemOf(response, 405)).code, 'method_not_allowed')
+      assert.equal(response.headers.get('allow'), 'GET, HEAD, OPTIONS')
+    }
+  })
+
+  it('also for methods that the framework has never heard of', async () => {
+    const answer = await sendRaw(
+      server.url,
+      'PROPFIND /platform/v1/things HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    )
+    assert.match(answer, /^HTTP\/1\.1 405 /)
+    assert.match(answer, /allow: OPTIONS, POST\r\n/i)
+  })
+})
+
+describe('413', () => {
+  it('over 64 KiB, by its length or as it arrives', async () => {
+    const big = JSON.stringify({ label: 'a'.repeat(64 * 1024) })
+    assert.equal((await problemOf(await post(big), 413)).code, 'payload_too_large')
+    const chunk = `${(70_000).toString(16)}\r\n${'a'.repeat(70_000)}\r\n0\r\n\r\n`
+    const answer = await sendRaw(
+      server.url,
+      `POST /platform/v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ann\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk}`,
+    )
+    assert.match(answer, /^HTTP\/1\.1 413 /)
+  })
+
+  it('64 KiB exactly are read', async () => {
+    const space = 64 * 1024 - '{"label":"a"}'.length
+    assert.equal((await post(`{"label":"a"}${' '.repeat(space)}`)).status, 200)
+  })
+})
+
+describe('415', () => {
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/problem+json',
+    'nonsense',
+    'a/b/c',
+  ]) {
+    it(`${type} is not JSON`, async () => {
+      const response = await post('{"label":"a"}', { ...ann, 'content-type': type })
+      assert.equal((await problemOf(response, 415)).code, 'unsupported_media_type')
+    })
+  }
+
+  it('neither is a body without a type, nor a compressed one', async () => {
+    const request = 'POST /platform/v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ann\r\nConnection: close\r\n'
+    assert.match(await sendRaw(server.url, `${request}Content-Length: 2\r\n\r\n{}`), /^HTTP\/1\.1 415 /)
+    await problemOf(await post('{"label":"a"}', { ...json, 'content-encoding': 'gzip' }), 415)
+  })
+
+  it('a charset beside application/json does no harm', async () => {
+    assert.equal(
+      (await post('{"label":"a"}', { ...ann, 'content-type': 'application/json; charset=utf-8' })).status,
+      200,
+    )
+  })
+})
+
+describe('429', () => {
+  it('says when to come back', async () => {
+    const response = await server.get('/accounts/v2/fail/limited')
+    assert.equal((await problemOf(response, 429)).code, 'rate_limited')
+    assert.equal(response.headers.get('retry-after'), '17')
+  })
+})
+
+describe('500', () => {
+  it('shows nothing of the inside, which is in the log under the same request id', async () => {
+    const response = await server.get('/accounts/v2/fail/bug')
+    const { request_id: id, errors } = await problemOf(response.clone(), 500)
+    assert.deepEqual(errors, [])
+    const text = await response.text()
+    for (const inner of ['secret-sauce', 'TypeError', 'at ', '.ts']) assert.equal(text.includes(inner), false, inner)
+    const line = server.lines.find((one) => one.includes(id) && one.includes('"error"'))
+    assert.match(line ?? '', /secret-sauce of the internals/)
+  })
+})
+
+describe('503', () => {
+  it('while the database is away, with Retry-After and without its address', async () => {
+    const response = await server.get('/accounts/v2/fail/away')
+    const { code, detail } = await problemOf(response, 503)
+    assert.equal(code, 'unavailable')
+    assert.ok(Number(response.headers.get('retry-after')) > 0)
+    assert.equal(detail.includes('10.0.0.7'), false)
+  })
+})
+
+it('the place of rate limits: after the token, before the body, for every call', async (t) => {
+  const seen: (string | null | undefined)[] = []
+  const limited = await startTestServer(t, {
+    admit: async ({ ip }, _reply, authenticate) => {
+      assert.equal(ip, '127.0.0.1')
+      const caller = await authenticate()
+      seen.push((caller as Caller | undefined)?.userId)
+      return caller
+    },
+  })
+  await limited.get('/accounts/v2/rows')
+  await limited.get('/accounts/v2/open', {})
+  await limited.get('/accounts/v2/rows', {})
+  assert.deepEqual(seen, ['usr_ann', undefined])
+})

@@ -1,0 +1,77 @@
+/** From zod's issues to a refusal in the words of the contract: what is wrong, where, and what would be right. */
+import { Refusal, type ErrorItem } from '@assay/core'
+import type { z } from 'zod'
+
+const itemsMax = 20
+const shownMax = 60
+
+/** Parses or refuses. `shown` gives the text to quote; never for bodies, which carry credentials. */
+export function parseOrRefuse<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  shown: (parameter: string) => string | undefined = () => undefined,
+): z.output<Schema> {
+  const result = schema.safeParse(value, { error: toRule })
+  if (result.success) return result.data
+  throw refuse(result.error.issues.flatMap((issue) => toItems(issue, shown)))
+}
+
+export function refuse(items: readonly ErrorItem[]): Refusal {
+  const [first] = items
+  const rule = first?.message.replace(/, got "(?:[^"\\]|\\.)*"$/, '') ?? 'is malformed'
+  return new Refusal('invalid_request', `${first?.parameter ?? 'the body'} ${rule}`, {
+    items: items.slice(0, itemsMax),
+  })
+}
+
+export function unknownParameter(name: string): ErrorItem {
+  return { cause: 'unknown_parameter', parameter: cut(name), message: 'is not a parameter of this call' }
+}
+
+export function wrongParameter(parameter: string, rule: string, given?: string): ErrorItem {
+  const message = given === undefined ? rule : `${rule}, got ${JSON.stringify(cut(given))}`
+  return { cause: 'invalid_parameter', parameter: cut(parameter), message }
+}
+
+function toItems(issue: z.core.$ZodIssue, shown: (parameter: string) => string | undefined): ErrorItem[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => unknownParameter([...issue.path, key].join('.')))
+  }
+  const name = issue.path.join('.')
+  if (name === '') return [{ cause: 'bad_request', message: issue.message }]
+  return [wrongParameter(name, issue.message, shown(name))]
+}
+
+/** Completes "display_label …". Schemas with words of their own (custom issues) never get here. */
+function toRule(issue: z.core.$ZodRawIssue): string {
+  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${words[issue.expected] ?? `of type ${issue.expected}`}`
+    case 'too_small':
+      return issue.minimum === 1 ? 'must not be empty' : `must be at least ${issue.minimum}`
+    case 'too_big':
+      return issue.origin === 'string'
+        ? `must have at most ${issue.maximum} characters`
+        : `must be at most ${issue.maximum}`
+    case 'invalid_value':
+      return `must be ${issue.values.map(String).join(' or ')}`
+    case 'invalid_union':
+      return `must be ${Array.isArray(issue['options']) ? issue['options'].map(String).join(' or ') : 'of another type'}`
+    default:
+      return 'is malformed'
+  }
+}
+
+const words: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+}
+
+function cut(text: string): string {
+  return text.length <= shownMax ? text : `${text.slice(0, shownMax).toWellFormed()}…`
+}

@@ -1,0 +1,88 @@
+/**
+ * The log: JSON lines by pino. A line break or a terminal escape in a value stays inside its JSON string, so nobody can
+ * write a line of their own.
+ *
+ * Secrets are kept out by name, at any depth, and by shape: what looks like a credential in a header or a URL is cut
+ * even under an innocent name. pino's own `redact` takes paths of a fixed depth, and costs more the more of them.
+ */
+import { pino, type Bindings, type ChildLoggerOptions, type DestinationStream, type Logger } from 'pino'
+
+export type Log = Logger
+
+const secretName =
+  /secret|token|password|passphrase|credential|^(authorization|proxy-authorization|cookie|set-cookie|code|signature|jwt|pem)$|^(api|private|signing|sealing)_?key$|^code_?(verifier|challenge)$|^extended_?public_?key$/i
+
+const hidden = '[secret]'
+const depthMax = 8
+
+export function createLog(options: { level: string; destination?: DestinationStream }): Log {
+  const log: Log = pino(
+    {
+      level: options.level,
+      base: {},
+      timestamp: pino.stdTimeFunctions.isoTime,
+      messageKey: 'message',
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (line) => clean(line, 0) as Record<string, unknown>,
+      },
+      // Fastify and others log whole requests and replies under these names; the URL and headers are not for logs.
+      serializers: { req: () => undefined, res: () => undefined, err: (error: unknown) => error },
+      hooks: {
+        logMethod(values, method) {
+          method.apply(this, withCleanMessage(values) as Parameters<typeof method>)
+        },
+      },
+    },
+    options.destination ?? pino.destination(1),
+  )
+  // pino formats the bindings of the first logger only; children inherit this method, so theirs are cleaned as well.
+  const { child } = log as unknown as { child: MakeChild }
+  return Object.assign(log, {
+    child: function (this: Log, bindings, options) {
+      return child.call(this, clean(bindings, 0) as Bindings, options)
+    } satisfies MakeChild,
+  })
+}
+
+type MakeChild = (this: Log, bindings: Bindings, options?: ChildLoggerOptions) => Log
+
+/** The message is text like any other. Where there is none, pino would take the error's, uncleaned. */
+function withCleanMessage(values: readonly unknown[]): unknown[] {
+  const [first, ...rest] = values.map((value) => (typeof value === 'string' ? cleanText(value) : value))
+  const error: unknown =
+    first instanceof Error || typeof first !== 'object' || first === null ? first : Reflect.get(first, 'err')
+  return rest.length === 0 && error instanceof Error ? [first, cleanText(error.message)] : [first, ...rest]
+}
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > depthMax) return '[deep]'
+  if (value instanceof Error) return describeError(value, depth)
+  if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1))
+  if (ArrayBuffer.isView(value)) return '[bytes]'
+  if (value instanceof Date || value instanceof URL) return cleanText(value.toJSON())
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, isSecret(name, member) ? hidden : clean(member, depth + 1)]),
+  )
+}
+
+function isSecret(name: string, value: unknown): boolean {
+  // An error's `code` is a plain word such as ECONNREFUSED and says too much to lose; it is written by describeError.
+  return value !== undefined && value !== null && secretName.test(name)
+}
+
+/** Only what we know: libraries hang requests, answers and parameter values on their errors. */
+function describeError(error: Error, depth: number): object {
+  const code = 'code' in error && typeof error.code === 'string' ? { error_code: error.code } : {}
+  const cause = error.cause === undefined ? {} : { cause: clean(error.cause, depth + 1) }
+  return { type: error.name, message: cleanText(error.message), ...code, stack: cleanText(error.stack ?? ''), ...cause }
+}
+
+function cleanText(text: string): string {
+  return text
+    .replaceAll(/\b(Bearer|Basic|Digest) +[\w.~+/=-]+/gi, '$1 [secret]')
+    .replaceAll(/(\bhttps?:\/\/[^\s?#"']*)[?#][^\s"']*/gi, '$1?[cut]')
+    .replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, '$1[secret]@')
+}

@@ -1,0 +1,34 @@
+/**
+ * Bodies of the OAuth endpoints: application/x-www-form-urlencoded in UTF-8 (RFC 6749 §4.1.3 and appendix B), and nothing
+ * else. URLSearchParams is the decoder, because it keeps repeated names apart and never throws.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { OAuthError, parseParameters, type OauthRequest } from '../../oauth/index.ts'
+
+export function acceptFormsOnly(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => parseForm(bytes),
+  )
+}
+
+export function toOauthRequest(request: FastifyRequest): OauthRequest {
+  // Without body and Content-Type no parser ran.
+  if (!(request.body instanceof URLSearchParams)) throw notForm()
+  return { parameters: parseParameters(request.body), authorization: request.headers.authorization }
+}
+
+function parseForm(bytes: Buffer): URLSearchParams {
+  try {
+    return new URLSearchParams(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    if (error instanceof TypeError) throw notForm()
+    throw error
+  }
+}
+
+export function notForm(): OAuthError {
+  return new OAuthError('invalid_request', 'send the parameters as application/x-www-form-urlencoded in UTF-8')
+}

@@ -1,0 +1,106 @@
+/**
+ * The authorization server on the wire: /oauth/token (RFC 6749 §3.2), /oauth/revoke (RFC 7009), /oauth/introspect
+ * (RFC 7662) and its metadata (RFC 8414). A group of its own: other bodies, other errors and, because the short-term
+ * flow runs in browsers, CORS for each path.
+ */
+import { Refusal } from '@assay/core'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Limits } from '../../limits/index.ts'
+import type { Oauth } from '../../oauth/index.ts'
+import { sendOauthError, type ErrorLog } from './error.ts'
+import { acceptFormsOnly } from './form.ts'
+import { limited } from './limited.ts'
+
+export interface OauthRoutesDeps {
+  oauth: Pick<Oauth, 'token' | 'revoke' | 'introspect' | 'metadata'>
+  limits: Limits
+  log: ErrorLog
+}
+
+interface OauthRoute {
+  url: string
+  method: 'GET' | 'POST'
+  /** Whether pages of any origin may read the answer (contract §2). */
+  anyOrigin: boolean
+  headers: Readonly<Record<string, string>>
+  handle: (request: FastifyRequest, reply: FastifyReply) => unknown
+}
+
+/** RFC 6749 §5.1. */
+const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+const exposedHeaders = 'Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id'
+const preflightSeconds = 600
+
+export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoutesDeps): Promise<void> {
+  const { oauth, limits, log } = deps
+  await app.register(async (scope) => {
+    acceptFormsOnly(scope)
+    // These paths answer preflights themselves; the server's policy is one for a whole group.
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, corsPolicy: 'nobody' }
+    })
+    scope.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply, log))
+    const form = { method: 'POST', headers: notStored } as const
+    addRoute(scope, {
+      ...form,
+      url: '/oauth/token',
+      anyOrigin: true,
+      handle: limited(limits, (request) => oauth.token(request)),
+    })
+    addRoute(scope, {
+      ...form,
+      url: '/oauth/revoke',
+      anyOrigin: true,
+      // RFC 7009 §2.2: the status says it all.
+      handle: limited(limits, async (request) => {
+        await oauth.revoke(request)
+        return {}
+      }),
+    })
+    addRoute(scope, {
+      ...form,
+      url: '/oauth/introspect',
+      // It asks for the client's secret, which no page has.
+      anyOrigin: false,
+      handle: limited(limits, (request) => oauth.introspect(request)),
+    })
+    addRoute(scope, {
+      url: '/.well-known/oauth-authorization-server',
+      method: 'GET',
+      anyOrigin: true,
+      headers: { 'Cache-Control': 'public, max-age=300' },
+      handle: () => oauth.metadata(),
+    })
+  })
+}
+
+function addRoute(scope: FastifyInstance, { url, method, anyOrigin, headers, handle }: OauthRoute): void {
+  const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
+  const allow = [...methods, 'OPTIONS'].join(', ')
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    void reply.headers(headers)
+    if (anyOrigin) {
+      void reply.headers({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': exposedHeaders })
+    }
+    if (methods.includes(request.method)) return undefined
+    void reply.header('Allow', allow)
+    // Here and not in a handler: another method's body is nobody's business.
+    if (request.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `this path takes ${allow}`)
+    if (anyOrigin) void reply.headers(toPreflight(methods))
+    return reply.code(204).send()
+  }
+  scope.route({
+    method: scope.supportedMethods,
+    url,
+    onRequest,
+    handler: async (request, reply) => handle(request, reply),
+  })
+}
+
+function toPreflight(methods: readonly string[]): Record<string, string> {
+  return {
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+    'Access-Control-Max-Age': String(preflightSeconds),
+  }
+}

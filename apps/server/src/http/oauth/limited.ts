@@ -1,0 +1,53 @@
+/**
+ * Limits of the OAuth endpoints (contract §10). What counts is what failed: an application that refreshes thousands of
+ * tokens from one address is not held up, and somebody who guesses is, soon. A client that brings its secret is always
+ * heard, even from an address full of failures: otherwise anybody behind the same proxy could lock it out.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Limits } from '../../limits/index.ts'
+import { findClaim, OAuthError, type OauthRequest } from '../../oauth/index.ts'
+import { apply, tell } from '../admission.ts'
+import { toOauthRequest } from './form.ts'
+
+export function limited(limits: Limits, answer: (request: OauthRequest) => Promise<unknown>) {
+  const { oauth } = limits
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const address = request.ip
+    let claim: ReturnType<typeof findClaim>
+    try {
+      const parsed = toOauthRequest(request)
+      claim = findClaim(parsed)
+      if (claim?.secretSent === true) {
+        apply(reply, oauth.lookAtClient(claim.clientId))
+        // Held back before the secret is looked at, or the time would tell a right one from a wrong one.
+        const delayMs = oauth.delayMs(claim.clientId, address)
+        if (delayMs > 0) await wait(delayMs)
+      } else {
+        apply(reply, oauth.lookAtAddress(address))
+      }
+      const result = await answer(parsed)
+      // Told and not refused: what was issued must reach the client.
+      if (claim?.secretSent === true) tell(reply, oauth.countClient(claim.clientId))
+      return result
+    } catch (error) {
+      if (error instanceof OAuthError) countFailure(limits, reply, address, claim, error)
+      throw error
+    }
+  }
+}
+
+function countFailure(
+  { oauth }: Limits,
+  reply: FastifyReply,
+  address: string,
+  claim: ReturnType<typeof findClaim>,
+  error: OAuthError,
+): void {
+  if (claim?.secretSent === true) {
+    if (error.code === 'invalid_client') oauth.countWrongSecret(claim.clientId, address)
+    else oauth.countClient(claim.clientId)
+  }
+  // Over the limit the reason is no longer told, only that it is enough.
+  apply(reply, oauth.countFailure(address))
+}

@@ -1,0 +1,62 @@
+/** The authorization server behind the real HTTP server, on free ports: one node or two over one database. */
+import { noLimits } from '../../limits/test-limits.ts'
+import type { Oauth } from '../../oauth/index.ts'
+import { openOauth, ownedBySuite, type TestOauth } from '../../oauth/test-oauth.ts'
+import { startTestServer } from '../test-server.ts'
+import { registerOauthRoutes, type OauthRoutesDeps } from './index.ts'
+
+export interface TestAuthServer extends TestOauth {
+  /** The issuer: the first node's address. */
+  url: string
+  secondUrl: string
+  /** Everything both nodes logged. */
+  lines: () => string[]
+  post: (path: string, body: Record<string, string> | string, headers?: Record<string, string>) => Promise<Response>
+}
+
+export async function startAuthServer(): Promise<TestAuthServer> {
+  const owner = ownedBySuite()
+  const [first, second] = await Promise.all([startNode(owner), startNode(owner)])
+  // The issuer's name has the port in it, so the server comes first.
+  const fixture = await openOauth(owner, first.url)
+  first.serve(fixture.oauth)
+  second.serve(fixture.secondNode())
+  return {
+    ...fixture,
+    url: first.url,
+    secondUrl: second.url,
+    lines: () => [...first.lines(), ...second.lines()],
+    post: (path, body, headers = {}) =>
+      fetch(`${first.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: typeof body === 'string' ? body : new URLSearchParams(body).toString(),
+      }),
+  }
+}
+
+async function startNode(owner: ReturnType<typeof ownedBySuite>) {
+  let served: Oauth | undefined
+  const node = (): Oauth => {
+    if (served === undefined) throw new Error('the node was asked before it was ready')
+    return served
+  }
+  const oauth: OauthRoutesDeps['oauth'] = {
+    token: (request) => node().token(request),
+    revoke: (request) => node().revoke(request),
+    introspect: (request) => node().introspect(request),
+    metadata: () => node().metadata(),
+  }
+  const lines: string[] = []
+  const log = {
+    error: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
+    warn: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
+  }
+  const server = await startTestServer(owner, {
+    groups: [{ cors: 'anyone', register: (app) => registerOauthRoutes(app, { oauth, limits: noLimits, log }) }],
+  })
+  const serve = (started: Oauth): void => {
+    served = started
+  }
+  return { url: server.url, lines: () => [...server.lines, ...lines], serve }
+}

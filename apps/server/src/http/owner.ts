@@ -1,0 +1,13 @@
+/** Platform endpoints speak for one user; a tenant's own token (enterprise) has none and its scopes keep it out before. */
+import { Refusal } from '@assay/core'
+import type { Caller } from './serve.ts'
+
+export interface Owner {
+  tenantId: string
+  userId: string
+}
+
+export function ownerOf({ tenantId, userId }: Caller): Owner {
+  if (userId === null) throw new Refusal('insufficient_scope', 'this access token belongs to no user')
+  return { tenantId, userId }
+}

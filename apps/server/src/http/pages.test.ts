@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { listAssetsV1, listCatalog, listTransactions } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import { createCursors } from './cursor.ts'
+import { linkHeaders, listParameters, readPage, type List, type PageRequest } from './pages.ts'
+import { parseQuery, queryOf } from './query.ts'
+
+const cursors = createCursors([new Uint8Array(32).fill(3)])
+const transactions: List = {
+  endpoint: listTransactions,
+  paging: listTransactions.paging,
+  filters: listTransactions.query,
+}
+
+function read(query: string, { list = transactions, subject = 'ann' } = {}): PageRequest {
+  return readPage(list, parseQuery(query, listParameters(list)), subject, cursors)
+}
+
+function refusalOf(query: string, options: Parameters<typeof read>[1] = {}): Refusal {
+  try {
+    read(query, options)
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new assert.AssertionError({ message: `${query} was not refused` })
+}
+
+const place = ['2026-03-02T10:11:12.345Z', 'txn_1']
+const start = encodeURIComponent('2026-01-01T01:00:00+01:00')
+const first = read(`asset_symbols=ETH,BTC&start_time=${start}&limit=5`)
+const next = first.next(place)
+const bare = new URLSearchParams(queryOf(next)).get('cursor') ?? ''
+
+describe('the first page', () => {
+  it('has the default limit, no position, and filters in one canonical form', () => {
+    assert.equal(read('').limit, 30)
+    assert.equal(first.position, undefined)
+    assert.deepEqual(first.filters, { asset_symbols: ['BTC', 'ETH'], start_time: '2026-01-01T00:00:00.000Z' })
+  })
+
+  it('next is empty on the last page', () => assert.equal(first.next(undefined), ''))
+
+  it('next is a relative URI with path, filters, limit and cursor', () => {
+    assert.match(
+      next,
+      /^\/accounts\/v2\/transactions\?start_time=2026-01-01T00%3A00%3A00\.000Z&asset_symbols=BTC%2CETH&limit=5&cursor=[\w-]+$/,
+    )
+  })
+
+  it('v1 assets without a limit are all of them, and announce nothing when none is left', () => {
+    const list: List = { endpoint: listAssetsV1, paging: listAssetsV1.paging, filters: listAssetsV1.query }
+    const page = read('', { list })
+    assert.equal(page.limit, null)
+    assert.deepEqual(linkHeaders(page.next(undefined)), {})
+    assert.match(linkHeaders(page.next(['x']))['Link'] ?? '', /^<\/platform\/v1\/assets\?cursor=[\w-]+>; rel="next"$/)
+    assert.equal(refusalOf('next_uri=x', { list }).items[0]?.cause, 'unknown_parameter')
+  })
+})
+
+describe('the next page is fetched', () => {
+  const ways: Record<string, string> = {
+    'by following next as it is': queryOf(next),
+    'by cursor= with the cursor inside it, filters repeated': `asset_symbols=BTC,ETH&start_time=${start}&limit=5&cursor=${bare}`,
+    'by cursor= with the cursor inside it, filters left out': `limit=5&cursor=${bare}`,
+    'by cursor= with the whole next value': `cursor=${encodeURIComponent(next)}`,
+    'by next_uri= with the whole next value': `next_uri=${encodeURIComponent(next)}`,
+    'by next_uri= with the bare cursor': `limit=5&next_uri=${bare}`,
+    'by the whole next value beside the first request': `asset_symbols=ETH,BTC&start_time=${start}&limit=5&cursor=${encodeURIComponent(next)}`,
+  }
+  for (const [way, query] of Object.entries(ways)) {
+    it(way, () => {
+      const page = read(query)
+      assert.deepEqual(page.filters, first.filters)
+      assert.deepEqual(page.position, place)
+      assert.equal(page.limit, 5)
+      assert.equal(page.next(place), next)
+    })
+  }
+
+  it('with the default limit beside a bare cursor', () => assert.equal(read(`cursor=${bare}`).limit, 30))
+
+  it('with another limit, which is no filter', () => {
+    assert.equal(read(`cursor=${bare}&limit=100`).limit, 100)
+    assert.equal(read(`cursor=${encodeURIComponent(next)}&limit=100`).limit, 100)
+  })
+
+  it('with the same filter in other words', () => {
+    assert.deepEqual(read(`cursor=${bare}&start_time=2026-01-01T00:00:00Z&asset_symbols=ETH,BTC,ETH`).position, place)
+  })
+})
+
+describe('400', () => {
+  for (const limit of ['0', '101', '1000', '-1', '1.5', '030', 'ten', '1e1', '%201']) {
+    it(`limit=${limit}`, () => {
+      const refusal = refusalOf(`limit=${limit}`)
+      assert.equal(refusal.message, 'limit must be a whole number from 1 to 100')
+      assert.match(refusal.items[0]?.message ?? '', /^must be a whole number from 1 to 100, got "/)
+    })
+  }
+
+  it('a filter that contradicts the cursor is named', () => {
+    assert.equal(refusalOf(`cursor=${bare}&asset_symbols=BTC`).items[0]?.parameter, 'asset_symbols')
+  })
+
+  it('a filter that the first request lacked is named', () => {
+    assert.equal(refusalOf(`cursor=${bare}&types=send`).items[0]?.parameter, 'types')
+  })
+
+  it('a filter changed inside a whole next value is named', () => {
+    const changed = next.replace('BTC%2CETH', 'BTC')
+    assert.equal(refusalOf(`cursor=${encodeURIComponent(changed)}`).items[0]?.parameter, 'asset_symbols')
+  })
+
+  it('an altered cursor says so', () => {
+    const altered = bare.startsWith('A') ? `B${bare.slice(1)}` : `A${bare.slice(1)}`
+    for (const cursor of [altered, 'nonsense', `${bare}%20`]) {
+      assert.match(
+        refusalOf(`cursor=${cursor}`).message,
+        /^cursor was altered, or is of another list, user or application/,
+      )
+    }
+  })
+
+  it('a cursor of another user, or of another list, says so', () => {
+    assert.match(refusalOf(`cursor=${bare}`, { subject: 'bob' }).message, /altered, or is of another/)
+    const list: List = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
+    assert.match(refusalOf(`cursor=${bare}`, { list }).message, /altered, or is of another/)
+  })
+
+  it('a next value of another path, without a cursor, broken, or in itself', () => {
+    const nested = `/accounts/v2/transactions?cursor=${encodeURIComponent(next)}`
+    for (const value of [
+      '/accounts/v2/assets?cursor=x',
+      '/accounts/v2/transactions?limit=5',
+      `${next}&x=1`,
+      nested,
+      '/%',
+    ]) {
+      assert.equal(refusalOf(`next_uri=${encodeURIComponent(value)}`).items[0]?.parameter, 'next_uri', value)
+    }
+  })
+
+  it('cursor and next_uri together', () => {
+    assert.equal(refusalOf(`cursor=${bare}&next_uri=${bare}`).items[0]?.parameter, 'next_uri')
+  })
+
+  it('filters so long that next would not fit in a URL', () => {
+    const ids = Array.from({ length: 90 }, (_, index) => `con_${String(index).padStart(26, '0')}`).join(',')
+    assert.match(refusalOf(`connection_ids=${ids}`).message, /at most 2000 characters together/)
+  })
+})
+
+it('the catalogue’s cursors belong to everybody', () => {
+  const list: List = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
+  const catalogNext = read('kind=exchange', { list, subject: '' }).next(['kraken'])
+  assert.deepEqual(read(queryOf(catalogNext), { list, subject: 'bob' }).position, ['kraken'])
+})

@@ -1,0 +1,167 @@
+/**
+ * The rules of pages, in one place (contract §8). A walk is named by a cursor that holds its filters, so:
+ *
+ * - the next page is fetched by following `next` as it is, by `cursor=` with the cursor inside it, or by `cursor=` or
+ *   `next_uri=` with the whole `next` value;
+ * - filters left out beside a cursor are taken from it; one that contradicts it, or that the first request lacked, is
+ *   refused: the answer could only be wrong;
+ * - `limit` is no filter and may change. Beside a bare cursor it falls back to the default; a whole `next` value has
+ *   its own, which a `limit` beside it overrides.
+ */
+import { pageParameters, type Endpoint, type Paging } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import { z } from 'zod'
+import type { Cursors, Filters, Position } from './cursor.ts'
+import { parseOrRefuse, refuse, wrongParameter } from './invalid.ts'
+import { parseQuery, queryOf, type Query } from './query.ts'
+
+export interface PageRequest {
+  /** What the endpoint's query schema gives. */
+  filters: Filters
+  /** Null: all rows. */
+  limit: number | null
+  /** Undefined on the first page. */
+  position: Position | undefined
+  /** The `next` value for a page that ends here; empty when it was the last. */
+  next(end: Position | undefined): string
+}
+
+export interface List {
+  endpoint: Endpoint
+  paging: Paging
+  filters: z.ZodObject
+}
+
+/**
+ * Filters stand twice in a `next` value, plain and inside the cursor, and once more encoded when it is sent whole. With
+ * this limit that stays below the 8 KiB for which common proxies have room.
+ */
+const filtersLengthMax = 2_000
+
+const placeSchemas = {
+  link: z.strictObject(pageParameters.link),
+  page: z.strictObject(pageParameters.page),
+}
+
+/** Every name that a list takes. */
+export function listParameters(list: List): ReadonlySet<string> {
+  return new Set([...Object.keys(list.filters.shape), ...Object.keys(pageParameters[list.paging.style])])
+}
+
+export function readPage(list: List, query: Query, subject: string, cursors: Cursors): PageRequest {
+  const walk = { list: list.endpoint.id, subject: list.paging.bound === 'caller' ? subject : '' }
+  const asked = split(list, query)
+  const place = findPlace(list, asked)
+  const found = place && cursors.find(walk, place.cursor)
+  if (place !== undefined && found === undefined) {
+    throw refuse([
+      wrongParameter(
+        place.parameter,
+        'was altered, or is of another list, user or application; take it from page.next',
+      ),
+    ])
+  }
+  if (found !== undefined) {
+    for (const given of [asked.filters, place?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
+  }
+  const filters = found?.filters ?? asked.filters
+  checkLength(filters)
+  const limit = asked.limit ?? place?.inside?.limit ?? list.paging.limitDefault
+
+  return {
+    filters,
+    limit,
+    position: found?.position,
+    next: (end) =>
+      end === undefined ? '' : nextUri(list.endpoint.path, filters, limit, cursors.write(walk, filters, end)),
+  }
+}
+
+function nextUri(path: string, filters: Filters, limit: number | null, cursor: string): string {
+  const parts = Object.entries(filters).map(([name, value]) => `${name}=${encodeURIComponent(toText(value))}`)
+  if (limit !== null) parts.push(`limit=${limit}`)
+  parts.push(`cursor=${cursor}`)
+  return `${path}?${parts.join('&')}`
+}
+
+/** RFC 8288; how v1's bare arrays announce that rows are left. */
+export function linkHeaders(next: string): Readonly<Record<string, string>> {
+  return next === '' ? {} : { Link: `<${next}>; rel="next"` }
+}
+
+interface Asked {
+  filters: Filters
+  limit: number | undefined
+  cursor: string | undefined
+  next_uri: string | undefined
+}
+
+function split(list: List, query: Query): Asked {
+  const shown = (name: string): string | undefined => query.get(name)
+  const pick = (names: readonly string[]): object =>
+    Object.fromEntries([...query].filter(([name]) => names.includes(name)))
+  const placeSchema = placeSchemas[list.paging.style]
+  const place: Partial<Pick<Asked, 'limit' | 'cursor' | 'next_uri'>> = parseOrRefuse(
+    placeSchema,
+    pick(Object.keys(placeSchema.shape)),
+    shown,
+  )
+  const filters = parseOrRefuse(list.filters, pick(Object.keys(list.filters.shape)), shown) as Filters
+  return { filters, limit: place.limit, cursor: place.cursor, next_uri: place.next_uri }
+}
+
+interface Place {
+  parameter: string
+  cursor: string
+  /** What stood beside the cursor in a whole `next` value. */
+  inside: Asked | undefined
+}
+
+function findPlace(list: List, asked: Asked): Place | undefined {
+  if (asked.cursor !== undefined && asked.next_uri !== undefined) {
+    throw refuse([wrongParameter('next_uri', 'is another name for cursor; send one of them')])
+  }
+  const parameter = asked.next_uri === undefined ? 'cursor' : 'next_uri'
+  const value = asked.next_uri ?? asked.cursor
+  if (value === undefined) return undefined
+  if (!value.startsWith('/')) return { parameter, cursor: value, inside: undefined }
+
+  const { path } = list.endpoint
+  if (value.split('?', 1)[0] !== path) throw refuse([wrongParameter(parameter, `must be a next value of ${path}`)])
+  const inside = split(list, parseWhole(list, parameter, queryOf(value)))
+  if (inside.cursor === undefined) throw refuse([wrongParameter(parameter, 'must be a next value with a cursor in it')])
+  return { parameter, cursor: inside.cursor, inside }
+}
+
+/** Mistakes inside a whole value are named by the parameter that carried it: the caller sent no other. */
+function parseWhole(list: List, parameter: string, text: string): Query {
+  try {
+    return parseQuery(text, listParameters(list))
+  } catch (error) {
+    if (error instanceof Refusal) throw refuse([wrongParameter(parameter, 'must be a next value as it was given')])
+    throw error
+  }
+}
+
+function checkAgreement(given: Filters, walk: Filters): void {
+  for (const [name, value] of Object.entries(given)) {
+    const inWalk = walk[name]
+    if (inWalk === undefined) {
+      throw refuse([wrongParameter(name, 'was not a filter of the first page; begin again without a cursor')])
+    }
+    if (toText(inWalk) !== toText(value)) {
+      throw refuse([wrongParameter(name, `contradicts the cursor, whose pages have ${toText(inWalk)}`, toText(value))])
+    }
+  }
+}
+
+function checkLength(filters: Filters): void {
+  const length = Object.values(filters).reduce<number>((total, value) => total + toText(value).length, 0)
+  if (length <= filtersLengthMax) return
+  throw new Refusal('invalid_request', `the filters must have at most ${filtersLengthMax} characters together`)
+}
+
+/** As a query carries it. Values are canonical (lists sorted, times in UTC), so equal texts are equal filters. */
+function toText(value: Filters[string]): string {
+  return typeof value === 'object' ? value.join(',') : String(value)
+}

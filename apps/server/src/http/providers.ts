@@ -1,0 +1,91 @@
+/** What v1 and v2 share when they speak of providers: filters, credentials and the members of a connection. */
+import { findProvider } from '@assay/connectors/catalog'
+import type { z } from 'zod'
+import type { connection } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import type { AddResult, ConnectionRow, SealedCredentials } from '../connections/index.ts'
+
+/** A provider that does not exist is a mistake of the caller; one that the user has not connected matches nothing. */
+export function checkProviders(parameter: string, ids: readonly string[] | undefined): void {
+  for (const id of ids ?? []) {
+    if (findProvider(id) !== undefined) continue
+    const message = `there is no provider ${JSON.stringify(id.slice(0, 80))}`
+    throw new Refusal('invalid_request', `${parameter}: ${message}`, {
+      items: [{ cause: 'unknown_provider', parameter, message }],
+    })
+  }
+}
+
+/** The other two kinds are in the contract and in no provider of the catalogue yet. */
+export function toCredentials(given: z.output<typeof connection>): SealedCredentials {
+  if (given.type !== 'api_key') {
+    throw new Refusal('invalid_request', `No provider can be connected by ${given.type} yet.`, {
+      items: [
+        {
+          cause: 'unsupported_connection_type',
+          parameter: 'connection.type',
+          message: 'must be api_key for this provider',
+        },
+      ],
+    })
+  }
+  const { api_key: apiKey, secret_key: secretKey, passphrase } = given
+  return { type: 'api_key', apiKey, secretKey, ...(passphrase === undefined ? {} : { passphrase }) }
+}
+
+interface Selection {
+  connectionId?: string | undefined
+  providerId?: string | undefined
+}
+
+/** Exactly one of the two, in the query or in the body. */
+export function toSelection(
+  providerName: string,
+  given: readonly Selection[],
+): { connectionId: string } | { providerId: string } {
+  const wanted = given.flatMap(({ connectionId, providerId }) => [
+    ...(connectionId === undefined ? [] : [{ connectionId }]),
+    ...(providerId === undefined ? [] : [{ providerId }]),
+  ])
+  const [one, ...others] = wanted
+  if (one === undefined || others.length > 0) {
+    throw new Refusal(
+      'invalid_request',
+      `Send exactly one of connection_id and ${providerName}, in the query or in the body.`,
+      {
+        items: [
+          {
+            cause: 'bad_request',
+            message: `exactly one of connection_id and ${providerName} is needed, got ${wanted.length}`,
+          },
+        ],
+      },
+    )
+  }
+  if ('providerId' in one) checkProviders(providerName, [one.providerId])
+  return one
+}
+
+export function toConnectedMembers(row: ConnectionRow) {
+  return {
+    name: findProvider(row.provider_id)?.name ?? row.provider_id,
+    display_label: row.display_label,
+    connection_type: row.connection_type,
+    status: row.status,
+    status_cause: row.status_cause,
+    status_message: row.status_message,
+    added_at: row.added_at ?? '',
+    last_synced_at: row.last_synced_at,
+    next_sync_at: row.next_sync_at,
+    history_from: row.history_from,
+    // A count of rows is no money.
+    transaction_count: Number(row.transaction_count),
+  }
+}
+
+/** v2 and the connect session answer alike. */
+export function toAdded(result: AddResult) {
+  const ids = { connection_id: result.connectionId, provider_id: result.providerId }
+  const { added, displayLabel, status, errors } = result
+  return { data: { added, redirect_url: null, ...ids, display_label: displayLabel, status }, errors }
+}

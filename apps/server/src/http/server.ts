@@ -1,0 +1,200 @@
+/**
+ * The HTTP server: what holds for every request, whatever the route. A request id on every answer, problem documents
+ * for every refusal (also those that never reach a route), CORS and security headers, one access line, a stop that
+ * loses no request. Routes come in as groups, each with its own CORS policy; a group may bring its own body parsers and
+ * error handler (the token endpoint does), because groups are encapsulated.
+ */
+import type { Socket } from 'node:net'
+import { newId, Refusal } from '@assay/core'
+import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
+import {
+  fastify,
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { isLoopback } from '../config.ts'
+import { acceptJsonOnly } from './body.ts'
+import { pathOf, registerCors } from './cors.ts'
+import type { Log } from './log.ts'
+import type { Metrics, MetricsAccess } from './metrics.ts'
+import { bodyBytesMax, sendProblem, toProblem } from './problem.ts'
+import { createRouteTable, type RouteGroup, type RouteTable } from './route-table.ts'
+import { systemRoutes } from './system.ts'
+
+export interface HttpOptions {
+  log: Log
+  groups: readonly RouteGroup[]
+  metrics: Metrics
+  metricsAccess: MetricsAccess
+  /** Why this process cannot serve now; undefined when it can. */
+  findUnready: () => Promise<string | undefined>
+  build: { version: string; commit: string | undefined }
+  /** Known once the port is bound, hence functions. */
+  baseUrl: () => string
+  authUrl: () => string
+  widgetOrigins: () => readonly string[]
+  /** Sandbox mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
+  loopbackHostsOnly: boolean
+  /** Proxies whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[]
+}
+
+export interface HttpServer {
+  app: FastifyInstance
+  /** Resolves to the address, such as http://127.0.0.1:4000. */
+  listen: (address: { host: string; port: number }) => Promise<string>
+  /** Takes no new requests, lets those under way end, and cuts what is left after the grace. */
+  stop: (graceMs: number) => Promise<void>
+}
+
+// A request must arrive, headers and body, within this time; Node's default would let a slow sender stay for minutes.
+const requestTimeoutMs = 30_000
+const paramLengthMax = 200
+
+/** For answers that are data. A group that serves pages overrides what its pages need, route by route. */
+const securityHeaders = {
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  referrerPolicy: { policy: 'no-referrer' },
+  frameguard: { action: 'deny' },
+  // Browsers ignore it over plain http, where sandbox mode lives.
+  strictTransportSecurity: { maxAge: 31_536_000, includeSubDomains: false },
+  // These speak to browsers long gone, or to pages that keep a window open; they would only lengthen every answer.
+  crossOriginOpenerPolicy: false,
+  originAgentCluster: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+} satisfies FastifyHelmetOptions
+
+export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
+  const app = createApp(options)
+  const table = createRouteTable()
+  const state = { stopping: false }
+
+  app.decorateRequest('caller', undefined)
+  acceptJsonOnly(app)
+  // Before the first route, also those of plugins: a route keeps the handler it finds.
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
+  // The order of these is the order they run in: whatever refuses comes after what every answer must carry.
+  app.addHook('onRequest', async (request, reply) => void reply.header('X-Request-Id', request.id))
+  app.addHook('onResponse', async (request, reply) => record(request, reply, options))
+  // A kept-alive connection would hold the stop up until its client lets go.
+  app.addHook('onSend', async (_, reply) => void (state.stopping && reply.header('Connection', 'close')))
+  await app.register(helmet, securityHeaders)
+  app.addHook('onRequest', async (request) => checkHost(request, options.loopbackHostsOnly))
+  await registerCors(app, table, options.widgetOrigins)
+  app.addHook('onRequest', async (request, reply) => answerUnmatched(request, reply, table))
+
+  const system = systemRoutes({
+    ...options,
+    findUnready: async () => (state.stopping ? 'this process is stopping' : options.findUnready()),
+  })
+  for (const group of [...system, ...options.groups]) await registerGroup(app, table, group)
+
+  return {
+    app,
+    listen: (address) => app.listen(address),
+    stop: async (graceMs) => {
+      state.stopping = true
+      const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
+      await app.close().finally(() => clearTimeout(cut))
+    },
+  }
+}
+
+function createApp(options: HttpOptions): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = options.log
+  const app = fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    requestIdHeader: false,
+    genReqId: () => newId('req'),
+    bodyLimit: bodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    routerOptions: { maxParamLength: paramLengthMax },
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    // Requests that arrive on a kept-alive connection during a stop are still served; then the connection closes.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    // Without a Host, Node would answer by itself and without a problem document; `checkHost` does it.
+    http: { requireHostHeader: false },
+    // No hook runs for these (a broken percent-encoding in the path), so the access line is written here.
+    frameworkErrors: (error, request, reply) => record(request, sendProblem(error, request, reply), options),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
+  })
+  // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  return app
+}
+
+/** The access line: the route's pattern and never the URL, whose query may hold what is nobody's business. */
+function record(request: FastifyRequest, reply: FastifyReply, { log, metrics }: HttpOptions): void {
+  const { method } = request
+  const { statusCode: status, elapsedTime } = reply
+  const route = request.routeOptions.url ?? '(none)'
+  metrics.observeRequest({ method, route, status, seconds: elapsedTime / 1_000 })
+  log.info({ request_id: request.id, method, route, status, ms: Math.round(elapsedTime * 10) / 10 }, 'request')
+}
+
+function checkHost(request: FastifyRequest, loopbackHostsOnly: boolean): void {
+  const { host } = request.headers
+  if (host === undefined) {
+    if (request.raw.httpVersion === '1.0') return
+    throw new Refusal('invalid_request', 'the Host header is missing')
+  }
+  if (loopbackHostsOnly && !isLoopback(host.replace(/:\d*$/, '').toLowerCase())) {
+    throw new Refusal('invalid_request', 'in sandbox mode the Host header must be a loopback name, such as 127.0.0.1')
+  }
+}
+
+async function registerGroup(app: FastifyInstance, table: RouteTable, group: RouteGroup): Promise<void> {
+  await app.register(async (child) => {
+    child.addHook('onRoute', (route) => {
+      table.add(route.url, route.method, group.cors)
+      route.config = { ...route.config, corsPolicy: group.cors }
+    })
+    await group.register(child)
+  })
+}
+
+/**
+ * No route took the request: unknown path, or known path and another method. Here and not in Fastify's handler for
+ * that, which reads the body first and so would find fault with a body that nobody wants.
+ */
+function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: RouteTable): FastifyReply | undefined {
+  // The CORS plugin has a route for OPTIONS anywhere.
+  if (!request.is404 && request.routeOptions.url !== '*') return undefined
+  const known = table.find(pathOf(request))
+  if (known === undefined) throw new Refusal('not_found', 'there is nothing here')
+  const allow = [...known.methods].toSorted().join(', ')
+  void reply.header('Allow', allow)
+  if (request.method === 'OPTIONS') return reply.code(204).send()
+  throw new Refusal('method_not_allowed', `this path takes ${allow}`)
+}
+
+/** What Node's parser refuses never becomes a request; it gets its problem document on the bare socket. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  // Nobody is listening any more, or an answer is already half written.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
+  const { status, headers, body } = toProblem(new Refusal('invalid_request', brokenRequestDetail(error.code)), {
+    requestId: newId('req'),
+    tokenSent: false,
+    endpoint: undefined,
+  })
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const length = Buffer.byteLength(body)
+  socket.end(
+    `HTTP/1.1 ${status} Bad Request\r\n${lines.join('')}Content-Length: ${length}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
+function brokenRequestDetail(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'the request line and headers must have at most 16 KiB together'
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return `the request did not arrive within ${requestTimeoutMs / 1_000} seconds`
+  return 'this is not a well-formed HTTP request'
+}

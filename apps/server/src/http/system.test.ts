@@ -1,0 +1,169 @@
+/** Health, metrics, documents, the Host check and the stop. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Agent, get } from 'node:http'
+import { sendRaw, startTestServer } from './test-server.ts'
+
+describe('health', () => {
+  it('/healthz and /readyz say version and commit', async (t) => {
+    const server = await startTestServer(t)
+    assert.deepEqual(await (await server.get('/healthz')).json(), {
+      status: 'alive',
+      version: '0.1.0',
+      commit: 'abc1234',
+    })
+    assert.deepEqual(await (await server.get('/readyz')).json(), {
+      status: 'ready',
+      version: '0.1.0',
+      commit: 'abc1234',
+    })
+  })
+
+  it('/readyz is 503 with the reason and Retry-After while the process cannot serve; /healthz is not', async (t) => {
+    const server = await startTestServer(t, { findUnready: async () => 'the database is away' })
+    const response = await server.get('/readyz')
+    assert.equal(response.status, 503)
+    assert.ok(response.headers.has('retry-after'))
+    assert.equal(((await response.json()) as { detail: string }).detail, 'the database is away')
+    assert.equal((await server.get('/healthz')).status, 200)
+  })
+})
+
+describe('metrics', () => {
+  it('need their token, and count by pattern and status', async (t) => {
+    const server = await startTestServer(t)
+    await server.get('/accounts/v2/things/a')
+    await server.get('/nowhere/a')
+    assert.equal((await server.get('/metrics', {})).status, 401)
+    assert.equal((await server.get('/metrics', { authorization: 'Bearer ann' })).status, 401)
+    const response = await server.get('/metrics', { authorization: 'Bearer scrape me' })
+    assert.equal(response.status, 200)
+    const text = await response.text()
+    assert.match(text, /_count\{method="GET",route="\/accounts\/v2\/things\/:id",status="200"\} 1/)
+    assert.match(text, /_count\{method="GET",route="\(none\)",status="404"\} 1/)
+    assert.match(text, /^process_cpu_seconds_total /m)
+  })
+
+  it('do not exist where they are closed, and are free where they are open', async (t) => {
+    const closed = await startTestServer(t, { metricsAccess: 'closed' })
+    assert.equal((await closed.get('/metrics')).status, 404)
+    const open = await startTestServer(t, { metricsAccess: 'open' })
+    assert.equal((await open.get('/metrics', {})).status, 200)
+  })
+})
+
+describe('documents', () => {
+  it('/openapi/v1.json and /openapi/v2.json name this server, and are conditional (RFC 9110 §13.1.2)', async (t) => {
+    const server = await startTestServer(t)
+    for (const version of ['v1', 'v2']) {
+      const path = `/openapi/${version}.json`
+      const response = await server.get(path)
+      assert.equal(response.headers.get('content-type'), 'application/json')
+      const document = (await response.json()) as { openapi: string; servers: { url: string }[] }
+      assert.match(document.openapi, /^3\.1\./)
+      assert.equal(document.servers[0]?.url, server.url)
+
+      const etag = response.headers.get('etag') ?? ''
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const again = await server.get(path, { 'if-none-match': known })
+        assert.equal(again.status, 304, known)
+        assert.equal(await again.text(), '')
+      }
+      assert.equal((await server.get(path, { 'if-none-match': '"other"' })).status, 200)
+    }
+  })
+
+  it('/docs shows every call, loads nothing from elsewhere and runs no script', async (t) => {
+    const server = await startTestServer(t)
+    for (const [path, call] of [
+      ['/docs', '/accounts/v2/transactions/{id}'],
+      ['/docs/v1', '/platform/v1/assets'],
+    ] as const) {
+      const response = await server.get(path)
+      assert.match(response.headers.get('content-security-policy') ?? '', /^default-src 'none';style-src 'self';/)
+      const html = await response.text()
+      assert.ok(html.includes(call))
+      assert.equal(/<script|<style|style="|javascript:|src=/i.test(html), false)
+      const [, style = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(html) ?? []
+      const sheet = await fetch(new URL(style, `${server.url}${path}`))
+      assert.equal(sheet.headers.get('content-type'), 'text/css; charset=utf-8')
+      for (const [, id = ''] of html.matchAll(/href="#([^"]+)"/g)) assert.ok(html.includes(`id="${id}"`), id)
+    }
+  })
+})
+
+describe('the Host header in sandbox mode', () => {
+  const ask = (url: string, host: string): Promise<string> =>
+    sendRaw(url, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+
+  it('must be a loopback name, or a page elsewhere could reach the sandbox by DNS rebinding', async (t) => {
+    const { url } = await startTestServer(t, { loopbackHostsOnly: true })
+    for (const host of [
+      '127.0.0.1',
+      '127.0.0.1:4000',
+      'localhost:4000',
+      'LOCALHOST',
+      '[::1]:4000',
+      '[::1]',
+      '127.1.2.3',
+    ]) {
+      assert.match(await ask(url, host), /^HTTP\/1\.1 200 /, host)
+    }
+    for (const host of [
+      'evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      '127.0.0.1@evil.example',
+      '10.0.0.1',
+      '',
+    ]) {
+      assert.match(await ask(url, host), /^HTTP\/1\.1 400 /, host)
+    }
+  })
+
+  it('is any name outside it', async (t) => {
+    const { url } = await startTestServer(t)
+    assert.match(await ask(url, 'api.example'), /^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('a stop', () => {
+  it('lets a request under way end, takes no new connection, and closes idle ones', async (t) => {
+    const entered = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<undefined>()
+    const server = await startTestServer(t, {
+      findUnready: () => {
+        entered.resolve()
+        return released.promise
+      },
+    })
+    // An idle kept-alive connection, and one with a request under way.
+    const agent = new Agent({ keepAlive: true })
+    t.after(() => agent.destroy())
+    await new Promise((resolve) =>
+      get(`${server.url}/healthz`, { agent }, (answer) => answer.resume().on('end', resolve)),
+    )
+    const underWay = server.get('/readyz')
+    await entered.promise
+
+    const stopped = server.server.stop(5_000)
+    await assert.rejects(fetch(`${server.url}/healthz`))
+    released.resolve(undefined)
+    assert.equal((await underWay).status, 200)
+    await stopped
+  })
+
+  it('cuts what has not ended within the grace', async (t) => {
+    const entered = Promise.withResolvers<void>()
+    const server = await startTestServer(t, {
+      findUnready: () => {
+        entered.resolve()
+        return new Promise<undefined>(() => undefined)
+      },
+    })
+    const cut = assert.rejects(server.get('/readyz'))
+    await entered.promise
+    await server.server.stop(50)
+    await cut
+  })
+})

@@ -1,0 +1,111 @@
+/** The routes that belong to no version: health, metrics, the OpenAPI documents and the pages that show them. */
+import { createHash } from 'node:crypto'
+import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { docsStyle, renderDocs } from './docs/page.ts'
+import { checkMetricsAccess, type Metrics, type MetricsAccess } from './metrics.ts'
+import type { RouteGroup } from './route-table.ts'
+
+export interface SystemOptions {
+  metrics: Metrics
+  metricsAccess: MetricsAccess
+  findUnready: () => Promise<string | undefined>
+  build: { version: string; commit: string | undefined }
+  baseUrl: () => string
+  authUrl: () => string
+}
+
+export function systemRoutes(options: SystemOptions): RouteGroup[] {
+  return [
+    { cors: 'nobody', register: (app) => registerHealth(app, options) },
+    { cors: 'nobody', register: (app) => registerDocs(app, options) },
+    { cors: 'anyone', register: (app) => registerOpenApi(app, options) },
+  ]
+}
+
+function registerHealth(app: FastifyInstance, options: SystemOptions): void {
+  const { version, commit } = options.build
+
+  app.get('/healthz', async (_, reply) => sendJson(reply, { status: 'alive', version, commit: commit ?? null }))
+
+  app.get('/readyz', async (_, reply) => {
+    const reason = await options.findUnready()
+    if (reason !== undefined) throw new Refusal('unavailable', reason)
+    return sendJson(reply, { status: 'ready', version, commit: commit ?? null })
+  })
+
+  app.get('/metrics', async (request, reply) => {
+    checkMetricsAccess(options.metricsAccess, request.headers.authorization)
+    const { registry } = options.metrics
+    return reply
+      .header('Cache-Control', 'no-store')
+      .type(registry.contentType)
+      .send(await registry.metrics())
+  })
+}
+
+function sendJson(reply: FastifyReply, value: object): FastifyReply {
+  return reply
+    .header('Cache-Control', 'no-store')
+    .type('application/json')
+    .send(Buffer.from(JSON.stringify(value)))
+}
+
+const versions = ['v1', 'v2', 'connect'] as const
+
+type Hosts = Pick<SystemOptions, 'baseUrl' | 'authUrl'>
+
+/** The connect API is the authorization server's. */
+function describe(version: Version, { baseUrl, authUrl }: Hosts): OpenApi {
+  return toOpenApi(version, version === 'connect' ? authUrl() : baseUrl())
+}
+
+function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
+  for (const version of versions) {
+    const document = once(() => toDocument(JSON.stringify(describe(version, hosts))))
+    app.get(`/openapi/${version}.json`, async (request, reply) =>
+      sendDocument(request, reply, document(), 'application/json'),
+    )
+  }
+}
+
+function registerDocs(app: FastifyInstance, hosts: Hosts): void {
+  // The page is plain HTML and one style sheet: no script may run on it, not even ours.
+  const helmet = {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], styleSrc: ["'self'"], frameAncestors: ["'none'"], baseUri: ["'none'"] },
+    },
+  }
+  for (const version of versions) {
+    const document = once(() => toDocument(renderDocs(version, describe(version, hosts))))
+    app.get(version === 'v2' ? '/docs' : `/docs/${version}`, { helmet }, async (request, reply) =>
+      sendDocument(request, reply, document(), 'text/html; charset=utf-8'),
+    )
+  }
+  const style = toDocument(docsStyle)
+  app.get('/docs/style.css', async (request, reply) => sendDocument(request, reply, style, 'text/css; charset=utf-8'))
+}
+
+interface Document {
+  bytes: Buffer
+  etag: string
+}
+
+function toDocument(text: string): Document {
+  return { bytes: Buffer.from(text), etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
+}
+
+/** Conditional requests by RFC 9110 §13.1.2: a list of tags, compared weakly, or a star. */
+function sendDocument(request: FastifyRequest, reply: FastifyReply, document: Document, type: string): FastifyReply {
+  void reply.header('ETag', document.etag).header('Cache-Control', 'no-cache')
+  const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
+  if (known.includes(document.etag) || known.includes('*')) return reply.code(304).send()
+  return reply.type(type).send(document.bytes)
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}

@@ -1,0 +1,66 @@
+/** /platform/v1/provider: add, list, remove. */
+import { addProviderV1, completeProviderV1, listProvidersV1, removeProviderV1 } from '@assay/contract'
+import type { FastifyInstance } from 'fastify'
+import type { AddResult } from '../../connections/index.ts'
+import { ownerOf } from '../owner.ts'
+import { linkHeaders } from '../pages.ts'
+import { toV1Item } from '../problem.ts'
+import { toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
+import type { FrontDoors } from '../front-doors.ts'
+
+/** More than anybody has; a list without `limit` is still one with an end. */
+const connectionsMax = 10_000
+
+export function registerProvider(app: FastifyInstance, { serve, connections, connect }: FrontDoors): void {
+  serve(app, addProviderV1, async ({ body, caller }) => {
+    const result = await connections.add(ownerOf(caller), {
+      providerId: body.crypto_source_id,
+      displayLabel: body.display_label ?? null,
+      credentials: toCredentials(body.connection),
+      sessionId: null,
+    })
+    return { json: toAddedV1(result) }
+  })
+
+  serve(app, completeProviderV1, async ({ params, query, caller }) => {
+    const of = { ...ownerOf(caller), providerId: params.crypto_source_id, sessionId: null, grantId: caller.grantId }
+    return { json: toAddedV1(await connect.completeSignIn(query.state, of)) }
+  })
+
+  serve(app, listProvidersV1, async ({ page, caller }) => {
+    const [addedAt, id] = page.position ?? []
+    const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
+    const limit = page.limit ?? connectionsMax
+    const rows = await connections.list(ownerOf(caller), { limit: limit + 1, after })
+    const shown = rows.slice(0, limit)
+    const last = rows.length > limit ? shown.at(-1) : undefined
+    return {
+      json: shown.map((row) => ({
+        connection_id: row.id,
+        crypto_source_id: row.provider_id,
+        ...toConnectedMembers(row),
+      })),
+      headers: linkHeaders(page.next(last && [last.added_at ?? '', last.id])),
+    }
+  })
+
+  serve(app, removeProviderV1, async ({ query, body, caller }) => {
+    const which = toSelection('crypto_source_id', [
+      { connectionId: query.connection_id, providerId: query.crypto_source_id },
+      { connectionId: body?.connection_id, providerId: body?.crypto_source_id },
+    ])
+    const ids = await connections.remove(ownerOf(caller), which)
+    return { json: { removed: true as const, connection_ids: ids, data_destroyed: true } }
+  })
+}
+
+function toAddedV1(result: AddResult) {
+  return {
+    crypto_source_id: result.providerId,
+    connection_id: result.connectionId,
+    added: result.added,
+    redirect_url: null,
+    status: result.status,
+    errors: result.errors.map(toV1Item),
+  }
+}

@@ -1,0 +1,12 @@
+/** Platform v2, under /accounts/v2: shapes over the front doors of connections and ledger. No rule lives here. */
+import type { FastifyInstance } from 'fastify'
+import type { FrontDoors } from '../front-doors.ts'
+import { registerAssets } from './assets.ts'
+import { registerProviders } from './providers.ts'
+import { registerTransactions } from './transactions.ts'
+
+export function registerV2(app: FastifyInstance, deps: FrontDoors): void {
+  registerProviders(app, deps)
+  registerAssets(app, deps)
+  registerTransactions(app, deps)
+}

@@ -1,0 +1,64 @@
+/** /accounts/v2/providers: add, list, remove, and the catalogue. */
+import { addProvider, completeProvider, listCatalog, listProviders, removeProvider } from '@assay/contract'
+import { catalog } from '@assay/connectors/catalog'
+import type { FastifyInstance } from 'fastify'
+import { ownerOf } from '../owner.ts'
+import { toAdded, toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
+import type { FrontDoors } from '../front-doors.ts'
+
+export function registerProviders(app: FastifyInstance, { serve, connections, connect }: FrontDoors): void {
+  serve(app, addProvider, async ({ body, caller }) => {
+    const result = await connections.add(ownerOf(caller), {
+      providerId: body.provider_id,
+      displayLabel: body.display_label ?? null,
+      credentials: toCredentials(body.connection),
+      sessionId: null,
+    })
+    return { json: toAdded(result) }
+  })
+
+  serve(app, completeProvider, async ({ params, body, caller }) => {
+    const of = { ...ownerOf(caller), providerId: params.provider_id, sessionId: null, grantId: caller.grantId }
+    return { json: toAdded(await connect.completeSignIn(body.state, of)) }
+  })
+
+  serve(app, listProviders, async ({ page, caller }) => {
+    const owner = ownerOf(caller)
+    const [addedAt, id] = page.position ?? []
+    const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
+    const [rows, errors] = await Promise.all([
+      connections.list(owner, { limit: page.limit + 1, after }),
+      connections.listRemarks(owner),
+    ])
+    const shown = rows.slice(0, page.limit)
+    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    const data = shown.map((row) => ({
+      connection_id: row.id,
+      provider_id: row.provider_id,
+      ...toConnectedMembers(row),
+    }))
+    return { json: { page: { next: page.next(last && [last.added_at ?? '', last.id]) }, data, errors } }
+  })
+
+  serve(app, removeProvider, async ({ query, body, caller }) => {
+    const which = toSelection('provider_id', [
+      { connectionId: query.connection_id, providerId: query.provider_id },
+      { connectionId: body?.connection_id, providerId: body?.provider_id },
+    ])
+    const ids = await connections.remove(ownerOf(caller), which)
+    return { json: { data: { removed: true as const, connection_ids: ids, data_destroyed: true }, errors: [] } }
+  })
+
+  serve(app, listCatalog, async ({ query, page }) => {
+    const search = query.search?.toLowerCase() ?? ''
+    const after = page.position?.[0]
+    const rows = catalog
+      .filter((provider) => query.kind === undefined || provider.kind === query.kind)
+      .filter(({ name, provider_id: id }) => name.toLowerCase().includes(search) || id.includes(search))
+      .toSorted((a, b) => (a.provider_id < b.provider_id ? -1 : 1))
+      .filter((provider) => after === undefined || provider.provider_id > after)
+    const shown = rows.slice(0, page.limit)
+    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    return { json: { page: { next: page.next(last && [last.provider_id]) }, data: shown, errors: [] } }
+  })
+}

@@ -1,0 +1,38 @@
+/** Asset positions. The six fields of v1 are the reference's, to the letter. */
+import { z } from 'zod'
+import { connectionId, CryptoSourceId, ProviderId } from './provider-ids.ts'
+import { decimalText, exactNumber, time } from './values.ts'
+
+const assetSymbol = z.string().meta({ description: 'Ticker-like; case is significant and mixed.', examples: ['BTC'] })
+
+const quantities = {
+  asset_holdings: exactNumber.meta({ description: 'Liquid quantity, written with every digit.' }),
+  staked_holdings: exactNumber.meta({ description: 'Staked quantity; the position is the sum of both.' }),
+  price_in_usd: exactNumber.nullable().meta({ description: 'Null when no price is known.' }),
+  time_fetched: time,
+}
+
+export const AssetPositionV1 = z
+  .strictObject({ crypto_source_id: CryptoSourceId, asset_symbol: assetSymbol, ...quantities })
+  .meta({ id: 'v1/AssetPosition', description: 'What one crypto source holds of one asset.' })
+
+export const AssetPosition = z
+  .object({
+    provider_id: ProviderId,
+    connection_id: connectionId,
+    asset_id: z.string().meta({ description: 'Tells two assets with one symbol apart.', examples: ['crypto:bitcoin'] }),
+    asset_symbol: assetSymbol,
+    asset_name: z.string(),
+    ...quantities,
+    value_in_usd: decimalText.nullable().meta({ description: 'Price times the position; null without a price.' }),
+    spam: z.boolean(),
+    exact: z
+      .object({
+        asset_holdings: decimalText,
+        staked_holdings: decimalText,
+        total_holdings: decimalText,
+        price_in_usd: decimalText.nullable(),
+      })
+      .meta({ description: 'The same quantities as text, for readers whose numbers are binary floats.' }),
+  })
+  .meta({ id: 'AssetPosition', description: 'What one connection holds of one asset.' })

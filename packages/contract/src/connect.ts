@@ -1,0 +1,97 @@
+/** What the connect and manage APIs speak of: a session and its parts, and what a user sees of their own. */
+import { causes } from '@assay/core'
+import { z } from 'zod'
+import { connectionId, ProviderId } from './provider-ids.ts'
+import { connectionStatus } from './providers.ts'
+import { decimalText, text, time } from './values.ts'
+
+const sessionId = z.string().meta({ description: 'Names the session; not its secret.' })
+
+const ClientSummary = z.object({
+  client_id: z.string(),
+  name: z.string(),
+  logo_uri: z.string().nullable(),
+  homepage_uri: z.string().nullable(),
+})
+
+const TenantSummary = z.object({ name: z.string() })
+
+/** The application that asks and the organisation behind it. */
+export const askers = { client: ClientSummary, tenant: TenantSummary }
+
+const connectionMembers = {
+  connection_id: connectionId,
+  provider_id: ProviderId,
+  name: z.string(),
+  display_label: z.string().nullable(),
+  status: connectionStatus,
+  status_cause: z.enum(causes).nullable(),
+  status_message: z.string().nullable(),
+}
+
+const ExistingConnection = z.object({ ...connectionMembers, added_at: time })
+
+const Progress = z.object({
+  verified: z.literal(true),
+  assets: z.int().nullable().meta({ description: 'Null until balances were read.' }),
+  records: z.int(),
+  transactions: z.int(),
+  history_from: time.nullable(),
+  done: z.boolean().meta({ description: 'The first full read has ended.' }),
+  top: z
+    .array(z.object({ asset_symbol: z.string(), share: z.number().meta({ description: '0 to 1, for a bar.' }) }))
+    .max(6)
+    .meta({ description: 'The largest by value.' }),
+  value_in_usd: decimalText.nullable(),
+})
+
+export const Session = z
+  .object({
+    session_id: sessionId,
+    expires_at: time,
+    step: z.enum(['sign_in', 'consent', 'connect', 'ended']).meta({ description: 'What is missing next.' }),
+    ended: z.enum(['finished', 'declined']).nullable(),
+    ...askers,
+    scopes: z.array(z.string()),
+    grant_expires_at: time.meta({ description: 'Until when the application could read, if finished now.' }),
+    display: z.enum(['page', 'popup', 'iframe']),
+    web_message_origin: z.string().nullable(),
+    lang: z.string().nullable(),
+    theme: z.string().nullable(),
+    provider_id: ProviderId.nullable().meta({ description: 'Preselected.' }),
+    connection_id: connectionId.nullable().meta({ description: 'To be repaired.' }),
+    email_sign_in: z.boolean(),
+    user: z.object({ email: z.string().nullable() }).nullable(),
+    consented: z.boolean(),
+    existing: z
+      .array(ExistingConnection)
+      .meta({ description: 'The user’s settled connections, which will be seen too.' }),
+    unfinished: z.object({ session_id: sessionId, started_at: time, connection_count: z.int() }).nullable(),
+    connections: z.array(z.object({ ...connectionMembers, progress: Progress })),
+    sandbox: z.boolean(),
+  })
+  .meta({ id: 'ConnectSession', description: 'One run of the connect flow.' })
+
+export const ManagedConnection = z
+  .object({ ...connectionMembers, added_at: time, last_synced_at: time.nullable(), transaction_count: z.int() })
+  .meta({ id: 'ManagedConnection' })
+
+export const ManagedGrant = z
+  .object({
+    grant_id: z.string(),
+    client: z.object({ client_id: z.string(), name: z.string() }),
+    scopes: z.array(z.string()),
+    granted_at: time,
+    expires_at: time,
+    accesses: z
+      .array(z.object({ endpoint: z.string(), hour: time, count: z.int() }))
+      .meta({ description: 'Who read what and when, newest first; counted by the hour.' }),
+  })
+  .meta({ id: 'ManagedGrant', description: 'What the user allows one application.' })
+
+export type Session = z.output<typeof Session>
+
+/** Signing in is the same for a session and for the manage page. */
+export const emailBody = z.strictObject({ email: text(254).meta({ examples: ['ann@example.com'] }) })
+export const codeBody = z.strictObject({ code: text(16).meta({ examples: ['123456'] }) })
+export const sentAnswer = z.object({ sent_to: z.string(), resend_after_seconds: z.int() })

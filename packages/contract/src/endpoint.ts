@@ -1,0 +1,63 @@
+/**
+ * An endpoint as data. Validation, OpenAPI and the SDK's types are all made of these records, so that the documents
+ * cannot say anything else than what the server does.
+ */
+import type { RefusalCode } from '@assay/core'
+import type { z } from 'zod'
+import type { Paging } from './pages.ts'
+
+export type Scope =
+  | 'providers:read'
+  | 'providers:write'
+  | 'assets:read'
+  | 'transactions:read'
+  | 'offline_access'
+  | 'enterprise:read'
+  | 'enterprise:manage'
+
+/** Which shape of the rules an endpoint belongs to; v1 is one document, all v2 families another, connect the third. */
+export type Family = 'platform_v1' | 'accounts_v2' | 'enterprise_v2' | 'connect_v1'
+
+export interface Endpoint {
+  /** Unique over all families; also the OpenAPI operationId, and the name of the list that its cursors are bound to. */
+  readonly id: string
+  readonly family: Family
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** As the reference writes it, parameters in braces: `/accounts/v2/transactions/{id}`. */
+  readonly path: string
+  /** What the access token must allow; null when no token is asked for. */
+  readonly scope: Scope | null
+  /** The Bearer is no access token but the secret of a connect or manage session. */
+  readonly bearer?: 'session' | 'manage'
+  /** Present on lists: adds `limit`, `cursor` and, in v2, `next_uri`; `query` then holds the filters alone. */
+  readonly paging?: Paging
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly response: z.ZodType
+  /** JSON unless said; of lines, `response` is one. */
+  readonly mediaType?: 'application/x-ndjson'
+  readonly summary: string
+  readonly description: string
+  /** Beyond those that every endpoint can answer with. */
+  readonly errors: readonly RefusalCode[]
+  readonly example: { readonly body?: unknown; readonly response: unknown }
+}
+
+export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {
+  return endpoint
+}
+
+/** What an endpoint cannot give (an absent `query`, say) is an empty record. */
+type Nothing = Record<never, never>
+
+export type ParamsOf<E extends Endpoint> = E extends { params: infer Schema extends z.ZodType }
+  ? z.output<Schema>
+  : Nothing
+export type QueryOf<E extends Endpoint> = E extends { query: infer Schema extends z.ZodType }
+  ? z.output<Schema>
+  : Nothing
+export type BodyOf<E extends Endpoint> = E extends { body: infer Schema extends z.ZodType }
+  ? z.output<Schema>
+  : undefined
+export type ResponseOf<E extends Endpoint> = z.output<E['response']>

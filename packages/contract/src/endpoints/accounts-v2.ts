@@ -1,0 +1,171 @@
+/** Platform v2, under /accounts/v2: answers are `data` and `errors`, lists have a `page`. */
+import { categories, transactionTypes } from '@assay/core'
+import { z } from 'zod'
+import { AssetPosition } from '../assets.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { successErrors } from '../errors.ts'
+import { pageOf, pagesV2 } from '../pages.ts'
+import { connectionId, ProviderId } from '../provider-ids.ts'
+import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
+import { RemovedTransaction, Transaction } from '../transactions.ts'
+import { isoTimeParameter, list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
+import * as examples from './examples.ts'
+
+const family = 'accounts_v2'
+const { errorsNone, pageLast } = examples
+
+export const addProvider = defineEndpoint({
+  id: 'addProvider',
+  family,
+  method: 'POST',
+  path: '/accounts/v2/providers',
+  scope: 'providers:write',
+  body: z.strictObject({ provider_id: ProviderId, display_label: text(80).optional(), connection }),
+  response: addedAnswer,
+  summary: 'Add a provider',
+  description:
+    'Verifies the credentials before anything is stored. A refusal by the provider is a 200 with added false and the reason in errors.',
+  errors: [],
+  example: {
+    body: { provider_id: 'kraken', display_label: 'Savings', connection: examples.apiConnection },
+    response: { data: examples.addedV2, ...errorsNone },
+  },
+})
+
+export const listProviders = defineEndpoint({
+  id: 'listProviders',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/providers',
+  scope: 'providers:read',
+  paging: pagesV2,
+  query: z.strictObject({}),
+  response: pageOf(ConnectedProvidersMetadata),
+  summary: 'List connected providers',
+  description: 'The connections of the user, oldest first.',
+  errors: [],
+  example: { response: { page: pageLast, data: [examples.connectedV2], ...errorsNone } },
+})
+
+const selector = { connection_id: text(64).optional(), provider_id: ProviderId.optional() }
+
+export const removeProvider = defineEndpoint({
+  id: 'removeProvider',
+  family,
+  method: 'DELETE',
+  path: '/accounts/v2/providers',
+  scope: 'providers:write',
+  query: z.strictObject(selector),
+  body: z.strictObject(selector).optional(),
+  response: z.object({
+    data: z.object({ removed: z.literal(true), connection_ids: z.array(connectionId), data_destroyed: z.boolean() }),
+    errors: successErrors,
+  }),
+  summary: 'Remove a provider',
+  description:
+    'Takes connection_id, or provider_id for all connections to that provider; in body or query, exactly one. Credentials and data are destroyed.',
+  errors: ['not_found'],
+  example: { response: { data: examples.removed, ...errorsNone } },
+})
+
+export const listCatalog = defineEndpoint({
+  id: 'listCatalog',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/providers/catalog',
+  scope: null,
+  paging: { ...pagesV2, bound: 'filters' },
+  query: z.strictObject({
+    search: parameter(
+      { type: 'string', maxLength: 80, description: 'Part of the name.' },
+      'must have at most 80 characters',
+      (given) => (given.length <= 80 ? given : undefined),
+    ).optional(),
+    kind: oneOf(['exchange', 'wallet'], 'Only this kind.').optional(),
+  }),
+  response: pageOf(ProviderMetadata),
+  summary: 'List the catalogue',
+  description: 'Every provider that can be connected. Needs no token.',
+  errors: [],
+  example: { response: { page: pageLast, data: [examples.catalogued], ...errorsNone } },
+})
+
+export const listAssets = defineEndpoint({
+  id: 'listAssets',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/assets',
+  scope: 'assets:read',
+  paging: pagesV2,
+  query: z.strictObject({
+    provider_ids: list('Only these providers, separated by commas.').optional(),
+    connection_ids: list('Only these connections, separated by commas.').optional(),
+    asset_symbols: list('Only these assets, exact case, separated by commas.').optional(),
+  }),
+  response: pageOf(AssetPosition),
+  summary: 'List asset positions',
+  description: 'One row for each connection and asset.',
+  errors: [],
+  example: { response: { page: pageLast, data: [examples.positionV2], ...errorsNone } },
+})
+
+export const listTransactions = defineEndpoint({
+  id: 'listTransactions',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/transactions',
+  scope: 'transactions:read',
+  paging: pagesV2,
+  query: z
+    .strictObject({
+      start_time: isoTimeParameter('At this moment or later.').optional(),
+      end_time: isoTimeParameter('Before this moment.').optional(),
+      provider_ids: list('Only these providers, separated by commas.').optional(),
+      connection_ids: list('Only these connections, separated by commas.').optional(),
+      asset_symbols: list('Only transactions that touch one of these assets, exact case.').optional(),
+      types: list('Only these types, separated by commas.', transactionTypes).optional(),
+      categories: list('Only these categories, separated by commas.', categories).optional(),
+      updated_since: isoTimeParameter(
+        'Changed at this moment or later; the answer then also has `removed`.',
+      ).optional(),
+    })
+    .check(refuseEmptyRange),
+  response: pageOf(Transaction).extend({ removed: z.array(RemovedTransaction).optional() }),
+  summary: 'List transactions',
+  description: 'Newest first by (timestamp, id).',
+  errors: [],
+  example: { response: { page: examples.pageMore, data: [examples.transactionV2], ...errorsNone } },
+})
+
+export const getTransaction = defineEndpoint({
+  id: 'getTransaction',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/transactions/{id}',
+  scope: 'transactions:read',
+  params: z.object({ id: z.string() }),
+  response: z.object({ data: Transaction, errors: successErrors }),
+  summary: 'Get a transaction',
+  description: 'Somebody else’s transaction is a 404 like a missing one.',
+  errors: ['not_found'],
+  example: { response: { data: examples.transactionV2, ...errorsNone } },
+})
+
+export const completeProvider = defineEndpoint({
+  id: 'completeProvider',
+  family,
+  method: 'POST',
+  path: '/accounts/v2/oauth/callback/{provider_id}',
+  scope: 'providers:write',
+  params: z.object({ provider_id: z.string() }),
+  body: callbackBody,
+  response: addedAnswer,
+  summary: 'Complete a sign-in at a provider',
+  description:
+    'With a token of the user and client that began. A state that is unknown, used, expired or another’s is invalid_state.',
+  errors: [],
+  example: {
+    body: { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'af0ifjsldkj' },
+    response: { data: examples.addedV2, ...errorsNone },
+  },
+})

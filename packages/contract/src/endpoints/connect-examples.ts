@@ -1,0 +1,67 @@
+/** One person on the way through the connect flow, and afterwards on their own page. */
+import { connectedV2 } from './examples.ts'
+
+const time = '2026-03-02T10:11:12.345Z'
+const { connection_id, provider_id, name, display_label, status_cause, status_message } = connectedV2
+const connection = { connection_id, provider_id, name, display_label, status: 'syncing', status_cause, status_message }
+
+export const askers = {
+  client: { client_id: 'cli_demo', name: 'Demo application', logo_uri: null, homepage_uri: 'http://127.0.0.1:4100/' },
+  tenant: { name: 'Sandbox' },
+}
+
+export const sent = { sent_to: 'ann@example.com', resend_after_seconds: 30 }
+
+export const session = {
+  session_id: '4c7a2f0e-6d0b-4c55-9a0e-1f5b7f3f8f11',
+  expires_at: '2026-03-02T10:41:12.345Z',
+  step: 'connect',
+  ended: null,
+  ...askers,
+  scopes: ['assets:read', 'transactions:read'],
+  grant_expires_at: '2027-03-02T10:11:12.345Z',
+  display: 'page',
+  web_message_origin: null,
+  lang: 'en',
+  theme: null,
+  provider_id: null,
+  connection_id: null,
+  email_sign_in: true,
+  user: { email: 'ann@example.com' },
+  consented: true,
+  existing: [],
+  unfinished: null,
+  connections: [
+    {
+      ...connection,
+      progress: {
+        verified: true,
+        assets: 3,
+        records: 1_500,
+        transactions: 0,
+        history_from: null,
+        done: false,
+        top: [{ asset_symbol: 'BTC', share: 0.8 }],
+        value_in_usd: '32640.255',
+      },
+    },
+  ],
+  sandbox: false,
+}
+
+export const managed = {
+  ...connection,
+  status: 'active',
+  added_at: connectedV2.added_at,
+  last_synced_at: time,
+  transaction_count: 1_240,
+}
+
+export const grant = {
+  grant_id: 'grt_01jq8n7x2zf4tb9v6h3m5kcdwe',
+  client: { client_id: 'cli_demo', name: 'Demo application' },
+  scopes: ['assets:read', 'transactions:read'],
+  granted_at: time,
+  expires_at: '2027-03-02T10:11:12.345Z',
+  accesses: [{ endpoint: 'listTransactions', hour: '2026-03-02T10:00:00.000Z', count: 12 }],
+}

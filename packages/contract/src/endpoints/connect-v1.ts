@@ -1,0 +1,221 @@
+/**
+ * The connect session API, under {auth_url}/connect/v1: what a widget talks to. No cookies: each call but the creating
+ * ones carries `Authorization: Bearer` and the secret of its session, which is no access token.
+ */
+import { z } from 'zod'
+import { codeBody, emailBody, sentAnswer, Session } from '../connect.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { ProviderId } from '../provider-ids.ts'
+import { addedAnswer, callbackBody, connection } from '../providers.ts'
+import { text } from '../values.ts'
+import { sent, session } from './connect-examples.ts'
+import * as examples from './examples.ts'
+
+const common = { family: 'connect_v1', scope: null, errors: [] } as const
+const inSession = { ...common, bearer: 'session', errors: ['invalid_token'] } as const
+
+const nothing = z.strictObject({}).optional()
+const sessionAnswer = z.object({ session: Session })
+const sessionExample = { session }
+/** A connect URL is short; a login token in it is not. */
+const queryLengthMax = 8_192
+
+export const createSession = defineEndpoint({
+  ...common,
+  id: 'createSession',
+  method: 'POST',
+  path: '/connect/v1/session',
+  body: z.strictObject({ query: z.string().max(queryLengthMax) }),
+  response: z.object({
+    session_secret: z.string().nullable(),
+    session: Session.nullable(),
+    redirect_to: z.string().nullable(),
+  }),
+  summary: 'Begin a session',
+  description:
+    'Takes the query string of the connect page as it is. A bad client_id or redirect_uri is a 400, to be shown and never redirected; every other mistake comes back as redirect_to.',
+  example: {
+    body: { query: 'client_id=cli_demo&code_challenge=E9Mel…&code_challenge_method=S256&state=0d6c…' },
+    response: { session_secret: 'q7Yl…', ...sessionExample, redirect_to: null },
+  },
+})
+
+export const getSession = defineEndpoint({
+  ...inSession,
+  id: 'getSession',
+  method: 'GET',
+  path: '/connect/v1/session',
+  response: sessionAnswer,
+  summary: 'Get the session',
+  description: 'Where the flow stands. A reload begins here.',
+  example: { response: sessionExample },
+})
+
+export const requestSessionCode = defineEndpoint({
+  ...inSession,
+  id: 'requestSessionCode',
+  method: 'POST',
+  path: '/connect/v1/session/email',
+  body: emailBody,
+  response: sentAnswer,
+  summary: 'Mail a sign-in code',
+  description: 'The same answer and timing whether the address is known or not. A new code replaces the one before.',
+  example: { body: { email: 'ann@example.com' }, response: sent },
+})
+
+export const enterSessionCode = defineEndpoint({
+  ...inSession,
+  id: 'enterSessionCode',
+  method: 'POST',
+  path: '/connect/v1/session/code',
+  body: codeBody,
+  response: sessionAnswer,
+  summary: 'Sign in with the code',
+  description: 'Six digits, ten minutes, five tries, and only in the session that asked.',
+  example: { body: { code: '123456' }, response: sessionExample },
+})
+
+export const giveConsent = defineEndpoint({
+  ...inSession,
+  id: 'giveConsent',
+  method: 'POST',
+  path: '/connect/v1/session/consent',
+  body: nothing,
+  response: sessionAnswer,
+  summary: 'Record the consent',
+  description: 'The user, who has signed in, agrees that the application may read. Kept with the grant.',
+  example: { response: sessionExample },
+})
+
+const addedExample = { data: examples.addedV2, ...examples.errorsNone }
+
+export const addSessionConnection = defineEndpoint({
+  ...inSession,
+  id: 'addSessionConnection',
+  method: 'POST',
+  path: '/connect/v1/session/connections',
+  body: z.strictObject({
+    provider_id: ProviderId,
+    display_label: text(80).optional(),
+    connection,
+    connection_id: text(64).optional().meta({ description: 'Repair this settled connection instead of adding one.' }),
+  }),
+  response: addedAnswer,
+  summary: 'Connect a source',
+  description:
+    'As POST /accounts/v2/providers, but provisional: seen only in this session until its code is redeemed. Needs sign-in and consent. Repair with another account is account_mismatch and changes nothing.',
+  errors: ['invalid_token', 'not_found'],
+  example: { body: { provider_id: 'kraken', connection: examples.apiConnection }, response: addedExample },
+})
+
+export const removeSessionConnection = defineEndpoint({
+  ...inSession,
+  id: 'removeSessionConnection',
+  method: 'DELETE',
+  path: '/connect/v1/session/connections/{connection_id}',
+  params: z.object({ connection_id: z.string() }),
+  response: sessionAnswer,
+  summary: 'Remove a connection of this session',
+  description: 'Its credentials and data are destroyed.',
+  errors: ['invalid_token', 'not_found'],
+  example: { response: sessionExample },
+})
+
+export const followSession = defineEndpoint({
+  ...inSession,
+  id: 'followSession',
+  method: 'GET',
+  path: '/connect/v1/session/events',
+  mediaType: 'application/x-ndjson',
+  response: z.union([
+    z.object({ type: z.literal('session'), session: Session }),
+    z.object({ type: z.literal('ping') }),
+  ]),
+  summary: 'Follow the session',
+  description:
+    'A line at once, then one whenever something changed, a ping every 15 seconds. Ends after two minutes: ask again.',
+  errors: ['invalid_token', 'rate_limited'],
+  example: { response: { type: 'session', ...sessionExample } },
+})
+
+export const completeSessionCallback = defineEndpoint({
+  ...inSession,
+  id: 'completeSessionCallback',
+  method: 'POST',
+  path: '/connect/v1/session/callback',
+  body: callbackBody,
+  response: addedAnswer,
+  summary: 'Complete a sign-in at a provider',
+  description: 'Code and state from the provider’s page. Anything not begun in this session is invalid_state.',
+  example: { body: { code: 'SplxlO…', state: 'af0ifjs…' }, response: addedExample },
+})
+
+export const resumeSession = defineEndpoint({
+  ...inSession,
+  id: 'resumeSession',
+  method: 'POST',
+  path: '/connect/v1/session/resume',
+  body: z.strictObject({ session_id: text(64) }),
+  response: sessionAnswer,
+  summary: 'Take over an unfinished session',
+  description: 'One that `unfinished` offered: same user, same client. Its connections move here.',
+  errors: ['invalid_token', 'not_found'],
+  example: { body: { session_id: '4c7a…' }, response: sessionExample },
+})
+
+const redirectAnswer = z.object({ redirect_to: z.string() })
+
+export const finishSession = defineEndpoint({
+  ...inSession,
+  id: 'finishSession',
+  method: 'POST',
+  path: '/connect/v1/session/finish',
+  body: nothing,
+  response: redirectAnswer,
+  summary: 'Finish',
+  description: 'Where the browser goes, with code, state and iss. The session has then ended.',
+  example: { response: { redirect_to: 'https://app.example/callback?code=…&state=…&iss=…' } },
+})
+
+export const declineSession = defineEndpoint({
+  ...inSession,
+  id: 'declineSession',
+  method: 'POST',
+  path: '/connect/v1/session/decline',
+  body: nothing,
+  response: redirectAnswer,
+  summary: 'Decline',
+  description: 'Where the browser goes, with access_denied. What was connected in the session is destroyed.',
+  example: { response: { redirect_to: 'https://app.example/callback?error=access_denied&state=…&iss=…' } },
+})
+
+export const getSandboxHelp = defineEndpoint({
+  ...inSession,
+  id: 'getSandboxHelp',
+  method: 'GET',
+  path: '/connect/v1/session/sandbox',
+  response: z.object({
+    scenarios: z.array(
+      z.object({ provider_id: ProviderId, name: z.string(), title: z.string(), description: z.string() }),
+    ),
+    mail: z.object({ code: z.string() }).nullable(),
+  }),
+  summary: 'Sandbox: scenarios and the mailed code',
+  description: 'Sandbox mode only.',
+  example: { response: { scenarios: [], mail: { code: '123456' } } },
+})
+
+export const createSandboxKey = defineEndpoint({
+  ...inSession,
+  id: 'createSandboxKey',
+  method: 'POST',
+  path: '/connect/v1/session/sandbox/key',
+  body: z.strictObject({ provider_id: ProviderId, scenario: text(64) }),
+  response: z.object({ fields: z.record(z.string(), z.string()) }),
+  summary: 'Sandbox: a fresh test key',
+  description: 'Sandbox mode only. What to fill the form with.',
+  example: {
+    body: { provider_id: 'kraken', scenario: 'default' },
+    response: { fields: { api_key: '…', secret_key: '…' } },
+  },
+})

@@ -1,0 +1,105 @@
+/** One small portfolio, told in both versions: what the documents show and what the schemas are held against. */
+
+const connectionId = 'con_01jq8n7x2zf4tb9v6h3m5kcdwe'
+const time = '2026-03-02T10:11:12.345Z'
+
+export const errorsNone = { errors: [] }
+export const pageLast = { next: '' }
+export const pageMore = { next: '/accounts/v2/transactions?limit=30&cursor=mZ1wT0Jr8sVbW4Yc2kQ7dA' }
+
+export const apiConnection = { type: 'api_key', api_key: 'the key', secret_key: 'the secret' }
+
+const position = { asset_symbol: 'BTC', asset_holdings: 0.51, staked_holdings: 0, price_in_usd: 64000.5 }
+
+export const positionV1 = { crypto_source_id: 'kraken', ...position, time_fetched: time }
+
+export const positionV2 = {
+  provider_id: 'kraken',
+  connection_id: connectionId,
+  asset_id: 'crypto:bitcoin',
+  asset_name: 'Bitcoin',
+  ...position,
+  time_fetched: time,
+  value_in_usd: '32640.255',
+  spam: false,
+  exact: { asset_holdings: '0.51', staked_holdings: '0', total_holdings: '0.51', price_in_usd: '64000.5' },
+}
+
+const transactionMembers = {
+  connection_id: connectionId,
+  type: 'input_and_output',
+  status: 'confirmed',
+  timestamp: time,
+  updated_at: '2026-03-02T10:12:00.000Z',
+  categorization: { category: 'trade', method: 'venue', confidence: 1 },
+  inputs: [
+    {
+      asset_symbol: 'BTC',
+      asset_id: 'crypto:bitcoin',
+      amount: '0.01',
+      price_in_usd: '64000.5',
+      value_in_usd: '640.005',
+    },
+  ],
+  outputs: [{ asset_symbol: 'USD', asset_id: 'fiat:usd', amount: '640', price_in_usd: '1', value_in_usd: '640' }],
+  fees: {
+    total_in_usd: '1.02',
+    items: [{ kind: 'trading', asset_symbol: 'USD', asset_id: 'fiat:usd', amount: '1.02', value_in_usd: '1.02' }],
+  },
+  network: null,
+  hash: null,
+  from_address: null,
+  to_address: null,
+  counterpart: null,
+  spam: false,
+  provider_reference: 'LGBRJU-5QKLX-SWVDGK',
+  description: null,
+  incomplete: [],
+}
+
+const transactionId = 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'
+export const transactionV1 = { id: transactionId, crypto_source_id: 'kraken', ...transactionMembers }
+export const transactionV2 = { id: transactionId, provider_id: 'kraken', ...transactionMembers }
+
+const connected = {
+  name: 'Kraken',
+  display_label: 'Savings',
+  connection_type: 'api_key',
+  status: 'active',
+  status_cause: null,
+  status_message: null,
+  added_at: '2026-03-01T08:00:00.000Z',
+  last_synced_at: time,
+  next_sync_at: '2026-03-02T11:11:12.345Z',
+  history_from: '2019-06-11T00:00:00.000Z',
+  transaction_count: 1240,
+}
+export const connectedV1 = { connection_id: connectionId, crypto_source_id: 'kraken', ...connected }
+export const connectedV2 = { connection_id: connectionId, provider_id: 'kraken', ...connected }
+
+const added = {
+  added: true,
+  redirect_url: null,
+  connection_id: connectionId,
+  status: 'syncing',
+}
+export const addedV1 = { crypto_source_id: 'kraken', ...added, errors: [] }
+export const addedV2 = { provider_id: 'kraken', display_label: 'Savings', ...added }
+
+export const removed = { removed: true, connection_ids: [connectionId], data_destroyed: true }
+
+export const catalogued = {
+  provider_id: 'kraken',
+  name: 'Kraken',
+  kind: 'exchange',
+  connection_types: ['api_key'],
+  credential_fields: [
+    { name: 'api_key', label: 'API key', secret: false, required: true, hint: '56 characters' },
+    { name: 'secret_key', label: 'Private key', secret: true, required: true, hint: '88 characters, ending in ==' },
+  ],
+  required_permissions: ['Funds permissions - Query', 'Data - Query ledger entries'],
+  features: { holdings: true, staking: true, transactions: true },
+  known_limits: ['Kraken Futures is another account with keys of its own and is not read.'],
+  status: 'available',
+  website: 'https://www.kraken.com',
+}

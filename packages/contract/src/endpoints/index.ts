@@ -1,0 +1,50 @@
+/** Every endpoint, in the order the documents show them. */
+import type { Endpoint } from '../endpoint.ts'
+import * as v2 from './accounts-v2.ts'
+import * as connect from './connect-v1.ts'
+import * as manage from './manage-v1.ts'
+import * as v1 from './platform-v1.ts'
+
+export * from './accounts-v2.ts'
+export * from './connect-v1.ts'
+export * from './manage-v1.ts'
+export * from './platform-v1.ts'
+
+export const endpoints: readonly Endpoint[] = [
+  v1.addProviderV1,
+  v1.listProvidersV1,
+  v1.removeProviderV1,
+  v1.completeProviderV1,
+  v1.listAssetsV1,
+  v1.listTransactionsV1,
+  v2.listCatalog,
+  v2.addProvider,
+  v2.listProviders,
+  v2.removeProvider,
+  v2.completeProvider,
+  v2.listAssets,
+  v2.listTransactions,
+  v2.getTransaction,
+  connect.createSession,
+  connect.getSession,
+  connect.requestSessionCode,
+  connect.enterSessionCode,
+  connect.giveConsent,
+  connect.addSessionConnection,
+  connect.removeSessionConnection,
+  connect.followSession,
+  connect.completeSessionCallback,
+  connect.resumeSession,
+  connect.finishSession,
+  connect.declineSession,
+  connect.getSandboxHelp,
+  connect.createSandboxKey,
+  manage.createManageSession,
+  manage.requestManageCode,
+  manage.enterManageCode,
+  manage.getMe,
+  manage.removeMyConnection,
+  manage.revokeMyGrant,
+  manage.deleteMe,
+  manage.getManageSandboxHelp,
+]

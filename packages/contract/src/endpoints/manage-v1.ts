@@ -1,0 +1,112 @@
+/** The manage API, under {auth_url}/connect/v1/me: a user's own page, with a sign-in and a secret of its own. */
+import { z } from 'zod'
+import { askers, codeBody, emailBody, ManagedConnection, ManagedGrant, sentAnswer } from '../connect.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { text } from '../values.ts'
+import * as examples from './connect-examples.ts'
+
+const common = { family: 'connect_v1', scope: null } as const
+const signedIn = { ...common, bearer: 'manage', errors: ['invalid_token'] } as const
+
+export const createManageSession = defineEndpoint({
+  ...common,
+  id: 'createManageSession',
+  method: 'POST',
+  path: '/connect/v1/me/session',
+  body: z.strictObject({ client_id: text(64) }),
+  response: z.object({ session_secret: z.string(), ...askers, email_sign_in: z.boolean() }),
+  summary: 'Begin a manage session',
+  description: 'For the users of this client’s tenant. Ends after 15 minutes of silence, and after an hour.',
+  errors: [],
+  example: {
+    body: { client_id: 'cli_demo' },
+    response: { session_secret: 'q7Yl…', ...examples.askers, email_sign_in: true },
+  },
+})
+
+export const requestManageCode = defineEndpoint({
+  ...signedIn,
+  id: 'requestManageCode',
+  method: 'POST',
+  path: '/connect/v1/me/email',
+  body: emailBody,
+  response: sentAnswer,
+  summary: 'Mail a sign-in code',
+  description: 'As in a connect session.',
+  example: { body: { email: 'ann@example.com' }, response: examples.sent },
+})
+
+export const enterManageCode = defineEndpoint({
+  ...signedIn,
+  id: 'enterManageCode',
+  method: 'POST',
+  path: '/connect/v1/me/code',
+  body: codeBody,
+  response: z.object({ signed_in: z.literal(true) }),
+  summary: 'Sign in with the code',
+  description: 'As in a connect session.',
+  example: { body: { code: '123456' }, response: { signed_in: true } },
+})
+
+export const getMe = defineEndpoint({
+  ...signedIn,
+  id: 'getMe',
+  method: 'GET',
+  path: '/connect/v1/me',
+  response: z.object({
+    user: z.object({ email: z.string().nullable() }),
+    connections: z.array(ManagedConnection),
+    grants: z.array(ManagedGrant),
+  }),
+  summary: 'What there is of me',
+  description: 'Connections, and which application may read what, and what it read.',
+  example: {
+    response: { user: { email: 'ann@example.com' }, connections: [examples.managed], grants: [examples.grant] },
+  },
+})
+
+const removedAnswer = z.object({ removed: z.literal(true) })
+const removal = {
+  ...signedIn,
+  method: 'DELETE',
+  response: removedAnswer,
+  errors: ['invalid_token', 'not_found'],
+  example: { response: { removed: true } },
+} as const
+
+export const removeMyConnection = defineEndpoint({
+  ...removal,
+  id: 'removeMyConnection',
+  path: '/connect/v1/me/connections/{id}',
+  params: z.object({ id: z.string() }),
+  summary: 'Remove a connection',
+  description: 'Its credentials and data are destroyed.',
+})
+
+export const revokeMyGrant = defineEndpoint({
+  ...removal,
+  id: 'revokeMyGrant',
+  path: '/connect/v1/me/grants/{id}',
+  params: z.object({ id: z.string() }),
+  summary: 'Take back a consent',
+  description: 'Every token under it is refused from the very next request.',
+})
+
+export const deleteMe = defineEndpoint({
+  ...removal,
+  id: 'deleteMe',
+  path: '/connect/v1/me',
+  summary: 'Delete my account',
+  description: 'All connections with their credentials and data, all consents and tokens, and the user.',
+})
+
+export const getManageSandboxHelp = defineEndpoint({
+  ...signedIn,
+  id: 'getManageSandboxHelp',
+  method: 'GET',
+  path: '/connect/v1/me/sandbox',
+  response: z.object({ mail: z.object({ code: z.string() }).nullable() }),
+  summary: 'Sandbox: the mailed code',
+  description: 'Sandbox mode only.',
+  example: { response: { mail: { code: '123456' } } },
+})

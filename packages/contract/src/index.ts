@@ -1,0 +1,6 @@
+export * from './endpoint.ts'
+export * from './endpoints/index.ts'
+export { ErrorResponse, statusOf } from './errors.ts'
+export * from './openapi.ts'
+export { connection } from './providers.ts'
+export { linksV1, pageParameters, pagesV2, type Paging } from './pages.ts'

@@ -1,0 +1,103 @@
+/** Providers and connections: the three ways to connect, the catalogue, and what a user has connected. */
+import { causes } from '@assay/core'
+import { z } from 'zod'
+import { successErrors } from './errors.ts'
+import { connectionId, ProviderId } from './provider-ids.ts'
+import { text, time } from './values.ts'
+
+const connectionTypes = ['api_key', 'wallet', 'oauth2'] as const
+
+const CryptoSourceCredentialAuthType = z.enum(connectionTypes).meta({ id: 'CryptoSourceCredentialAuthType' })
+
+// Wide enough for an RSA key in PEM; a secret is never echoed, not even in an error.
+const secret = text(8_192).meta({ format: 'password' })
+
+const APIConnection = z
+  .strictObject({
+    type: z.literal('api_key'),
+    api_key: text(4_096),
+    secret_key: secret,
+    passphrase: secret.optional(),
+  })
+  .meta({ id: 'APIConnection', description: 'A read-only key that the user made at the provider.' })
+
+const WalletConnection = z
+  .strictObject({
+    type: z.literal('wallet'),
+    address: text(256).optional(),
+    extended_public_key: text(256).optional(),
+    descriptor: text(2_048).optional(),
+    networks: z.array(text(64)).min(1).max(50).optional(),
+  })
+  .check((context) => {
+    const { address, extended_public_key: key, descriptor } = context.value
+    if ([address, key, descriptor].filter((given) => given !== undefined).length === 1) return
+    const message = 'must have exactly one of address, extended_public_key and descriptor'
+    context.issues.push({ code: 'custom', message, input: undefined })
+  })
+  .meta({ id: 'WalletConnection', description: 'Exactly one of address, extended_public_key and descriptor.' })
+
+const OAuth2Connection = z
+  .strictObject({ type: z.literal('oauth2'), redirect_uri: text(2_048).optional() })
+  .meta({ id: 'OAuth2Connection', description: 'The user signs in at the provider; follow `redirect_url`.' })
+
+export const connection = z.discriminatedUnion('type', [APIConnection, WalletConnection, OAuth2Connection])
+
+export const connectionStatus = z.enum(['pending', 'syncing', 'active', 'degraded', 'needs_reauth', 'removed'])
+
+export const ProviderMetadata = z
+  .object({
+    provider_id: ProviderId,
+    name: z.string(),
+    kind: z.enum(['exchange', 'wallet']),
+    connection_types: z.array(CryptoSourceCredentialAuthType),
+    credential_fields: z.array(
+      z.object({
+        name: z.string(),
+        label: z.string(),
+        secret: z.boolean(),
+        required: z.boolean(),
+        hint: z.string(),
+      }),
+    ),
+    required_permissions: z.array(z.string()).meta({ description: 'In the provider’s own words.' }),
+    features: z.object({ holdings: z.boolean(), staking: z.boolean(), transactions: z.boolean() }),
+    known_limits: z.array(z.string()),
+    status: z.string().meta({ examples: ['available'] }),
+    website: z.string(),
+  })
+  .meta({ id: 'ProviderMetadataV2.1', description: 'A provider as the catalogue shows it.' })
+
+export const connectedMembers = {
+  name: z.string(),
+  display_label: z.string().nullable(),
+  connection_type: CryptoSourceCredentialAuthType,
+  status: connectionStatus,
+  status_cause: z.enum(causes).nullable(),
+  status_message: z.string().nullable(),
+  added_at: time,
+  last_synced_at: time.nullable(),
+  next_sync_at: time.nullable(),
+  history_from: time.nullable().meta({ description: 'The oldest moment read so far.' }),
+  transaction_count: z.int(),
+}
+
+export const ConnectedProvidersMetadata = z
+  .object({ connection_id: connectionId, provider_id: ProviderId, ...connectedMembers })
+  .meta({ id: 'ConnectedProvidersMetadataV2.1', description: 'A connection of the user.' })
+
+/** What became of a source that was to be added. */
+export const addedAnswer = z.object({
+  data: z.object({
+    added: z.boolean(),
+    redirect_url: z.string().nullable(),
+    connection_id: connectionId.nullable(),
+    provider_id: ProviderId,
+    display_label: z.string().nullable(),
+    status: connectionStatus.nullable(),
+  }),
+  errors: successErrors,
+})
+
+/** What a provider's OAuth2 page, or the widget's in its place, sent back to the application. */
+export const callbackBody = z.strictObject({ code: text(4_096), state: text(256) })

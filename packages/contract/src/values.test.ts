@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import { anyTimeParameter, isoTimeParameter, list, refuseEmptyRange } from './values.ts'
+
+describe('times in a query', () => {
+  const iso = isoTimeParameter('')
+  const any = anyTimeParameter('')
+
+  for (const [given, meant] of [
+    ['2026-03-02T10:11:12.345Z', '2026-03-02T10:11:12.345Z'],
+    ['2026-03-02T10:11:12Z', '2026-03-02T10:11:12.000Z'],
+    ['2026-03-02T11:11:12.5+01:00', '2026-03-02T10:11:12.500Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+  ] as const) {
+    it(`${given} is ${meant}`, () => assert.equal(iso.parse(given), meant))
+  }
+
+  it('finer than a millisecond goes up, because rows have whole ones and ranges compare with them', () => {
+    assert.equal(iso.parse('2026-03-02T10:11:12.345001Z'), '2026-03-02T10:11:12.346Z')
+    assert.equal(iso.parse('2026-03-02T11:11:12.999999+01:00'), '2026-03-02T10:11:13.000Z')
+    assert.equal(iso.parse('2026-03-02T10:11:12.345000Z'), '2026-03-02T10:11:12.345Z')
+  })
+
+  for (const given of [
+    '2026-03-02T10:11:12',
+    '2026-03-02',
+    '2026-02-30T00:00:00Z',
+    '2026-03-02T10:11:12 01:00',
+    '1772446272345',
+    'yesterday',
+    '0000-01-01T00:00:00Z',
+    '9999-12-31T23:59:59-12:00',
+  ]) {
+    it(`${given} is refused`, () => assert.equal(iso.safeParse(given).success, false))
+  }
+
+  it('v1 also takes Unix epoch milliseconds, for the years that can be written', () => {
+    assert.equal(any.parse('1772446272345'), '2026-03-02T10:11:12.345Z')
+    assert.equal(any.parse('0'), '1970-01-01T00:00:00.000Z')
+    for (const given of ['-1', '1e3', '1.5', '253402300800000'])
+      assert.equal(any.safeParse(given).success, false, given)
+  })
+
+  it('a range that begins where or after it ends is refused, an open one is not', () => {
+    const range = z.strictObject({ start_time: iso.optional(), end_time: iso.optional() }).check(refuseEmptyRange)
+    const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
+    assert.equal(range.safeParse({ start_time: early, end_time: late }).success, true)
+    assert.equal(range.safeParse({ start_time: late }).success, true)
+    assert.equal(range.safeParse({ start_time: early, end_time: early }).success, false)
+    // The same moment, written differently.
+    assert.equal(range.safeParse({ start_time: '2026-01-01T01:00:00+01:00', end_time: early }).success, false)
+  })
+})
+
+describe('comma-separated lists', () => {
+  it('order and repetition mean nothing', () => {
+    assert.deepEqual(list('').parse('ETH,BTC,ETH'), ['BTC', 'ETH'])
+  })
+
+  it('an empty element, or more than 100, is refused', () => {
+    for (const given of [',', 'BTC,', ',BTC', 'BTC,,ETH']) assert.equal(list('').safeParse(given).success, false, given)
+    const many = (count: number): string => Array.from({ length: count }, (_, index) => `A${index}`).join(',')
+    assert.equal(list('').safeParse(many(100)).success, true)
+    assert.equal(list('').safeParse(many(101)).success, false)
+  })
+
+  it('a closed list takes its own values only, in their case', () => {
+    const types = list('', ['send', 'receive'])
+    assert.deepEqual(types.parse('send,receive'), ['receive', 'send'])
+    assert.equal(types.safeParse('Send').success, false)
+  })
+})

@@ -1,0 +1,107 @@
+/**
+ * The small values that requests and answers are made of. Requests are strict: text has a limit, is never empty and can
+ * be stored. Query parameters arrive as text and leave as what they mean, in one canonical form, so that two ways to
+ * write a filter are the same filter to a cursor.
+ */
+import { z } from 'zod'
+
+/** Ticker, id or label in a request. PostgreSQL stores neither NUL nor half a surrogate pair; the server refuses both. */
+export function text(lengthMax: number): z.ZodString {
+  return z.string().min(1).max(lengthMax)
+}
+
+export const decimalText = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .meta({ description: 'Decimal text with every digit; never an exponent.', examples: ['0.01'] })
+
+/** A JSON number written with every digit. Readers that parse into a binary float lose some; `exact` fields do not. */
+export const exactNumber = z.number().meta({ description: 'Written with every digit, never an exponent.' })
+
+export const time = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: 'date-time', description: 'ISO 8601, UTC, milliseconds.', examples: ['2026-03-02T10:11:12.345Z'] })
+
+interface ParameterSchema {
+  type: 'string' | 'integer'
+  description: string
+  [keyword: string]: unknown
+}
+
+/** A query parameter: `read` gives undefined for text that breaks the rule, and `rule` completes "limit …". */
+export function parameter<T>(schema: ParameterSchema, rule: string, read: (text: string) => T | undefined) {
+  return z
+    .string()
+    .transform((given, context): T => {
+      const value = read(given)
+      if (value !== undefined) return value
+      context.issues.push({ code: 'custom', message: rule, input: given })
+      return z.NEVER
+    })
+    .meta(schema)
+}
+
+export function oneOf<const T extends string>(values: readonly T[], description: string) {
+  return parameter({ type: 'string', enum: values, description }, `must be one of ${values.join(', ')}`, (given) =>
+    values.find((value) => value === given),
+  )
+}
+
+const listItemsMax = 100
+
+/** Comma-separated. Sorted and without repetitions: the order of a filter's values means nothing. */
+export function list(description: string, values?: readonly string[]) {
+  const among = values === undefined ? 'values' : `of ${values.join(', ')}`
+  const rule = `must be 1 to ${listItemsMax} ${among}, separated by commas, none empty`
+  return parameter({ type: 'string', description, examples: ['BTC,ETH'] }, rule, (given): string[] | undefined => {
+    const items = [...new Set(given.split(','))].toSorted()
+    const fits = items.every((item) => (values === undefined ? item !== '' : values.includes(item)))
+    return fits && items.length <= listItemsMax ? items : undefined
+  })
+}
+
+const isoTime = z.iso.datetime({ offset: true })
+
+/**
+ * To the millisecond, upwards. Rows have whole milliseconds, and for those `t >= 12.3451 s` and `t < 12.3451 s` are
+ * exactly `t >= 12.346 s` and `t < 12.346 s`; cutting would move rows across the edge.
+ */
+function readIsoTime(given: string): string | undefined {
+  if (given.length > 40 || !isoTime.safeParse(given).success) return undefined
+  const [, whole = given, finer = ''] = /^(.*\.\d{3})(\d*)/.exec(given) ?? []
+  const zone = /(Z|[+-]\d\d:?\d\d)$/.exec(given)?.[0] ?? 'Z'
+  const cutMs = Date.parse(finer === '' ? given : `${whole}${zone}`)
+  return toTime(/[1-9]/.test(finer) ? cutMs + 1 : cutMs)
+}
+
+function toTime(ms: number): string | undefined {
+  // Outside these years toISOString writes a sign and six digits, which PostgreSQL does not read.
+  const fits = ms >= Date.UTC(1, 0) && ms < Date.UTC(10_000, 0)
+  return fits ? new Date(ms).toISOString() : undefined
+}
+
+const isoRule = 'must be ISO 8601 with Z or an offset, a plus sign written %2B (2026-03-02T10:11:12.345Z)'
+
+export function isoTimeParameter(description: string) {
+  return parameter({ type: 'string', format: 'date-time', description }, isoRule, readIsoTime)
+}
+
+/** v1 also takes Unix epoch milliseconds. */
+export function anyTimeParameter(description: string) {
+  const schema = { type: 'string', description, examples: ['2026-03-02T10:11:12.345Z', '1772446272345'] } as const
+  return parameter(schema, `${isoRule}, or Unix epoch milliseconds`, (given) =>
+    // A count of milliseconds is no money.
+    /^\d{1,15}$/.test(given) ? toTime(Number(given)) : readIsoTime(given),
+  )
+}
+
+/** `start_time` is included, `end_time` is not; an empty or backward range is a mistake and not an empty answer. */
+export function refuseEmptyRange(context: {
+  value: { start_time?: string | undefined; end_time?: string | undefined }
+  issues: z.core.$ZodRawIssue[]
+}): void {
+  const { start_time: start, end_time: end } = context.value
+  if (start === undefined || end === undefined || start < end) return
+  context.issues.push({ code: 'custom', path: ['start_time'], message: 'must be before end_time', input: start })
+}
