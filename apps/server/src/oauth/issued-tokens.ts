@@ -1,0 +1,77 @@
+/**
+ * What a client may do with a token it holds, besides using it: end it (RFC 7009) and ask about it (RFC 7662). A token
+ * of another client is treated like one that does not exist.
+ */
+import type { Database } from '../db/index.ts'
+import type { Tenants } from '../tenants/index.ts'
+import { authenticateClient, identifyClient, type OauthRequest } from './client-authentication.ts'
+import { OAuthError } from './errors.ts'
+import { required } from './parameters.ts'
+import * as store from './store.ts'
+import { findHandle, isAccessToken, sha256 } from './token-values.ts'
+
+interface IssuedTokensDeps {
+  db: Database
+  tenants: Pick<Tenants, 'findClient' | 'verifySecret'>
+  issuer: string
+}
+
+/**
+ * RFC 7009 §2.1. token_type_hint is not needed: the kinds differ in length. An access token may be ended by naming the
+ * client alone, because a short-term token lives in a browser that has no secret; a refresh token was given for the
+ * secret and asks for it again.
+ */
+export async function revoke({ db, tenants }: IssuedTokensDeps, request: OauthRequest): Promise<void> {
+  const { client, authenticated } = await identifyClient(tenants, request)
+  const token = required(request.parameters, 'token')
+  if (isAccessToken(token)) return store.deleteAccessToken(db, sha256(token), client.clientId)
+  const handle = findHandle(token)
+  // §2.2: an unknown token is no error; what the client wants is so already.
+  if (handle === undefined) return
+  if (!authenticated) throw new OAuthError('invalid_client', 'revoking a refresh token needs the client secret')
+  await store.revokeFamilyOfHandle(db, sha256(handle), client.clientId)
+}
+
+/** RFC 7662 §2.2, as it goes over the wire. */
+type Introspection =
+  | { active: false }
+  | {
+      active: true
+      scope: string
+      client_id: string
+      token_type?: 'Bearer'
+      exp: number
+      iat: number
+      sub?: string
+      iss: string
+    }
+
+export async function introspect(deps: IssuedTokensDeps, request: OauthRequest): Promise<Introspection> {
+  const { db, issuer } = deps
+  // §2.1: without authentication this would be a way to try tokens out.
+  const { clientId } = await authenticateClient(deps.tenants, request)
+  const token = required(request.parameters, 'token')
+  const common = { active: true, client_id: clientId, iss: issuer } as const
+
+  if (isAccessToken(token)) {
+    const access = await store.findAccessToken(db, sha256(token))
+    if (access?.clientId !== clientId) return { active: false }
+    const { scopes, userId } = access
+    const subject = userId === null ? {} : { sub: userId }
+    return { ...common, token_type: 'Bearer', scope: scopes.join(' '), ...subject, ...toTimes(access) }
+  }
+
+  const handle = findHandle(token)
+  if (handle === undefined) return { active: false }
+  const refresh = await store.findRefreshToken(db, sha256(handle), sha256(token), clientId)
+  if (refresh === undefined) return { active: false }
+  return { ...common, scope: refresh.scopes.join(' '), sub: refresh.userId, ...toTimes(refresh) }
+}
+
+function toTimes({ issuedAt, expiresAt }: { issuedAt: string; expiresAt: string }): { iat: number; exp: number } {
+  return { iat: toEpochSeconds(issuedAt), exp: toEpochSeconds(expiresAt) }
+}
+
+function toEpochSeconds(instant: string): number {
+  return Math.floor(Date.parse(instant) / 1_000)
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { demo, openOauth, redirectUri, testKeys } from './test-oauth.ts'
+import type { TokenResponse } from './index.ts'
+
+describe('the refresh token grant', async () => {
+  const { db, oauth, exchange, signIn, addClient, moveClock, secondNode } = await openOauth()
+
+  const bearer = (token: string) => oauth.authenticate(`Bearer ${token}`)
+
+  function refresh(token: string | undefined, more: Record<string, string> = {}): Promise<TokenResponse> {
+    return exchange({ grant_type: 'refresh_token', refresh_token: token ?? '', ...demo, ...more })
+  }
+
+  const replay = { code: 'invalid_grant' }
+
+  async function reasonOf(answer: TokenResponse): Promise<unknown> {
+    const row = await db.row<{ reason: unknown }>(
+      `select revoked_for as reason from token_families where user_id = $1 order by created_at desc limit 1`,
+      [answer.user_id],
+    )
+    return row.reason
+  }
+
+  describe('refreshing (RFC 6749 §6)', () => {
+    it('gives a new pair for the same user and grant, with what is left of the year', async () => {
+      const first = await signIn()
+      await moveClock(1_000)
+      const second = await refresh(first.refresh_token)
+      assert.notEqual(second.access_token, first.access_token)
+      assert.notEqual(second.refresh_token, first.refresh_token)
+      assert.deepEqual([second.user_id, second.grant_id, second.scope], [first.user_id, first.grant_id, first.scope])
+      assert.equal(second.expires_in, 900)
+      assert.ok((second.refresh_token_expires_in ?? 0) <= 31_536_000 - 1_000)
+      assert.ok((second.refresh_token_expires_in ?? 0) > 31_536_000 - 1_060)
+      await bearer(second.access_token)
+    })
+
+    it('needs the secret: a client that only says its name is invalid_client', async () => {
+      const { refresh_token } = await signIn()
+      const fields = { grant_type: 'refresh_token', refresh_token, client_id: 'cli_demo' }
+      await assert.rejects(exchange(fields), { code: 'invalid_client' })
+    })
+
+    it('ends with the grant, a year after the code was redeemed, however often it was done', async () => {
+      const first = await signIn()
+      await moveClock(31_535_000)
+      const second = await refresh(first.refresh_token)
+      await moveClock(500)
+      const last = await refresh(second.refresh_token)
+      assert.ok(last.expires_in <= 500, 'an access token does not outlive the grant either')
+      assert.ok((last.refresh_token_expires_in ?? 0) <= 500)
+      await moveClock(500)
+      await assert.rejects(refresh(last.refresh_token), { code: 'invalid_grant' })
+      await assert.rejects(bearer(last.access_token), { code: 'invalid_token' })
+    })
+
+    it("refuses another client's token, which stays good", async () => {
+      const { client, secret } = await addClient({ redirectUris: [redirectUri] })
+      const first = await signIn()
+      const foreign = { client_id: client.clientId, client_secret: secret }
+      await assert.rejects(refresh(first.refresh_token, foreign), { code: 'invalid_grant' })
+      await refresh(first.refresh_token)
+    })
+
+    it('refuses what is no refresh token', async () => {
+      const { access_token } = await signIn()
+      for (const text of ['x', access_token, 'a'.repeat(64), '\0'.repeat(64)]) {
+        await assert.rejects(refresh(text), { code: 'invalid_grant' })
+      }
+      await assert.rejects(refresh(''), { code: 'invalid_grant' })
+    })
+  })
+
+  describe('a narrower scope', () => {
+    it('narrows the pair, and cannot be widened later', async () => {
+      const first = await signIn()
+      const narrow = await refresh(first.refresh_token, { scope: 'assets:read' })
+      assert.equal(narrow.scope, 'assets:read')
+      assert.deepEqual([...(await bearer(narrow.access_token)).scopes], ['assets:read'])
+      await assert.rejects(refresh(narrow.refresh_token, { scope: 'assets:read transactions:read' }), {
+        code: 'invalid_scope',
+      })
+      const later = await refresh(narrow.refresh_token)
+      assert.equal(later.scope, 'assets:read offline_access')
+    })
+
+    it('that names more than the user gave is invalid_scope, and spends nothing', async () => {
+      const first = await signIn({ scope: 'assets:read offline_access' })
+      for (const scope of ['transactions:read', 'enterprise:read', 'assets:read enterprise:manage', 'no:such']) {
+        await assert.rejects(refresh(first.refresh_token, { scope }), { code: 'invalid_scope' })
+      }
+      await refresh(first.refresh_token)
+    })
+  })
+
+  describe('a spent refresh token (RFC 9700 §4.14.2)', () => {
+    it('within 10 s and while the next is unused gives the same pair with what is left of it: an honest retry', async () => {
+      const first = await signIn()
+      const second = await refresh(first.refresh_token)
+      await moveClock(5)
+      const again = await refresh(first.refresh_token)
+      assert.deepEqual(
+        [again.access_token, again.refresh_token, again.scope, again.grant_id],
+        [second.access_token, second.refresh_token, second.scope, second.grant_id],
+      )
+      assert.ok(again.expires_in <= 895 && again.expires_in > 800)
+      await bearer(again.access_token)
+      await refresh(again.refresh_token)
+    })
+
+    it('is retried with the narrower scope it was first sent with, too', async () => {
+      const first = await signIn()
+      const narrow = { scope: 'assets:read' }
+      const second = await refresh(first.refresh_token, narrow)
+      const again = await refresh(first.refresh_token, narrow)
+      assert.deepEqual([again.refresh_token, again.scope], [second.refresh_token, 'assets:read'])
+    })
+
+    it('is a replay after 10 s: the whole family ends', async () => {
+      const first = await signIn()
+      const second = await refresh(first.refresh_token)
+      await moveClock(10)
+      await assert.rejects(refresh(first.refresh_token), replay)
+      await assert.rejects(refresh(second.refresh_token), replay)
+      await assert.rejects(bearer(second.access_token), { code: 'invalid_token' })
+      await assert.rejects(bearer(first.access_token), { code: 'invalid_token' })
+      assert.equal(await reasonOf(first), 'refresh_replay')
+    })
+
+    it('is a replay once the next was used, however soon', async () => {
+      const first = await signIn()
+      const second = await refresh(first.refresh_token)
+      const third = await refresh(second.refresh_token)
+      await assert.rejects(refresh(first.refresh_token), replay)
+      await assert.rejects(refresh(third.refresh_token), replay)
+    })
+
+    it('is a replay for another scope', async () => {
+      const first = await signIn()
+      const second = await refresh(first.refresh_token)
+      await assert.rejects(refresh(first.refresh_token, { scope: 'assets:read' }), replay)
+      await assert.rejects(refresh(second.refresh_token), replay)
+    })
+
+    it('is a replay when the access token of the pair was revoked: nobody waits for that answer', async () => {
+      const first = await signIn()
+      const second = await refresh(first.refresh_token)
+      await oauth.revoke({
+        parameters: new Map(Object.entries({ token: second.access_token, ...demo })),
+        authorization: undefined,
+      })
+      await assert.rejects(refresh(first.refresh_token), replay)
+    })
+
+    it('of a hundred rotations ago is still recognised, and ends the family', async () => {
+      const first = await signIn()
+      let last: TokenResponse = first
+      for (let rotation = 0; rotation < 100; rotation++) last = await refresh(last.refresh_token)
+      await assert.rejects(refresh(first.refresh_token), replay)
+      await assert.rejects(refresh(last.refresh_token), replay)
+    })
+
+    it('ends its own family and no other of the same grant', async () => {
+      const stolen = await signIn()
+      const bystander = await signIn()
+      const second = await refresh(stolen.refresh_token)
+      await refresh(second.refresh_token)
+      await assert.rejects(refresh(stolen.refresh_token), replay)
+      await refresh(bystander.refresh_token)
+    })
+
+    it('with the right handle and a made-up rest is treated alike', async () => {
+      const first = await signIn()
+      const forged = `${first.refresh_token.slice(0, 22)}${'A'.repeat(42)}`
+      await assert.rejects(refresh(forged), replay)
+      await assert.rejects(refresh(first.refresh_token), replay)
+    })
+
+    it('is recognised by another node, also when the server key was rotated in between', async () => {
+      const rotatedKeys = { tokenKey: new Uint8Array(32).fill(9), olderTokenKeys: [testKeys.tokenKey] }
+      const node = secondNode(rotatedKeys)
+      const first = await signIn()
+      const second = await refresh(first.refresh_token)
+      const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }
+      const again = await node.token({ parameters: new Map(Object.entries(fields)), authorization: undefined })
+      assert.equal(again.refresh_token, second.refresh_token)
+    })
+
+    it('is a replay when the key that made its pair is gone', async () => {
+      const node = secondNode({ tokenKey: new Uint8Array(32).fill(9), olderTokenKeys: [] })
+      const first = await signIn()
+      await refresh(first.refresh_token)
+      const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }
+      await assert.rejects(
+        node.token({ parameters: new Map(Object.entries(fields)), authorization: undefined }),
+        replay,
+      )
+    })
+  })
+
+  describe('one refresh token presented fifty times at once, on two nodes', () => {
+    it('is rotated once, and all get the same pair', async () => {
+      const node = secondNode()
+      const first = await signIn()
+      const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }
+      const request = { parameters: new Map(Object.entries(fields)), authorization: undefined }
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? oauth : node).token(request)),
+      )
+      assert.equal(new Set(answers.map((answer) => answer.refresh_token)).size, 1)
+      assert.equal(new Set(answers.map((answer) => answer.access_token)).size, 1)
+      await refresh(answers[0]?.refresh_token)
+    })
+  })
+})

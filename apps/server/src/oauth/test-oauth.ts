@@ -1,0 +1,129 @@
+/** The authorization server over a sandbox database of the test's own, with the sandbox's clients and a clock to move. */
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { after, type TestContext } from 'node:test'
+import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import { markInstallation, type Database } from '../db/index.ts'
+import { createTenants, type Client, type ClientRegistration, type Tenants } from '../tenants/index.ts'
+import { createOauth, type CodeRedeemed, type Oauth, type TokenResponse } from './index.ts'
+
+export const demo = { client_id: 'cli_demo', client_secret: 'sandbox-demo-secret' }
+export const enterprise = { client_id: 'cli_enterprise', client_secret: 'sandbox-enterprise-secret' }
+export const redirectUri = 'http://127.0.0.1:4100/callback'
+export const issuer = 'https://auth.example'
+
+export const testKeys = { tokenKey: new Uint8Array(32).fill(1), olderTokenKeys: [new Uint8Array(32).fill(2)] }
+
+export interface Authorization {
+  code: string
+  verifier: string
+  challenge: string
+  userId: string
+}
+
+export interface AuthorizationChoices {
+  clientId?: string
+  scope?: string
+  user?: string
+  method?: 'S256' | 'plain'
+  redirectUri?: string
+  sessionId?: string
+}
+
+type TestOwner = Pick<TestContext, 'after'>
+
+export interface TestOauth {
+  db: Database
+  tenants: Tenants
+  oauth: Oauth
+  /** What onCodeRedeemed was told. */
+  redeemed: CodeRedeemed[]
+  /** A user's consent and its code, as the connect flow makes it. */
+  authorize: (choices?: AuthorizationChoices) => Promise<Authorization>
+  /** The long-term flow, to the end. */
+  signIn: (choices?: AuthorizationChoices) => Promise<TokenResponse & { refresh_token: string }>
+  exchange: (fields: Record<string, string>) => Promise<TokenResponse>
+  addClient: (registration?: Partial<ClientRegistration>) => Promise<{ client: Client; secret: string }>
+  moveClock: (seconds: number) => Promise<void>
+  /** The same database, seen by another process that has its own pool. */
+  secondNode: (keys?: typeof testKeys) => Oauth
+}
+
+/** To be called in an async `describe`: everything is closed when that suite ends, the last opened first. */
+export function ownedBySuite(): TestOwner {
+  const cleanups: (() => Promise<void>)[] = []
+  after(async () => {
+    for (const cleanup of cleanups.toReversed()) await cleanup()
+  })
+  // A test's own hooks are handed its context; none of ours asks for it.
+  return { after: (cleanup) => void cleanups.push(cleanup as () => Promise<void>) }
+}
+
+export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: string = issuer): Promise<TestOauth> {
+  const { db, connection } = await testDatabase(owner)
+  await markInstallation(db, true)
+  const tenants = createTenants({ db })
+  const tenantId = await tenants.ensureSandboxTenant()
+  const redeemed: CodeRedeemed[] = []
+  const nodeOver = (database: Database, keys: typeof testKeys): Oauth =>
+    createOauth({
+      db: database,
+      tenants: createTenants({ db: database }),
+      keys,
+      issuer: issuerName,
+      widgetUrl: `${issuerName}/connect`,
+      onCodeRedeemed: async (_tx, event) => void redeemed.push(event),
+      randomBytes,
+    })
+  const oauth = nodeOver(db, testKeys)
+
+  const authorize: TestOauth['authorize'] = async (choices = {}) => {
+    const verifier = randomBytes(32).toString('base64url')
+    const { method = 'S256' } = choices
+    const challenge = method === 'S256' ? createHash('sha256').update(verifier).digest('base64url') : verifier
+    const request = await oauth.parseAuthorizationRequest([
+      ['client_id', choices.clientId ?? demo.client_id],
+      ['code_challenge', challenge],
+      ['code_challenge_method', method],
+      ['state', randomUUID()],
+      ['redirect_uri', choices.redirectUri ?? ''],
+      ['scope', choices.scope ?? ''],
+    ])
+    const externalUserId = choices.user ?? 'ann'
+    const userId = await tenants.ensureUser({ tenantId: request.client.tenantId, externalUserId })
+    const consent = { version: '1', text: 'Read holdings and transactions' }
+    const code = await oauth.issueCode({ ...request, userId, sessionId: choices.sessionId ?? null, consent })
+    return { code, verifier, challenge, userId }
+  }
+
+  const exchange: TestOauth['exchange'] = (fields) =>
+    oauth.token({ parameters: new Map(Object.entries(fields)), authorization: undefined })
+
+  return {
+    db,
+    tenants,
+    oauth,
+    redeemed,
+    authorize,
+    exchange,
+    async signIn(choices) {
+      const { code } = await authorize(choices)
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo }
+      const { refresh_token = '', ...rest } = await exchange(fields)
+      return { ...rest, refresh_token }
+    },
+    async addClient(registration) {
+      const scopes = ['assets:read', 'offline_access'] as const
+      const plain = { name: 'Another application', redirectUris: ['https://other.example/cb'], scopes }
+      const { client, secret } = await tenants.createClient(tenantId, { ...plain, ...registration })
+      return { client, secret: secret ?? '' }
+    },
+    async moveClock(seconds) {
+      await db.execute('update sandbox_clock set offset_ms = offset_ms + $1', [seconds * 1_000])
+    },
+    secondNode(keys = testKeys) {
+      const other = openTestDatabase(connection)
+      owner.after(() => other.close())
+      return nodeOver(other, keys)
+    },
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Front door of tenants: organisations that integrate the service, their applications (clients) and the people whose
+ * data it is (users). Nothing crosses tenants.
+ */
+import { randomBytes as systemRandomBytes } from 'node:crypto'
+import { hasIdShape, invalidParameter, newId, Refusal } from '@assay/core'
+import type { Database, Sql } from '../db/index.ts'
+import { checkName, checkRegistration, type ClientRegistration } from './registration.ts'
+import { ensureSandboxTenant } from './sandbox.ts'
+import { matchesSecret, sha256 } from './secrets.ts'
+import { checkLoginKey, type LoginKey } from './login-keys.ts'
+import * as store from './store.ts'
+import type { Client, Tenant, UserName } from './store.ts'
+import { ensureUser } from './users.ts'
+
+export { parseEmail } from './users.ts'
+
+export type { LoginKey } from './login-keys.ts'
+export type { ClientRegistration } from './registration.ts'
+export type { Client, Tenant, UserName } from './store.ts'
+export { enterpriseScopes, findScopes, isEnterpriseScope, isPlatformScope, platformScopes } from './scopes.ts'
+export type { PlatformScope, Scope } from './scopes.ts'
+
+const secretBytes = 32
+const overlapSecondsMax = 90 * 86_400
+
+export interface TenantsDeps {
+  db: Database
+  randomBytes?: (size: number) => Buffer
+}
+
+export type Tenants = ReturnType<typeof createTenants>
+
+export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDeps) {
+  const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
+
+  async function createTenant(name: string): Promise<Tenant> {
+    checkName(name)
+    return store.putTenant(db, newId('ten'), name)
+  }
+
+  /** The secret is shown here and never again; null for a public client. */
+  async function createClient(
+    tenantId: string,
+    registration: ClientRegistration,
+  ): Promise<{ client: Client; secret: string | null }> {
+    const checked = checkRegistration(registration)
+    if (!(await store.hasTenant(db, tenantId))) throw new Refusal('not_found', 'There is no such tenant.')
+    const secret = checked.publicClient ? null : newSecret()
+    const clientId = newId('cli')
+    await db.transaction(async (tx) => {
+      await store.putClient(tx, clientId, tenantId, checked)
+      if (secret !== null) await store.putSecret(tx, clientId, sha256(secret))
+    })
+    return { client: await getClient(clientId), secret }
+  }
+
+  async function findClient(clientId: string): Promise<Client | undefined> {
+    // Malformed text would be an error in PostgreSQL (NUL) and can be nobody's id.
+    return hasIdShape('cli', clientId) ? store.findClient(db, clientId) : undefined
+  }
+
+  async function getClient(clientId: string): Promise<Client> {
+    const client = await findClient(clientId)
+    if (client === undefined) throw new Refusal('not_found', 'There is no such client.')
+    return client
+  }
+
+  /** The old secrets stay valid for the overlap, so that the client can be changed without a pause. */
+  async function rotateSecret(clientId: string, overlapSeconds: number): Promise<string> {
+    checkOverlap(overlapSeconds)
+    const client = await getClient(clientId)
+    const secret = newSecret()
+    await db.transaction(async (tx) => {
+      await store.endSecrets(tx, client.clientId, overlapSeconds)
+      await store.putSecret(tx, client.clientId, sha256(secret))
+    })
+    return secret
+  }
+
+  /** Holds at the very next request: its secrets and every token of its are refused, and its grants are not live. */
+  async function disableClient(clientId: string): Promise<void> {
+    const client = await getClient(clientId)
+    await store.disableClient(db, client.clientId)
+  }
+
+  /** Public keys only; the private half stays with the client's backend. Returns the key's id. */
+  async function addLoginKey(clientId: string, jwk: unknown): Promise<string> {
+    const key = await checkLoginKey(jwk)
+    const client = await getClient(clientId)
+    await store.putLoginKey(db, client.clientId, key)
+    return key.keyId
+  }
+
+  return {
+    createTenant,
+    listTenants: () => store.listTenants(db),
+    findTenant: (tenantId: string) => store.findTenant(db, tenantId),
+    createClient,
+    findClient,
+    getClient,
+    listClients: (tenantId: string) => store.listClients(db, tenantId),
+    rotateSecret,
+    disableClient,
+    addLoginKey,
+    listLoginKeys: (clientId: string): Promise<LoginKey[]> => store.listLoginKeys(db, clientId),
+    /** `client` undefined, for an id that nobody has, takes as long and is false. */
+    verifySecret: (client: Client | undefined, presented: string): boolean =>
+      matchesSecret(presented, client?.secretHashes ?? []),
+    /** The user's id; the first call for a name makes the user. */
+    ensureUser: (user: { tenantId: string } & UserName): Promise<string> => ensureUser(db, user.tenantId, user),
+    findEmail: (user: { tenantId: string; userId: string }) => store.findEmail(db, user.tenantId, user.userId),
+    /** Last of all: whatever else belongs to the user refers to this row. */
+    deleteUser: (tx: Sql, user: { tenantId: string; userId: string }) =>
+      store.deleteUser(tx, user.tenantId, user.userId),
+    ensureSandboxTenant: () => ensureSandboxTenant(db),
+  }
+}
+
+function checkOverlap(overlapSeconds: number): void {
+  if (Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= overlapSecondsMax) return
+  throw invalidParameter('overlap_seconds', `must be a whole number from 0 to ${overlapSecondsMax}`)
+}

@@ -1,0 +1,37 @@
+/**
+ * What an access token may allow. Platform scopes are a user's to give (authorization code), enterprise scopes are the
+ * tenant's own (client credentials); no token carries both. The order here is the order on the wire.
+ */
+export const platformScopes = [
+  'providers:read',
+  'providers:write',
+  'assets:read',
+  'transactions:read',
+  'offline_access',
+] as const
+export const enterpriseScopes = ['enterprise:read', 'enterprise:manage'] as const
+
+export type PlatformScope = (typeof platformScopes)[number]
+type EnterpriseScope = (typeof enterpriseScopes)[number]
+export type Scope = PlatformScope | EnterpriseScope
+
+const order: readonly Scope[] = [...platformScopes, ...enterpriseScopes]
+
+export function isPlatformScope(scope: Scope): scope is PlatformScope {
+  return (platformScopes as readonly Scope[]).includes(scope)
+}
+
+export function isEnterpriseScope(scope: Scope): scope is EnterpriseScope {
+  return (enterpriseScopes as readonly Scope[]).includes(scope)
+}
+
+/** RFC 6749 §3.3: names separated by spaces, in any order. Undefined when one of them is not among `allowed`. */
+export function findScopes<S extends Scope>(text: string, allowed: readonly S[]): S[] | undefined {
+  const asked = new Set(text.split(' ').filter((name) => name !== ''))
+  const found = allowed.filter((scope) => asked.has(scope))
+  return found.length === asked.size && asked.size > 0 ? inOrder(found) : undefined
+}
+
+export function inOrder<S extends Scope>(scopes: readonly S[]): S[] {
+  return scopes.toSorted((a, b) => order.indexOf(a) - order.indexOf(b))
+}
