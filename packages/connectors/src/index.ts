@@ -1,0 +1,5 @@
+export * from './catalog.ts'
+export * from './coingecko/prices.ts'
+export * from './kit/connector.ts'
+export { conceal } from './kit/secret.ts'
+export * from './registry.ts'

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import type { SourceError } from '@assay/core'
+import { fetchText } from './http.ts'
+
+const io = { fetch: globalThis.fetch, now: () => Date.parse('2026-03-02T10:00:00Z') }
+
+/** One request against a server that answers every request in one way. */
+async function answerOf(listener: RequestListener, faultByStatus = {}): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  try {
+    return await fetchText(io, `http://127.0.0.1:${port}/path?token=hunter2`, { faultByStatus })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+function status(code: number, headers: Record<string, string> = {}): RequestListener {
+  return (_request, response) => response.writeHead(code, headers).end('{"error":"no"}')
+}
+
+function fails(fault: string, retryAfterMs?: number): (error: SourceError) => boolean {
+  return (error) => {
+    assert.deepEqual([error.fault, error.retryAfterMs], [fault, retryAfterMs])
+    assert.doesNotMatch(error.message, /hunter2|path/)
+    return true
+  }
+}
+
+describe('one request', () => {
+  it('200 is the text', async () => {
+    assert.equal(await answerOf((_request, response) => response.end('{"ä":1}')), '{"ä":1}')
+  })
+
+  it('says who we are', async () => {
+    const agent = await answerOf((request, response) => response.end(request.headers['user-agent']))
+    assert.equal(agent, 'assay/0.1')
+  })
+
+  it('429 and 418 are rate_limited, for as long as Retry-After says in seconds or as a date', async () => {
+    await assert.rejects(answerOf(status(429)), fails('rate_limited'))
+    await assert.rejects(answerOf(status(429, { 'retry-after': '7' })), fails('rate_limited', 7_000))
+    await assert.rejects(answerOf(status(418, { 'retry-after': '259200' })), fails('rate_limited', 259_200_000))
+    const date = { 'retry-after': 'Mon, 02 Mar 2026 10:00:30 GMT' }
+    await assert.rejects(answerOf(status(429, date)), fails('rate_limited', 30_000))
+    await assert.rejects(answerOf(status(429, { 'retry-after': 'soon' })), fails('rate_limited'))
+  })
+
+  it('every other status is venue_down, unless the provider means something by it', async () => {
+    for (const code of [201, 204, 400, 403, 404, 500, 520]) {
+      await assert.rejects(answerOf(status(code)), fails('venue_down'))
+    }
+    await assert.rejects(answerOf(status(503, { 'retry-after': '60' })), fails('venue_down', 60_000))
+    await assert.rejects(answerOf(status(404), { 404: 'data_hole' }), fails('data_hole'))
+  })
+
+  it('a redirect is not followed: it would take the key to another host', async () => {
+    await assert.rejects(answerOf(status(302, { location: 'http://127.0.0.1:1/' })), fails('venue_down'))
+  })
+
+  it('an answer cut off in the middle is venue_down', async () => {
+    const cut: RequestListener = (_request, response) => {
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('{"result":', () => response.destroy())
+    }
+    await assert.rejects(answerOf(cut), fails('venue_down'))
+  })
+
+  it('an answer without end is given up', async () => {
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    const endless: RequestListener = (_request, response) => {
+      const write = () => void (response.writable && response.write(chunk, write))
+      write()
+    }
+    await assert.rejects(answerOf(endless), fails('venue_down'))
+  })
+
+  it('nobody listening is venue_down', async () => {
+    await assert.rejects(fetchText(io, 'http://127.0.0.1:1/path'), fails('venue_down'))
+  })
+
+  it('a request that lasts too long is aborted and venue_down', async () => {
+    const stalled: typeof fetch = async (_url, init) => {
+      assert.ok(init?.signal instanceof AbortSignal)
+      throw new DOMException('hunter2', 'TimeoutError')
+    }
+    await assert.rejects(fetchText({ ...io, fetch: stalled }, 'https://example.test/path'), fails('venue_down'))
+  })
+})

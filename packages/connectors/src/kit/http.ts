@@ -1,0 +1,85 @@
+/**
+ * One HTTP request with every guard a provider's answer needs: an end in time and in size, no redirects (they would
+ * carry an API key to another host), and faults instead of statuses. Nothing of a URL but its host gets into an error.
+ */
+import { SourceError, type Fault } from '@assay/core'
+import { requestTimeoutMs, type Io } from './connector.ts'
+
+// The largest honest answers (a page of 500 transfers, a year of prices) are below 1 MiB.
+const bodyBytesMax = 16 * 1024 * 1024
+
+export const userAgent = 'assay/0.1'
+
+interface RequestOptions {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+  /** What a status means at this provider, where that differs from "it is down". */
+  faultByStatus?: Readonly<Record<number, Fault>>
+}
+
+export async function fetchText(
+  io: Pick<Io, 'fetch' | 'now'>,
+  url: string,
+  options: RequestOptions = {},
+): Promise<string> {
+  const { host } = new URL(url)
+  let response: Response
+  let text: string
+  try {
+    response = await io.fetch(url, {
+      method: options.method ?? 'GET',
+      headers: { 'User-Agent': userAgent, Accept: 'application/json', ...options.headers },
+      ...(options.body === undefined ? {} : { body: options.body }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(requestTimeoutMs),
+    })
+    text = await readBody(response)
+  } catch (error) {
+    if (error instanceof SourceError) throw error
+    throw new SourceError('venue_down', `${host}: ${nameOf(error)}`)
+  }
+  if (response.status === 200) return text
+  throw statusError(response, host, io, options.faultByStatus)
+}
+
+function statusError(
+  response: Response,
+  host: string,
+  io: Pick<Io, 'now'>,
+  faults: RequestOptions['faultByStatus'],
+): SourceError {
+  const { status } = response
+  // 418 is how Binance, and those who copied it, answer an address they have banned.
+  const fault = faults?.[status] ?? (status === 429 || status === 418 ? 'rate_limited' : 'venue_down')
+  const retryAfterMs = findRetryAfterMs(response.headers.get('retry-after'), io.now())
+  return new SourceError(fault, `${host}: HTTP ${status}`, retryAfterMs === undefined ? {} : { retryAfterMs })
+}
+
+/** Retry-After is a number of seconds or a date (RFC 9110 §10.2.3). */
+function findRetryAfterMs(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const dateMs = Date.parse(header)
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs)
+}
+
+async function readBody(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > bodyBytesMax) throw new SourceError('venue_down', `an answer of more than ${bodyBytesMax} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Messages may quote a header, and so a key: only names and system codes are passed on. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'request failed'
+  const { cause } = error
+  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : ''
+  return `${error.name}${code}`
+}

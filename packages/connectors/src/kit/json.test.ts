@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { SourceError } from '@assay/core'
+import fc from 'fast-check'
+import { isJsonObject, parseJson, parseJsonVerbatim } from './json.ts'
+
+const text =
+  '{"time":1688464484.1787,"amounts":[1e-18,123456789012.123456789012345678,-0.10,1E+15],"s":"1.50","n":null}'
+
+describe('JSON without loss', () => {
+  it('numbers come out as the digits that were sent, in arrays too', () => {
+    assert.deepEqual(parseJson(text), {
+      time: '1688464484.1787',
+      amounts: ['1e-18', '123456789012.123456789012345678', '-0.10', '1E+15'],
+      s: '1.50',
+      n: null,
+    })
+  })
+
+  it('any JSON reads the same as with JSON.parse, but for the numbers', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 4 }), (source) => {
+        const textual: unknown = JSON.parse(source, (_key, value: unknown) =>
+          typeof value === 'number' ? String(value) : value,
+        )
+        assert.deepEqual(parseJson(source), textual)
+        assert.deepEqual(parseJson(JSON.stringify(JSON.parse(source), undefined, 2)), textual)
+      }),
+    )
+  })
+
+  it('digits, quotes and backslashes inside strings are left alone', () => {
+    const value = { 'key 1': 'a "1" 2', '\\': '\\" 3', '4': ['-5e6', 'é\n7'] }
+    assert.deepEqual(parseJson(JSON.stringify(value)), value)
+  })
+
+  it('a string of megabytes is no problem', () => {
+    const long = 'x\\'.repeat(2_000_000)
+    assert.equal(parseJson(JSON.stringify(long)), long)
+  })
+
+  it('read verbatim, any part is written back byte for byte', () => {
+    const value = parseJsonVerbatim(text) as { amounts: unknown }
+    assert.equal(JSON.stringify(value), text)
+    assert.equal(JSON.stringify(value.amounts), '[1e-18,123456789012.123456789012345678,-0.10,1E+15]')
+  })
+
+  it('a number read verbatim is not taken for an object', () => {
+    const kinds = ['{}', '[]', '1', 'null', '"x"'].map((source) => isJsonObject(parseJsonVerbatim(source)))
+    assert.deepEqual(kinds, [true, false, false, false, false])
+  })
+
+  it('what is no JSON is the provider being down, and its text stays out of the message', () => {
+    for (const broken of ['<html>Bad gateway</html>', '{"error":[],"result":{"ledger', '', 'OK']) {
+      assert.throws(
+        () => parseJson(broken),
+        (error: SourceError) => error.fault === 'venue_down' && !error.message.includes('gateway'),
+      )
+    }
+  })
+})

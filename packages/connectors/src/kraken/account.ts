@@ -1,0 +1,82 @@
+/**
+ * Who a key belongs to and what it may do: GetApiKeyInfo, which every key may call (docs.kraken.com, get-api-key-info).
+ */
+import { createHash } from 'node:crypto'
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import type { Account } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
+import { krakenMetadata } from './metadata.ts'
+
+/** Kraken's documented table: value of the API, words on the page where keys are made. */
+const permissionNames: ReadonlyMap<string, string> = new Map([
+  ['query-funds', 'Funds permissions - Query'],
+  ['add-funds', 'Funds permissions - Deposit'],
+  ['withdraw-funds', 'Funds permissions - Withdraw'],
+  ['earn-funds', 'Funds permissions - Earn'],
+  ['query-open-trades', 'Orders and trades - Query open orders & trades'],
+  ['query-closed-trades', 'Orders and trades - Query closed orders & trades'],
+  ['modify-trades', 'Orders and trades - Create & modify orders'],
+  ['close-trades', 'Orders and trades - Cancel & close orders'],
+  ['query-ledger', 'Data - Query ledger entries'],
+  ['export-data', 'Data - Export data'],
+  ['create-ws-token', 'WebSocket interface - On'],
+  ['add-withdraw-address', 'Add withdrawal addresses'],
+  ['update-withdraw-address', 'Update withdrawal addresses'],
+])
+
+// A right that is not here is one too many, also when Kraken invents it tomorrow. A WebSocket token can do what its key
+// can, so on a reading key it only reads.
+const harmless = new Set([
+  'query-funds',
+  'query-open-trades',
+  'query-closed-trades',
+  'query-ledger',
+  'export-data',
+  'create-ws-token',
+])
+
+const seconds = z
+  .string()
+  .regex(/^\d{1,11}$/)
+  .nullish()
+const keyInfo = z.object({
+  permissions: z.array(z.string()),
+  iban: z.string().nullish(),
+  validUntil: seconds,
+  queryFrom: seconds,
+  queryTo: seconds,
+})
+
+/** `answer` is the `result` of GetApiKeyInfo. */
+export function toAccount(apiKey: string, answer: unknown): Account {
+  const parsed = keyInfo.safeParse(withTextNumbers(answer ?? null))
+  if (!parsed.success) throw new SourceError('venue_down', 'GetApiKeyInfo: unexpected answer')
+  const info = parsed.data
+  const granted = info.permissions.map((permission) => permissionNames.get(permission) ?? permission)
+  const validUntilMs = Number(info.validUntil ?? 0) * 1000
+  return {
+    fingerprint: fingerprintOf(apiKey, info.iban),
+    excess: info.permissions
+      .filter((permission) => !harmless.has(permission))
+      .map((permission) => permissionNames.get(permission) ?? permission),
+    missing: [
+      ...krakenMetadata.required_permissions.filter((name) => !granted.includes(name)),
+      // Such a key answers every question, and leaves out what lies outside its dates without a word.
+      ...(Number(info.queryFrom ?? 0) > 0 ? ['Query start date/time: must be empty'] : []),
+      ...(Number(info.queryTo ?? 0) > 0 ? ['Query end date/time: must be empty'] : []),
+    ],
+    keyExpiresAtMs: validUntilMs > 0 ? validUntilMs : null,
+  }
+}
+
+/**
+ * The IIBAN is "of the account associated with the API key": every key of an account has the same, so a new key can
+ * repair a connection. Were it ever missing, the key itself is the best left: then the same key is still recognised,
+ * and a new one counts as another account rather than overwrite the wrong connection.
+ */
+function fingerprintOf(apiKey: string, iban: string | null | undefined): string {
+  const account = iban?.replaceAll(' ', '') ?? ''
+  const identity = account === '' ? `key\n${apiKey}` : `iiban\n${account}`
+  return createHash('sha256').update(`kraken\n${identity}`).digest('hex')
+}

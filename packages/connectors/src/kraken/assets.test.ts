@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readCode } from './assets.ts'
+
+describe("Kraken's asset codes", () => {
+  const readings: [code: string, assetId: string, place: string][] = [
+    ['XXBT', 'crypto:bitcoin', 'spot'],
+    ['XBT', 'crypto:bitcoin', 'spot'],
+    ['BTC', 'crypto:bitcoin', 'spot'],
+    ['XBT.M', 'crypto:bitcoin', 'staked'],
+    ['XBT.F', 'crypto:bitcoin', 'earning'],
+    ['XXBT.F', 'crypto:bitcoin', 'earning'],
+    ['XXDG', 'crypto:dogecoin', 'spot'],
+    ['XETH', 'crypto:ethereum', 'spot'],
+    ['ETH2', 'crypto:ethereum', 'staked'],
+    ['ETH2.S', 'crypto:ethereum', 'staked'],
+    ['ETH.B', 'crypto:ethereum', 'staked'],
+    ['DOT', 'crypto:polkadot', 'spot'],
+    ['DOT.S', 'crypto:polkadot', 'staked'],
+    ['DOT28.S', 'crypto:polkadot', 'staked'],
+    ['DOT.P', 'crypto:polkadot', 'staked'],
+    ['SOL03.S', 'crypto:solana', 'staked'],
+    ['1INCH.S', 'crypto:1inch', 'staked'],
+    ['ZUSD', 'fiat:usd', 'spot'],
+    ['USD.HOLD', 'fiat:usd', 'spot'],
+    ['USD.M', 'fiat:usd', 'staked'],
+    ['CHF', 'fiat:chf', 'spot'],
+    ['LUNA', 'crypto:terra-luna-classic', 'spot'],
+    ['LUNA2', 'crypto:terra', 'spot'],
+    ['FOO', 'kraken:FOO', 'spot'],
+    ['FOO28.S', 'kraken:FOO', 'staked'],
+    ['C98.S', 'kraken:C98', 'staked'],
+    ['XMLN', 'kraken:MLN', 'spot'],
+    ['KFEE', 'kraken:KFEE', 'spot'],
+    ['TSLAx', 'kraken:TSLAx', 'spot'],
+    ['TSLAx.T', 'kraken:TSLAx', 'spot'],
+  ]
+  for (const [code, assetId, place] of readings) {
+    it(`${code} is ${assetId}, ${place}`, () => {
+      const reading = readCode(code)
+      assert.deepEqual([reading.asset.assetId, reading.place, reading.verified], [assetId, place, true])
+    })
+  }
+
+  it('a wallet that we do not know makes an asset of its own, marked as not verified', () => {
+    const { asset, verified } = readCode('DOT.Q')
+    assert.deepEqual([asset.assetId, verified], ['kraken:DOT.Q', false])
+  })
+
+  it('a tokenised share does not become the coin that has its ticker', () => {
+    assert.equal(readCode('LINK.T').asset.assetId, 'kraken:LINK.T')
+  })
+
+  it("Object's own members are no codes", () => {
+    assert.equal(readCode('constructor').asset.assetId, 'kraken:constructor')
+    assert.equal(readCode('DOT.constructor').verified, false)
+  })
+})

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { SourceError } from '@assay/core'
+import { parseJsonVerbatim } from '../kit/json.ts'
+import { toBalances } from './balances.ts'
+
+/** [symbol, liquid, staked] of a BalanceEx result. */
+function holdings(result: string): string[][] {
+  return toBalances(parseJsonVerbatim(result)).map(({ symbol, liquid, staked }) => [symbol, liquid, staked])
+}
+
+describe('holdings', () => {
+  it("Kraken's documented example", () => {
+    const result = `{"ZUSD":{"balance":"25435.21","hold_trade":"8249.76"},"XXBT":{"balance":"1.2435","hold_trade":"0.8423"}}`
+    assert.deepEqual(holdings(result), [
+      ['USD', '25435.21', '0'],
+      ['BTC', '1.2435', '0'],
+    ])
+  })
+
+  it('all wallets of an asset are one position, staked apart from liquid', () => {
+    const result = `{"DOT":{"balance":"1.5"},"DOT.S":{"balance":"10"},"DOT28.S":{"balance":"20.25"},"DOT.P":{"balance":"3"},
+      "DOT.F":{"balance":"0.5"},"DOT.B":{"balance":"7"},"DOT.M":{"balance":"2"},"XXBT":{"balance":"0"},"XBT.F":{"balance":"0.1"},
+      "ZUSD":{"balance":"5"},"USD.HOLD":{"balance":"100"}}`
+    assert.deepEqual(holdings(result), [
+      ['DOT', '2', '42.25'],
+      ['BTC', '0.1', '0'],
+      ['USD', '105', '0'],
+    ])
+  })
+
+  it('positions of zero are not listed, and the tiniest is', () => {
+    const result = `{"XXLM":{"balance":"0.0000000000"},"FOO":{"balance":"0.000000000000000001"}}`
+    assert.deepEqual(holdings(result), [['FOO', '0.000000000000000001', '0']])
+  })
+
+  it('digits survive when Kraken writes numbers instead of text', () => {
+    const result = '{"FOO":{"balance":123456789012.123456789012345678,"hold_trade":1e-18}}'
+    assert.deepEqual(holdings(result), [['FOO', '123456789012.123456789012345678', '0']])
+  })
+
+  it('an account that never held anything has no result', () => assert.deepEqual(toBalances(undefined), []))
+
+  it('an answer of another shape is the provider failing, not an empty account', () => {
+    for (const result of ['[]', '"x"', '{"XXBT":{"balance":"much"}}', '{"XXBT":{}}', 'null']) {
+      assert.throws(
+        () => holdings(result),
+        (error: SourceError) => error.fault === 'venue_down',
+      )
+    }
+  })
+})

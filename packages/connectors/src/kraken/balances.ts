@@ -1,0 +1,37 @@
+/**
+ * Holdings from BalanceEx, folded by asset.
+ *
+ * BalanceEx has every wallet, each under its own code: what is staked or earning lies in X.S, X.B, X.F …, and no longer
+ * in X (docs.kraken.com, get-extended-balance; seen by others as a zero for X while X.F holds it all). Earn/Allocations
+ * lists that same money by strategy. It is not asked: adding it would count everything staked twice.
+ * `hold_trade` is a part of `balance`; a credit line is borrowed and not counted.
+ */
+import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import type { Balance } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
+import { readCode } from './assets.ts'
+
+const balances = z.record(z.string(), z.object({ balance: z.string() }))
+
+/** `answer` is the `result` of BalanceEx; undefined for an account that never held anything. */
+export function toBalances(answer: unknown): Balance[] {
+  const parsed = balances.safeParse(answer === undefined ? {} : withTextNumbers(answer))
+  if (!parsed.success) throw new SourceError('venue_down', 'BalanceEx: unexpected answer')
+  const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
+  for (const [code, { balance }] of Object.entries(parsed.data)) {
+    const amount = findDecimal(balance)
+    if (amount === undefined) throw new SourceError('venue_down', `BalanceEx: ${code} has no decimal balance`)
+    const { asset, place } = readCode(code)
+    const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
+    folded.set(
+      asset.assetId,
+      place === 'staked'
+        ? { asset, liquid, staked: add(staked, amount) }
+        : { asset, liquid: add(liquid, amount), staked },
+    )
+  }
+  return [...folded.values()]
+    .filter(({ liquid, staked }) => !isZero(liquid) || !isZero(staked))
+    .map(({ asset: { assetId, symbol, name }, liquid, staked }) => ({ assetId, symbol, name, liquid, staked }))
+}

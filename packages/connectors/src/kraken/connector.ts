@@ -1,0 +1,44 @@
+/**
+ * Kraken (spot). The ledger is the complete source: TradesHistory lacks what was bought in the app, and its fees are
+ * estimates. Deposits and withdrawals are read beside it for hashes, addresses and networks.
+ *
+ * Kraken Futures is another product with other keys and is not read.
+ */
+import type { ApiKeyCredentials, Connector, Io, Session } from '../kit/connector.ts'
+import { toAccount } from './account.ts'
+import { toBalances } from './balances.ts'
+import { createClient } from './client.ts'
+import { fetchPage, streams } from './pages.ts'
+import { toTransactions } from './transactions.ts'
+
+export const krakenConnector: Connector = {
+  providerId: 'kraken',
+  streams,
+  // The Starter tier (docs.kraken.com, Spot REST rate limits): a key does not tell which tier its account has.
+  budget: {
+    // Pro, Intermediate, Starter: docs.kraken.com, "Spot REST rate limits". No call tells which one an account has.
+    tiers: [
+      { capacity: 20, refillPerSecond: 1 },
+      { capacity: 20, refillPerSecond: 1 / 2 },
+      { capacity: 15, refillPerSecond: 1 / 3 },
+    ],
+    verifyCost: 1,
+    balancesCost: 1,
+    scope: 'key',
+  },
+  open: openSession,
+  toTransactions,
+}
+
+function openSession(credentials: ApiKeyCredentials, io: Io): Session {
+  const call = createClient(credentials, io)
+  return {
+    verify: async () => toAccount(credentials.apiKey, await call('GetApiKeyInfo')),
+    fetchBalances: async () => toBalances(await call('BalanceEx')),
+    fetchPage: async (name, window, position) => {
+      const stream = streams.find((candidate) => candidate.name === name)
+      if (stream === undefined) throw new RangeError(`Kraken has no stream ${JSON.stringify(name)}`)
+      return fetchPage(call, stream.name, window, position)
+    },
+  }
+}

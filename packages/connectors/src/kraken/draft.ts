@@ -1,0 +1,77 @@
+/** The members that most drafts share, so that each rule only says what is special about it. */
+import type { Category, TransactionDraft, TransactionType } from '@assay/core'
+import { familyOf } from './families.ts'
+import type { Legs } from './legs.ts'
+import type { LedgerRow } from './records.ts'
+
+interface Kind {
+  type: TransactionType
+  category: Category
+}
+
+const unknown = { type: 'uncategorized', category: 'other' } as const satisfies Kind
+
+/** `rows` are those the draft is made of, oldest first; there is at least one. */
+export function toDraft(
+  rows: readonly [LedgerRow, ...LedgerRow[]],
+  legs: Legs,
+  kind: Kind,
+  special: Partial<TransactionDraft> = {},
+): TransactionDraft {
+  const [first] = rows
+  const reference = first.refid === '' ? first.id : first.refid
+  return {
+    naturalKey: `${familyOf(first)}:${reference}`,
+    ...kind,
+    method: 'venue',
+    confidence: 1,
+    status: 'confirmed',
+    occurredAtMs: first.timeMs,
+    ...legs,
+    network: null,
+    hash: null,
+    fromAddress: null,
+    toAddress: null,
+    spam: false,
+    providerReference: first.refid === '' ? null : first.refid,
+    description: null,
+    ...special,
+    incomplete: [
+      ...(special.incomplete ?? []),
+      // A wallet behind the dot that we do not know: the amount is right, what it belongs to may not be.
+      ...(rows.every((row) => row.verified) ? [] : ['asset_id']),
+    ],
+  }
+}
+
+/** Nothing is dropped: what no rule can name with honesty is kept with its amounts and Kraken's own words. */
+export function toUnknownDraft(
+  rows: readonly [LedgerRow, ...LedgerRow[]],
+  legs: Legs,
+  special: Partial<TransactionDraft> = {},
+): TransactionDraft {
+  return toDraft(rows, legs, unknown, {
+    method: 'rule',
+    confidence: 0,
+    description: labelOf(rows[0]),
+    incomplete: ['type'],
+    ...special,
+  })
+}
+
+/** Nothing came and nothing went: a fee alone, which is one output of category `fee` with no fee items, or nothing. */
+export function toLeglessDraft(
+  rows: readonly [LedgerRow, ...LedgerRow[]],
+  legs: Legs,
+  special: Partial<TransactionDraft> = {},
+): TransactionDraft {
+  if (legs.fees.length === 0) return toUnknownDraft(rows, legs, special)
+  const outputs = legs.fees.map(({ assetId, symbol, amount }) => ({ assetId, symbol, amount }))
+  const kind = { type: 'output_only', category: 'fee' } as const
+  return toDraft(rows, { inputs: [], outputs, fees: [] }, kind, { description: labelOf(rows[0]), ...special })
+}
+
+/** Kraken's own words for a row. */
+export function labelOf(row: LedgerRow): string {
+  return row.subtype === '' ? row.type : `${row.type}/${row.subtype}`
+}

@@ -1,0 +1,74 @@
+/**
+ * Which ledger rows tell one story. Rows of a group fall into families, and each family becomes its own transaction:
+ * a card purchase is a deposit and then a purchase, and the rollover fees of a margin position go on for weeks under
+ * its one reference.
+ *
+ * Types and subtypes: docs.kraken.com get-ledgers-info, support.kraken.com "How to interpret Ledger history fields",
+ * and what rotki and others have met beyond those. The list grows; a type that is not here is `other`, never an error.
+ */
+import { absolute } from '@assay/core'
+import type { LedgerRow } from './records.ts'
+
+// In the order in which the transactions of one group are given out.
+export const families = [
+  'deposit',
+  'withdrawal',
+  'exchange',
+  'move',
+  'reward',
+  'margin',
+  'rollover',
+  'transfer',
+  'other',
+] as const
+export type Family = (typeof families)[number]
+
+const familyByType: ReadonlyMap<string, Family> = new Map<string, Family>([
+  ['deposit', 'deposit'],
+  ['withdrawal', 'withdrawal'],
+  ['trade', 'exchange'],
+  ['spend', 'exchange'],
+  ['receive', 'exchange'],
+  ['sale', 'exchange'],
+  ['conversion', 'exchange'],
+  ['adjustment', 'exchange'],
+  ['nfttrade', 'exchange'],
+  ['staking', 'reward'],
+  ['reward', 'reward'],
+  ['dividend', 'reward'],
+  ['invite bonus', 'reward'],
+  ['nftrebate', 'reward'],
+  ['margin', 'margin'],
+  ['margin trade', 'margin'],
+  ['settled', 'margin'],
+  ['rollover', 'rollover'],
+  ['transfer', 'transfer'],
+  ['custodytransfer', 'transfer'],
+])
+
+export const lockSubtypes = new Set([
+  'spottostaking',
+  'stakingfromspot',
+  'allocation',
+  'autoallocation',
+  'autoallocate',
+])
+export const unlockSubtypes = new Set(['stakingtospot', 'spotfromstaking', 'deallocation', 'autodeallocation'])
+
+export function familyOf(row: LedgerRow): Family {
+  if (row.type === 'earn' || row.type === 'transfer') {
+    if (lockSubtypes.has(row.subtype) || unlockSubtypes.has(row.subtype) || row.subtype === 'migration') return 'move'
+    if (row.type === 'earn') return row.subtype === 'reward' ? 'reward' : 'other'
+  }
+  return familyByType.get(row.type) ?? 'other'
+}
+
+/**
+ * The group of a ledger row: its reference, shared with the other side of the trade and with the funding lists. The
+ * two halves of a transfer between spot and staking have no reference in common, only asset, amount and (nearly) time.
+ * So all such transfers of one amount are one group, and are paired inside it by time.
+ */
+export function groupOf(row: LedgerRow): string {
+  if (row.type === 'transfer' && familyOf(row) === 'move') return `move:${row.base}:${absolute(row.amount)}`
+  return row.refid === '' ? row.id : row.refid
+}

@@ -1,0 +1,73 @@
+/**
+ * Moves between the user's own wallets at Kraken: nothing came and nothing left, so both sides show equal amounts and
+ * no income is made of it. The Earn products put both halves under one reference. The older staking transfers do not
+ * (see groupOf): there the halves of one amount are paired by time.
+ */
+import { isNegative, isPositive, type Category, type TransactionDraft } from '@assay/core'
+import { toDraft, toUnknownDraft } from './draft.ts'
+import { lockSubtypes, unlockSubtypes } from './families.ts'
+import { grossLegs } from './legs.ts'
+import type { LedgerRow } from './records.ts'
+
+// The halves are written seconds apart as a rule; the longest gap that others have met is five days.
+const pairingMaxMs = 7 * 24 * 3_600_000
+
+type Rows = readonly [LedgerRow, ...LedgerRow[]]
+
+/** Rows of one reference. */
+export function toMoveDraft(rows: Rows, special: Partial<TransactionDraft> = {}): TransactionDraft {
+  const legs = grossLegs(rows, 'staking')
+  const kind = { type: 'input_and_output', category: categoryOf(rows) } as const
+  if (legs.inputs.length > 0 && legs.outputs.length > 0) return toDraft(rows, legs, kind, special)
+  return toUnknownDraft(rows, legs, {
+    ...special,
+    category: kind.category,
+    incomplete: [legs.inputs.length > 0 ? 'outputs' : 'inputs'],
+  })
+}
+
+/** Rows of one `move:` group, oldest first: halves of transfers of the same amount of the same asset. */
+export function pairMoves(rows: readonly LedgerRow[]): TransactionDraft[] {
+  const drafts: TransactionDraft[] = []
+  const arrivals = new Set(rows.filter((row) => isPositive(row.amount)))
+  for (const departure of rows) {
+    if (isPositive(departure.amount)) continue
+    const arrival = isNegative(departure.amount) ? findNearest(departure, arrivals) : undefined
+    if (arrival === undefined) {
+      drafts.push(toMoveDraft([departure], { naturalKey: `move:${departure.id}` }))
+      continue
+    }
+    arrivals.delete(arrival)
+    drafts.push(
+      toMoveDraft([departure, arrival], { naturalKey: `move:${departure.id}`, method: 'rule', confidence: 0.9 }),
+    )
+  }
+  for (const arrival of arrivals) drafts.push(toMoveDraft([arrival], { naturalKey: `move:${arrival.id}` }))
+  return drafts
+}
+
+function findNearest(departure: LedgerRow, arrivals: Iterable<LedgerRow>): LedgerRow | undefined {
+  let nearest: LedgerRow | undefined
+  for (const arrival of arrivals) {
+    if (unlockSubtypes.has(arrival.subtype) !== unlockSubtypes.has(departure.subtype)) continue
+    if (gap(arrival, departure) > pairingMaxMs) continue
+    if (nearest === undefined || gap(arrival, departure) < gap(nearest, departure)) nearest = arrival
+  }
+  return nearest
+}
+
+function gap(a: LedgerRow, b: LedgerRow): number {
+  return Math.abs(a.timeMs - b.timeMs)
+}
+
+/** By the wallets that lost and gained; the subtype decides only where the codes do not tell the wallets apart. */
+function categoryOf(rows: Rows): Category {
+  const from = rows.find((row) => isNegative(row.amount))?.place
+  const to = rows.find((row) => isPositive(row.amount))?.place
+  if (to === 'staked' && from !== 'staked') return 'staking_lock'
+  if (from === 'staked' && to !== 'staked') return 'staking_unlock'
+  // X to X.F and back: it can be spent at once all the while.
+  if (from === 'earning' || to === 'earning') return 'transfer'
+  if (rows.some((row) => lockSubtypes.has(row.subtype))) return 'staking_lock'
+  return rows.some((row) => unlockSubtypes.has(row.subtype)) ? 'staking_unlock' : 'transfer'
+}

@@ -1,0 +1,130 @@
+/**
+ * Kraken's records, from stored text to typed values. Shapes: docs.kraken.com, get-ledgers-info,
+ * get-status-of-recent-deposits and -withdrawals. Only the members we use are looked at.
+ */
+import { findDecimal, parseDecimal, zero, type Asset, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import { parseJson } from '../kit/json.ts'
+import { readCode, type Place } from './assets.ts'
+
+export interface LedgerRow {
+  /** The ledger id, which is the key of the record. */
+  id: string
+  refid: string
+  timeMs: number
+  type: string
+  subtype: string
+  asset: Asset
+  base: string
+  place: Place
+  verified: boolean
+  /** Signed. The balance changes by amount − fee. */
+  amount: Decimal
+  /** Negative for a rebate, and in the second half of a failed withdrawal. */
+  fee: Decimal
+}
+
+type FundingStatus = 'pending' | 'success' | 'failure'
+
+/** A deposit or withdrawal as the funding lists show it: what the ledger lacks is here. */
+export interface FundingRecord {
+  refid: string
+  timeMs: number
+  asset: Asset
+  amount: Decimal
+  fee: Decimal
+  status: FundingStatus
+  method: string | null
+  network: string | null
+  txid: string | null
+  /** Ours for a deposit, the recipient's for a withdrawal; bank details for fiat. */
+  address: string | null
+  originators: readonly string[]
+}
+
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => (value === undefined || value === null || value === '' ? null : value))
+const decimal = z.string().transform((value, context) => {
+  const amount = findDecimal(value)
+  if (amount !== undefined) return amount
+  context.addIssue('not a decimal number')
+  return z.NEVER
+})
+
+const ledgerRow = z.object({
+  refid: text,
+  time: z.string(),
+  type: z.string(),
+  subtype: text,
+  asset: z.string().min(1),
+  amount: decimal,
+  fee: decimal.nullish(),
+})
+
+const fundingRecord = z.object({
+  refid: z.string().min(1),
+  time: z.string(),
+  asset: z.string().min(1),
+  amount: decimal,
+  fee: decimal.nullish(),
+  status: z.string(),
+  'status-prop': text,
+  method: text,
+  network: text,
+  txid: text,
+  info: text,
+  originators: z.array(z.string()).nullish(),
+})
+
+export function parseLedgerRow(id: string, body: string): LedgerRow {
+  const row = ledgerRow.parse(parseJson(body))
+  const { asset, base, place, verified } = readCode(row.asset)
+  return {
+    id,
+    refid: row.refid ?? '',
+    timeMs: toMs(row.time),
+    type: row.type,
+    subtype: row.subtype ?? '',
+    asset,
+    base,
+    place,
+    verified,
+    amount: row.amount,
+    fee: row.fee ?? zero,
+  }
+}
+
+export function parseFundingRecord(body: string): FundingRecord {
+  const record = fundingRecord.parse(parseJson(body))
+  return {
+    refid: record.refid,
+    timeMs: toMs(record.time),
+    asset: readCode(record.asset).asset,
+    amount: record.amount,
+    fee: record.fee ?? zero,
+    status: toStatus(record.status, record['status-prop']),
+    method: record.method,
+    network: record.network,
+    txid: record.txid,
+    address: record.info,
+    originators: record.originators ?? [],
+  }
+}
+
+/**
+ * Seconds with a fraction to milliseconds, cut and not rounded, so that a record never moves into the next window.
+ * Done on the text: 1688464484.1787 is no exact binary number.
+ */
+function toMs(time: string): number {
+  const [seconds = '', fraction = ''] = parseDecimal(time).split('.')
+  return Number(seconds) * 1000 + Number(fraction.padEnd(3, '0').slice(0, 3))
+}
+
+// A status that is not one of the two ends is still under way; so is an end that was put on hold or is being cancelled.
+function toStatus(status: string, property: string | null): FundingStatus {
+  if (status === 'Failure') return 'failure'
+  const held = property === 'on-hold' || property === 'onhold' || property === 'cancel-pending'
+  return status === 'Success' && !held ? 'success' : 'pending'
+}

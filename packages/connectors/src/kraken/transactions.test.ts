@@ -1,0 +1,424 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { add, subtract, zero, type Decimal, type TransactionDraft } from '@assay/core'
+import fc from 'fast-check'
+import type { StoredRecord } from '../kit/connector.ts'
+import { groupOf } from './families.ts'
+import { parseLedgerRow } from './records.ts'
+import { toTransactions } from './transactions.ts'
+
+type Row = [type: string, asset: string, amount: string, fee?: string, subtype?: string]
+
+const refid = 'TJKLXF-PGMUI-4NTLXU'
+let serial = 0
+
+/** A ledger entry as docs.kraken.com shows it. */
+function ledger([type, asset, amount, fee = '0', subtype = '']: Row, over: { refid?: string; time?: string } = {}) {
+  serial += 1
+  const body = `{"refid":"${over.refid ?? refid}","time":${over.time ?? '1688464484.1787'},"type":"${type}","subtype":"${subtype}","aclass":"currency","asset":"${asset}","amount":"${amount}","fee":"${fee}","balance":"0"}`
+  const key = `L${String(serial).padStart(5, '0')}-KG3EQ-UFO4T5`
+  const row = parseLedgerRow(key, body)
+  return { stream: 'ledger', key, group: groupOf(row), occurredAtMs: row.timeMs, body } satisfies StoredRecord
+}
+
+function funding(stream: 'deposits' | 'withdrawals', members: Record<string, unknown>): StoredRecord {
+  const body = JSON.stringify({ aclass: 'currency', refid, time: 1617014586, fee: '0', ...members })
+  return { stream, key: refid, group: refid, occurredAtMs: 1_617_014_586_000, body }
+}
+
+function only(records: readonly StoredRecord[]): TransactionDraft {
+  const drafts = toTransactions(records)
+  assert.equal(drafts.length, 1)
+  return drafts[0] as TransactionDraft
+}
+
+/** Type, category, and legs as text: `+0.01 BTC −640 USD fee 1.02 USD`. */
+function told(draft: TransactionDraft): string {
+  const legs = [
+    ...draft.inputs.map(({ amount, symbol }) => `+${amount} ${symbol}`),
+    ...draft.outputs.map(({ amount, symbol }) => `−${amount} ${symbol}`),
+    ...draft.fees.map(({ amount, symbol, kind }) => `${kind} fee ${amount} ${symbol}`),
+  ]
+  return [draft.type, draft.category, ...legs].join(' ')
+}
+
+function group(...rows: Row[]): string {
+  return told(only(rows.map((row) => ledger(row))))
+}
+
+describe('trades and purchases', () => {
+  it('the two rows of a trade are one transaction, with the fee apart', () => {
+    const draft = only([ledger(['trade', 'XXBT', '0.0100000000']), ledger(['trade', 'ZUSD', '-640.0000', '1.0200'])])
+    assert.equal(told(draft), 'input_and_output trade +0.01 BTC −640 USD trading fee 1.02 USD')
+    assert.equal(draft.naturalKey, `exchange:${refid}`)
+    assert.equal(draft.providerReference, refid)
+    assert.deepEqual([draft.status, draft.method, draft.confidence], ['confirmed', 'venue', 1])
+    assert.deepEqual(draft.incomplete, [])
+  })
+
+  it('times are cut to milliseconds, not rounded', () => {
+    assert.equal(only([ledger(['staking', 'DOT.S', '1'], { time: '1688464484.1787' })]).occurredAtMs, 1_688_464_484_178)
+    assert.equal(only([ledger(['staking', 'DOT.S', '1'], { time: '1688464484.9999' })]).occurredAtMs, 1_688_464_484_999)
+    assert.equal(only([ledger(['staking', 'DOT.S', '1'], { time: '1688464484' })]).occurredAtMs, 1_688_464_484_000)
+  })
+
+  it('spend and receive are a purchase, a sale or a conversion by which side is money', () => {
+    assert.equal(
+      group(['spend', 'ZEUR', '-28.3660', '0.2827'], ['receive', 'XXBT', '0.0003102764']),
+      'input_and_output buy +0.0003102764 BTC −28.366 EUR conversion fee 0.2827 EUR',
+    )
+    assert.equal(group(['spend', 'SOL', '-2'], ['receive', 'ZUSD', '300']), 'input_and_output sell +300 USD −2 SOL')
+    assert.equal(group(['spend', 'SOL', '-2'], ['receive', 'DOT', '70']), 'input_and_output convert +70 DOT −2 SOL')
+  })
+
+  it('the legs through which Kraken settles a tokenised share cancel and are not shown', () => {
+    assert.equal(
+      group(
+        ['spend', 'SPCXx', '-1.5'],
+        ['receive', 'ZEUR', '200'],
+        ['spend', 'ZUSD', '-230'],
+        ['receive', 'ZUSD', '230'],
+      ),
+      'input_and_output sell +200 EUR −1.5 SPCXx',
+    )
+  })
+
+  it('dust keeps its zero leg: it says what the dust was traded for', () => {
+    assert.equal(
+      group(['trade', 'XXBT', '-0.0000000001'], ['trade', 'ZUSD', '0.0000']),
+      'input_and_output trade +0 USD −0.0000000001 BTC',
+    )
+  })
+
+  it('a fee paid in fee credits is a fee and no leg', () => {
+    assert.equal(
+      group(['trade', 'XXBT', '1'], ['trade', 'ZUSD', '-60000'], ['trade', 'KFEE', '0', '9600']),
+      'input_and_output trade +1 BTC −60000 USD trading fee 9600 KFEE',
+    )
+  })
+
+  it('a rebate is an input', () => {
+    assert.equal(
+      group(['trade', 'XXBT', '1'], ['trade', 'ZUSD', '-60000', '-6']),
+      'input_and_output trade +6 USD +1 BTC −60000 USD',
+    )
+  })
+
+  it('a trade whose other side is not there says what is missing', () => {
+    const draft = only([ledger(['trade', 'XXBT', '-1', '0.1'])])
+    assert.equal(told(draft), 'uncategorized trade −1 BTC trading fee 0.1 BTC')
+    assert.deepEqual(draft.incomplete, ['inputs'])
+  })
+
+  it('a trade that Kraken took back has failed', () => {
+    const draft = only(['1', '-1'].map((amount) => ledger(['trade', 'XXBT', amount])))
+    assert.deepEqual([told(draft), draft.status], ['input_and_output trade', 'failed'])
+  })
+})
+
+describe('deposits and withdrawals', () => {
+  const txid = '6544b41b607d8b2512baf801755a3a87b6a9b0199b07dab46a64e67302f92765'
+
+  it('the ledger gives the amounts, the deposit list hash and addresses', () => {
+    const draft = only([
+      ledger(['deposit', 'XXBT', '0.72485000']),
+      funding('deposits', {
+        method: 'Bitcoin',
+        asset: 'XXBT',
+        txid,
+        info: 'bc1qours',
+        amount: '0.72485',
+        status: 'Success',
+        originators: ['bc1qtheirs'],
+      }),
+    ])
+    assert.equal(told(draft), 'receive deposit +0.72485 BTC')
+    assert.deepEqual([draft.hash, draft.toAddress, draft.fromAddress], [txid, 'bc1qours', 'bc1qtheirs'])
+    assert.deepEqual([draft.network, draft.description, draft.incomplete], [null, 'Bitcoin', ['network']])
+    assert.equal(draft.status, 'confirmed')
+  })
+
+  it('a withdrawal has its fee, its network and its recipient', () => {
+    const members = { asset: 'USDT', txid, info: 'TQmd', amount: '1996.5', status: 'Success', network: 'Tron' }
+    const draft = only([ledger(['withdrawal', 'USDT', '-1996.5', '2.5']), funding('withdrawals', members)])
+    assert.equal(told(draft), 'send withdrawal −1996.5 USDT withdrawal fee 2.5 USDT')
+    assert.deepEqual([draft.hash, draft.toAddress, draft.network, draft.incomplete], [txid, 'TQmd', 'Tron', []])
+  })
+
+  it('without the list the rest is null and named; money by bank lacks nothing', () => {
+    const crypto = only([ledger(['withdrawal', 'XXBT', '-1', '0.0001'])])
+    assert.deepEqual([crypto.hash, crypto.incomplete], [null, ['network', 'hash', 'to_address']])
+    const members = { asset: 'ZEUR', txid: '12341234', info: 'BANKCODEXXX', amount: '10', status: 'Success' }
+    const bank = only([ledger(['deposit', 'ZEUR', '10']), funding('deposits', members)])
+    assert.deepEqual([bank.hash, bank.toAddress, bank.incomplete], [null, null, []])
+  })
+
+  it('a withdrawal that came back has failed and moved nothing', () => {
+    const draft = only([
+      ledger(['withdrawal', 'XETH', '-9.995', '0.005'], { time: '1600000000' }),
+      ledger(['withdrawal', 'XETH', '9.995', '-0.005'], { time: '1600000600' }),
+    ])
+    assert.deepEqual([told(draft), draft.status], ['send withdrawal', 'failed'])
+    assert.equal(draft.occurredAtMs, 1_600_000_000_000)
+  })
+
+  it('a withdrawal that came back without its fee moved only the fee', () => {
+    const draft = only([
+      ledger(['withdrawal', 'XETH', '-9.995', '0.005']),
+      ledger(['withdrawal', 'XETH', '9.995', '0']),
+    ])
+    assert.deepEqual([told(draft), draft.status], ['send withdrawal withdrawal fee 0.005 ETH', 'failed'])
+  })
+
+  it('a withdrawal is pending until Kraken says Success, and a failed one until its money is back', () => {
+    for (const status of ['Initial', 'Pending', 'Settled', 'Failure']) {
+      const members = { asset: 'XETH', amount: '9.995', status }
+      assert.equal(only([ledger(['withdrawal', 'XETH', '-9.995']), funding('withdrawals', members)]).status, 'pending')
+    }
+  })
+
+  it('a deposit on its way is pending; in the ledger it is confirmed', () => {
+    const record = funding('deposits', { asset: 'XXDG', amount: '997', fee: '1', status: 'Settled', txid })
+    const announced = only([record])
+    assert.deepEqual(
+      [told(announced), announced.status, announced.hash],
+      ['receive deposit +997 DOGE deposit fee 1 DOGE', 'pending', txid],
+    )
+    const arrived = only([record, ledger(['deposit', 'XXDG', '997', '1'])])
+    assert.deepEqual([arrived.status, arrived.naturalKey], ['confirmed', announced.naturalKey])
+  })
+
+  it('a deposit that failed is told, and one that is done waits for its ledger row', () => {
+    const failed = only([funding('deposits', { asset: 'XXDG', amount: '997', status: 'Failure' })])
+    assert.deepEqual([told(failed), failed.status], ['receive deposit', 'failed'])
+    assert.deepEqual(toTransactions([funding('deposits', { asset: 'XXDG', amount: '997', status: 'Success' })]), [])
+  })
+
+  it('a card purchase under one reference is a deposit and a purchase', () => {
+    const drafts = toTransactions([
+      ledger(['deposit', 'ZEUR', '100', '3']),
+      ledger(['spend', 'ZEUR', '-97']),
+      ledger(['receive', 'XXBT', '0.001']),
+    ])
+    assert.deepEqual(drafts.map(told), [
+      'receive deposit +100 EUR deposit fee 3 EUR',
+      'input_and_output buy +0.001 BTC −97 EUR',
+    ])
+  })
+})
+
+describe('staking and earning', () => {
+  it('rewards are income, less the commission', () => {
+    assert.equal(
+      group(['staking', 'DOT.S', '0.1', '0.015']),
+      'input_only staking_reward +0.1 DOT staking fee 0.015 DOT',
+    )
+    assert.equal(group(['earn', 'ETH.B', '0.01', '0', 'reward']), 'input_only staking_reward +0.01 ETH')
+    assert.equal(group(['reward', 'ZEUR', '0.0179']), 'input_only interest +0.0179 EUR')
+    assert.equal(group(['invite bonus', 'ZUSD', '10']), 'input_only gift +10 USD')
+  })
+
+  it('the two halves of a transfer to staking find each other without a common reference', () => {
+    const out = ledger(['transfer', 'DOT', '-10', '0', 'spottostaking'], { refid: 'BOG5AE5', time: '1640000000' })
+    const back = ledger(['transfer', 'DOT.S', '10.0000000', '0', 'stakingfromspot'], {
+      refid: 'RUP62A7',
+      time: '1640000007',
+    })
+    assert.equal(out.group, back.group)
+    const draft = only([back, out])
+    assert.equal(told(draft), 'input_and_output staking_lock +10 DOT −10 DOT')
+    assert.equal(draft.naturalKey, `move:${out.key}`)
+  })
+
+  it('many transfers of one amount are paired by time, locks with locks', () => {
+    const at = (time: string) => ({ refid: `R${time}`, time })
+    const drafts = toTransactions([
+      ledger(['transfer', 'DOT', '-10', '0', 'spottostaking'], at('1640000000')),
+      ledger(['transfer', 'DOT.S', '10', '0', 'stakingfromspot'], at('1640000001')),
+      ledger(['transfer', 'DOT.S', '-10', '0', 'stakingtospot'], at('1640000002')),
+      ledger(['transfer', 'DOT', '10', '0', 'spotfromstaking'], at('1640000003')),
+      ledger(['transfer', 'DOT', '-10', '0', 'spottostaking'], at('1650000000')),
+      ledger(['transfer', 'DOT.S', '10', '0', 'stakingfromspot'], at('1650000001')),
+    ])
+    assert.deepEqual(drafts.map(told), [
+      'input_and_output staking_lock +10 DOT −10 DOT',
+      'input_and_output staking_unlock +10 DOT −10 DOT',
+      'input_and_output staking_lock +10 DOT −10 DOT',
+    ])
+  })
+
+  it('half of a transfer is never income: its other half is named as missing', () => {
+    const draft = only([ledger(['transfer', 'DOT.S', '10', '0', 'stakingfromspot'])])
+    assert.equal(told(draft), 'uncategorized staking_lock +10 DOT')
+    assert.deepEqual(draft.incomplete, ['outputs'])
+  })
+
+  it('halves that lie weeks apart are not taken for one move', () => {
+    const drafts = toTransactions([
+      ledger(['transfer', 'DOT', '-10', '0', 'spottostaking'], { time: '1640000000' }),
+      ledger(['transfer', 'DOT.S', '10', '0', 'stakingfromspot'], { time: '1643000000' }),
+    ])
+    assert.deepEqual(drafts.map(told), ['uncategorized staking_lock −10 DOT', 'uncategorized staking_lock +10 DOT'])
+  })
+
+  it('Earn puts both halves under one reference', () => {
+    assert.equal(
+      group(['earn', 'XETH', '-1', '0', 'allocation'], ['earn', 'ETH.B', '1', '0', 'allocation']),
+      'input_and_output staking_lock +1 ETH −1 ETH',
+    )
+    assert.equal(
+      group(['earn', 'ETH.B', '-1', '0', 'deallocation'], ['earn', 'XETH', '1', '0', 'deallocation']),
+      'input_and_output staking_unlock +1 ETH −1 ETH',
+    )
+  })
+
+  it('what earns by itself can still be spent: that move is a transfer', () => {
+    assert.equal(
+      group(['earn', 'XXBT', '-1', '0', 'autoallocation'], ['earn', 'XBT.F', '1', '0', 'autoallocation']),
+      'input_and_output transfer +1 BTC −1 BTC',
+    )
+  })
+
+  it('a staking row that takes is not a reward', () => {
+    assert.equal(group(['staking', 'ETH2.S', '-0.01']), 'uncategorized other −0.01 ETH')
+  })
+})
+
+describe('the rest', () => {
+  it('futures are another account', () => {
+    assert.equal(group(['transfer', 'ZUSD', '-5', '0', 'spottofutures']), 'send transfer −5 USD')
+    assert.equal(group(['transfer', 'ZUSD', '5', '0', 'spotfromfutures']), 'receive transfer +5 USD')
+  })
+
+  it('a transfer without a subtype is an airdrop by guess, and only when crypto arrives', () => {
+    const draft = only([ledger(['transfer', 'BCH', '0.5'])])
+    assert.deepEqual([told(draft), draft.method, draft.confidence], ['input_only airdrop +0.5 BCH', 'rule', 0.6])
+    assert.equal(group(['transfer', 'ZUSD', '5']), 'uncategorized other +5 USD')
+    assert.equal(group(['transfer', 'BCH', '-0.5']), 'uncategorized other −0.5 BCH')
+  })
+
+  it('each rollover is a fee of its own, although the position has one reference', () => {
+    const drafts = toTransactions([
+      ledger(['rollover', 'ZUSD', '0', '0.5'], { time: '1640000000' }),
+      ledger(['rollover', 'ZUSD', '0', '0.6'], { time: '1640014400' }),
+      ledger(['margin', 'ZUSD', '-20', '1'], { time: '1640020000' }),
+    ])
+    assert.deepEqual(drafts.map(told), [
+      'output_only other −20 USD trading fee 1 USD',
+      'output_only fee −0.5 USD',
+      'output_only fee −0.6 USD',
+    ])
+    assert.equal(new Set(drafts.map((draft) => draft.naturalKey)).size, 3)
+  })
+
+  it('a type that nobody has heard of is kept, with its own name', () => {
+    const draft = only([ledger(['teleport', 'XXBT', '-1', '0.1', 'quantum'])])
+    assert.equal(told(draft), 'uncategorized other −1 BTC other fee 0.1 BTC')
+    assert.deepEqual([draft.description, draft.incomplete, draft.confidence], ['teleport/quantum', ['type'], 0])
+  })
+
+  it('a wallet that nobody has heard of is kept and marked', () => {
+    const draft = only([ledger(['deposit', 'DOT.Q', '1'])])
+    assert.ok(draft.incomplete.includes('asset_id'))
+    assert.equal(draft.inputs[0]?.assetId, 'kraken:DOT.Q')
+  })
+
+  it('a row without a reference stands alone', () => {
+    const record = ledger(['staking', 'XBT.M', '0.00000123'], { refid: '' })
+    const draft = only([record])
+    assert.deepEqual([draft.naturalKey, draft.providerReference], [`reward:${record.key}`, null])
+  })
+
+  it('the tiniest and the widest amounts come out as they went in', () => {
+    assert.equal(group(['staking', 'FOO', '1e-18']), 'input_only staking_reward +0.000000000000000001 FOO')
+    const wide = '123456789012.123456789012345678'
+    assert.equal(group(['deposit', 'FOO', wide]), `receive deposit +${wide} FOO`)
+  })
+
+  it('a record that cannot be read is an error and not a silence', () => {
+    const record = ledger(['trade', 'XXBT', '1'])
+    for (const body of [record.body.replace('"1"', '"much"'), record.body.replace('"type"', '"kind"'), '{', 'null']) {
+      assert.throws(() => toTransactions([{ ...record, body }]))
+    }
+  })
+})
+
+describe('for any group of rows', () => {
+  const types = [
+    'trade',
+    'spend',
+    'receive',
+    'deposit',
+    'withdrawal',
+    'staking',
+    'reward',
+    'earn',
+    'transfer',
+    'margin',
+  ]
+  const row = fc.record({
+    type: fc.constantFrom(...types, 'rollover', 'adjustment', 'settled', 'custodytransfer', 'dividend', 'brand new'),
+    subtype: fc.constantFrom(
+      '',
+      'spottostaking',
+      'stakingfromspot',
+      'stakingtospot',
+      'allocation',
+      'reward',
+      'spottofutures',
+    ),
+    asset: fc.constantFrom('XXBT', 'XBT.M', 'DOT', 'DOT28.S', 'DOT.F', 'ZUSD', 'USD.HOLD', 'KFEE', 'FOO', 'FOO.Q'),
+    // Few distinct amounts, so that rows often cancel.
+    amount: fc.constantFrom('0', '1', '-1', '2.5', '-2.5', '0.000000000000000001', '-123456789012.123456789012345678'),
+    fee: fc.constantFrom('0', '0', '0.1', '-0.1'),
+    time: fc.constantFrom('1640000000.1234', '1640000001', '1640500000', '1660000000'),
+  })
+  const records = fc
+    .array(row, { minLength: 1, maxLength: 8 })
+    .map((rows) =>
+      rows.map(({ type, asset, amount, fee, subtype, time }) => ledger([type, asset, amount, fee, subtype], { time })),
+    )
+
+  it('inputs − outputs − fees are the change of the balance, asset by asset, and no amount is negative', () => {
+    fc.assert(
+      fc.property(records, (group) => {
+        const change = new Map<string, Decimal>()
+        const book = (assetId: string, amount: Decimal, sign: typeof add) =>
+          change.set(assetId, sign(change.get(assetId) ?? zero, amount))
+        for (const { key, body } of group) {
+          const { asset, amount, fee } = parseLedgerRow(key, body)
+          book(asset.assetId, subtract(amount, fee), add)
+        }
+        for (const { inputs, outputs, fees } of toTransactions(group)) {
+          for (const { assetId, amount } of inputs) book(assetId, amount, subtract)
+          for (const { assetId, amount } of [...outputs, ...fees]) book(assetId, amount, add)
+          for (const { amount } of [...inputs, ...outputs, ...fees]) assert.ok(!amount.startsWith('-'))
+        }
+        assert.deepEqual(
+          [...change.values()].filter((rest) => rest !== zero),
+          [],
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('the order of the records does not matter, keys are unique, and type agrees with legs', () => {
+    fc.assert(
+      fc.property(records, fc.infiniteStream(fc.nat()), (group, order) => {
+        const drafts = toTransactions(group)
+        const shuffled = [...group].sort(() => ((order.next().value ?? 0) % 2) - 0.5)
+        assert.deepEqual(toTransactions(shuffled), drafts)
+        assert.equal(new Set(drafts.map((draft) => draft.naturalKey)).size, drafts.length)
+        for (const { type, inputs, outputs, status } of drafts) {
+          if (status === 'failed') continue
+          if (type === 'input_only' || type === 'receive')
+            assert.deepEqual([inputs.length > 0, outputs.length], [true, 0])
+          if (type === 'output_only' || type === 'send')
+            assert.deepEqual([inputs.length, outputs.length > 0], [0, true])
+          if (type === 'input_and_output') assert.ok(inputs.length > 0 && outputs.length > 0)
+        }
+      }),
+    )
+  })
+})
