@@ -1,0 +1,124 @@
+/**
+ * A CoinGecko-shaped price API: /api/v3/ping, simple/price, coins/list, coins/{id}/market_chart/range.
+ * Truth: https://docs.coingecko.com/demo/reference/simple-price, …/coins-list, …/coins-id-market-chart-range, and
+ * …/common-errors-rate-limit for 429 and its body.
+ *
+ * Unknown ids are left out of simple/price without a word, as CoinGecko does. Prices are JSON numbers with plain digits,
+ * so answers are written by hand: JSON.stringify would turn 0.0000001 into 1e-7.
+ */
+import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import { createMeter } from '../core/meter.ts'
+import { speedOf, type Pace } from '../core/pace.ts'
+import type { Provider } from '../core/provider-server.ts'
+import { coins, currencies, type Coin } from '../market/coins.ts'
+import { dayOf, findCoin, firstDay, priceText } from '../market/series.ts'
+
+/** The public plan: 30 calls a minute. */
+const callsPerMinute = 30
+const dayMs = 86_400_000
+const idsMax = 500
+
+export function createCoinGecko(options: { pace: Pace; nowMs: () => number }): Provider {
+  const decayPerSecond = (callsPerMinute / 60) * speedOf(options.pace)
+  const meter = createMeter({ max: callsPerMinute, decayPerSecond })
+  return {
+    id: 'coingecko',
+    recognise: () => undefined,
+    answer(request, context) {
+      const taken = meter.take(1, options.nowMs())
+      return taken.accepted
+        ? answer(request, context.nowMs)
+        : tooMany(Math.max(1, Math.ceil(taken.retryAfterMs / 1000)))
+    },
+    words: {
+      rateLimited: () => tooMany(1),
+      revoked: () => problem(401, 'API Key Missing'),
+      serviceUnavailable: () => problem(503, 'Service unavailable'),
+    },
+    insertRow: () => undefined,
+  }
+}
+
+function answer(request: WireRequest, nowMs: number): WireAnswer {
+  if (request.method !== 'GET') return problem(405, 'Method not allowed')
+  const chart = /^\/api\/v3\/coins\/([^/]+)\/market_chart\/range$/.exec(request.path)
+  if (chart !== null) return marketChart(decodeURIComponent(chart[1] ?? ''), request.query, nowMs)
+  if (request.path === '/api/v3/simple/price') return simplePrice(request.query, nowMs)
+  if (request.path === '/api/v3/coins/list')
+    return ok(JSON.stringify(coins.map(({ id, symbol, name }) => ({ id, symbol, name }))))
+  if (request.path === '/api/v3/ping') return ok('{"gecko_says":"(V3) To the Moon!"}')
+  return problem(404, 'Incorrect path. Please check https://www.coingecko.com/api/')
+}
+
+function simplePrice(query: URLSearchParams, nowMs: number): WireAnswer {
+  const ids = listOf(query, 'ids')
+  const quotes = listOf(query, 'vs_currencies').map(findCurrency)
+  if (ids.length === 0) return problem(422, 'Missing parameter ids')
+  if (quotes.length === 0) return problem(422, 'Missing parameter vs_currencies')
+  if (ids.length > idsMax) return problem(400, 'too many ids')
+  const updated =
+    query.get('include_last_updated_at') === 'true' ? `,"last_updated_at":${Math.floor(nowMs / 1000)}` : ''
+  const members = ids.map(findListed).flatMap((coin) => {
+    if (coin === undefined) return []
+    const prices = quotes.flatMap((quote) => (quote ? [`"${quote.id}":${priceText(coin, quote, dayOf(nowMs))}`] : []))
+    return [`${JSON.stringify(coin.id)}:{${prices.join(',')}${prices.length > 0 ? updated : ''}}`]
+  })
+  return ok(`{${members.join(',')}}`)
+}
+
+/** One point for each day, at 00:00 UTC, both edges included; nothing before 2020 and nothing from the future. */
+function marketChart(id: string, query: URLSearchParams, nowMs: number): WireAnswer {
+  const coin = findListed(id)
+  if (coin === undefined) return problem(404, 'coin not found')
+  const quote = findCurrency(query.get('vs_currency') ?? '')
+  if (quote === undefined) return problem(422, 'invalid vs_currency')
+  const fromMs = momentOf(query.get('from'))
+  const toMs = momentOf(query.get('to'))
+  if (fromMs === undefined || toMs === undefined || fromMs > toMs) return problem(422, 'invalid date range')
+  const first = Math.max(firstDay, Math.ceil(fromMs / dayMs))
+  const last = Math.min(dayOf(nowMs), dayOf(toMs))
+  const prices: string[] = []
+  const flat: string[] = []
+  for (let day = first; day <= last; day += 1) {
+    prices.push(`[${day * dayMs},${priceText(coin, quote, day)}]`)
+    flat.push(`[${day * dayMs},0]`)
+  }
+  const [series, none] = [prices.join(','), flat.join(',')]
+  return ok(`{"prices":[${series}],"market_caps":[${none}],"total_volumes":[${none}]}`)
+}
+
+function listOf(query: URLSearchParams, name: string): string[] {
+  return (query.get(name) ?? '').split(',').filter((one) => one !== '')
+}
+
+function findListed(id: string): Coin | undefined {
+  return currencies.some((currency) => currency.id === id) ? undefined : findCoin(id)
+}
+
+function findCurrency(name: string): Coin | undefined {
+  return currencies.find((currency) => currency.id === name.toLowerCase())
+}
+
+/** Unix seconds, or a date that CoinGecko recommends: YYYY-MM-DD or YYYY-MM-DDTHH:MM. */
+function momentOf(text: string | null): number | undefined {
+  if (text === null) return undefined
+  if (/^\d{1,11}$/.test(text)) return Number(text) * 1000
+  const ms = /^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$/.test(text)
+    ? Date.parse(`${text}${text.includes('T') ? ':00' : 'T00:00:00'}Z`)
+    : NaN
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+function ok(body: string): WireAnswer {
+  return { status: 200, body }
+}
+
+function problem(status: number, error: string): WireAnswer {
+  return { status, body: JSON.stringify({ error }), error }
+}
+
+function tooMany(seconds: number): WireAnswer {
+  const error_message = "You've exceeded the Rate Limit. Please visit https://www.coingecko.com/en/api/pricing"
+  const body = JSON.stringify({ status: { error_code: 429, error_message } })
+  return { status: 429, headers: { 'retry-after': String(seconds) }, body, error: 'rate limit' }
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { startSandbox, type Sandbox } from './index.ts'
+import { control, openAccount, send, startTestSandbox, type KrakenBody } from './testing/kraken-client.ts'
+
+let sandbox: Sandbox
+before(async () => {
+  sandbox = await startTestSandbox()
+})
+after(() => sandbox.close())
+
+describe('the control API', () => {
+  it('says which providers there are, where they listen and what they can be', async () => {
+    const { providers, prices_url } = (await control(sandbox, 'GET', 'providers')) as {
+      providers: { provider_id: string; url: string; scenarios: object[] }[]
+      prices_url: string
+    }
+    assert.deepEqual(
+      providers.map(({ provider_id, url }) => [provider_id, url]),
+      [['kraken', sandbox.urls.kraken]],
+    )
+    assert.equal(prices_url, sandbox.urls.coingecko)
+    assert.deepEqual(Object.keys(providers[0]?.scenarios[0] ?? {}), ['name', 'title', 'description', 'expects'])
+  })
+
+  it('mints the same key for the same account, and another for every other', async () => {
+    const keys = [
+      await openAccount(sandbox, 'default', 'nora'),
+      await openAccount(sandbox, 'default', 'nora'),
+      await openAccount(sandbox, 'default', 'olaf'),
+      await openAccount(sandbox, 'empty', 'nora'),
+    ].map((account) => account.apiKey)
+    assert.equal(keys[0], keys[1])
+    assert.equal(new Set(keys).size, 3)
+  })
+
+  it('is not needed for a key to work: a new process with the same seed knows it and holds the same data', async () => {
+    const account = await openAccount(sandbox, 'default', 'survivor')
+    const ask = async (of: Sandbox, nonce: string): Promise<KrakenBody> =>
+      (await (await send(of, account, 'Ledgers', { nonce })).json()) as KrakenBody
+    const [next, stranger] = [await startTestSandbox(), await startTestSandbox({ seed: 'another seed' })]
+    try {
+      assert.deepEqual(await ask(next, '900000001'), await ask(sandbox, '900000001'))
+      assert.deepEqual((await ask(stranger, '900000001')).error, ['EAPI:Invalid key'])
+      const state = (await control(next, 'GET', `accounts/${account.accountId}/state`)) as { scenario: string }
+      assert.equal(state.scenario, 'default', 'nor does the account id need the process that gave it')
+    } finally {
+      await Promise.all([next.close(), stranger.close()])
+    }
+  })
+
+  it('books further entries under one reference, at the time told, and the balance follows', async () => {
+    const account = await openAccount(sandbox, 'empty', 'entries')
+    const first = await control(sandbox, 'POST', `accounts/${account.accountId}/entries`, {
+      entries: [{ type: 'deposit', asset: 'EUR', amount: '100.5', time: '2026-11-01T08:00:00.123Z' }],
+    })
+    const pair = (await control(sandbox, 'POST', `accounts/${account.accountId}/entries`, {
+      entries: [
+        { type: 'spend', asset: 'ZEUR', amount: '-50', fee: '0.5' },
+        { type: 'receive', asset: 'XBT', amount: '0.0005' },
+      ],
+    })) as { ids: string[] }
+    const { result } = await account.ask('Ledgers')
+    const ledger = (result as { ledger: Record<string, { refid: string; time: number }> }).ledger
+    assert.deepEqual(Object.keys(ledger).toSorted(), [...(first as { ids: string[] }).ids, ...pair.ids].toSorted())
+    assert.equal(new Set(pair.ids.map((id) => ledger[id]?.refid)).size, 1)
+    assert.equal(Object.values(ledger).at(-1)?.time, 1_793_520_000.123)
+    assert.deepEqual((await account.ask('Balance')).result, { ZEUR: '50.0000', XXBT: '0.0005000000' })
+  })
+
+  it('refuses entries that would break the law of sums, and changes nothing', async () => {
+    const account = await openAccount(sandbox, 'empty', 'law')
+    const entries = [{ type: 'withdrawal', asset: 'ZEUR', amount: '-1' }]
+    await assert.rejects(
+      control(sandbox, 'POST', `accounts/${account.accountId}/entries`, { entries }),
+      /400.*would be -1\.0000/,
+    )
+    await assert.rejects(
+      control(sandbox, 'POST', `accounts/${account.accountId}/entries`, {
+        entries: [{ type: 'deposit', asset: 'NOPE', amount: '1' }],
+      }),
+      /400/,
+    )
+    assert.deepEqual((await account.ask('Balance')).result, {})
+  })
+
+  it('counts calls by endpoint, account and outcome', async () => {
+    const account = await openAccount(sandbox, 'empty', 'counted')
+    await account.ask('Balance')
+    await account.ask('Balance')
+    await account.ask('Nonsense')
+    const { requests } = (await control(sandbox, 'GET', `log?account_id=${account.accountId}`)) as {
+      requests: object[]
+    }
+    const common = { provider_id: 'kraken', account_id: account.accountId, status: 200 }
+    assert.deepEqual(requests, [
+      { ...common, endpoint: '/0/private/Balance', error: null, count: 2 },
+      { ...common, endpoint: '/0/private/Nonsense', error: 'EGeneral:Unknown method', count: 1 },
+    ])
+    const everything = JSON.stringify(await control(sandbox, 'GET', 'log'))
+    assert.equal(everything.includes(account.apiKey) || everything.includes(account.secret), false)
+  })
+
+  it('moves the clock forward and never back', async () => {
+    const own = await startTestSandbox({ now: () => Date.UTC(2026, 10, 15) })
+    try {
+      assert.deepEqual(await control(own, 'POST', 'clock', { offset_ms: 86_400_000 }), {
+        offset_ms: 86_400_000,
+        now: '2026-11-16T00:00:00.000Z',
+      })
+      await assert.rejects(control(own, 'POST', 'clock', { offset_ms: 1 }), /400.*only moves forward/)
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('answers 400 to what it cannot read and 404 to what is not there', async () => {
+    await assert.rejects(
+      control(sandbox, 'POST', 'accounts', { provider_id: 'kraken', account: 'x', scenario: 'nope' }),
+      /404.*default, empty/,
+    )
+    await assert.rejects(control(sandbox, 'POST', 'accounts', { provider_id: 'nope', account: 'x' }), /404/)
+    await assert.rejects(control(sandbox, 'POST', 'accounts', { provider_id: 'kraken' }), /400/)
+    await assert.rejects(control(sandbox, 'GET', 'accounts/kraken.default.zz/state'), /404/)
+    await assert.rejects(control(sandbox, 'POST', 'providers/nope/faults', { kind: 'down' }), /404/)
+    await assert.rejects(control(sandbox, 'GET', 'constructor'), /404/)
+    const broken = await fetch(`${sandbox.controlUrl}/control/accounts`, { method: 'POST', body: '{' })
+    assert.equal(broken.status, 400)
+    assert.equal((await fetch(`${sandbox.controlUrl}/control/accounts/%zz/state`)).status, 400)
+  })
+})
+
+describe('the listeners', () => {
+  it('do not let a web page control anything', async () => {
+    const headers = { origin: 'https://evil.example' }
+    const body = JSON.stringify({ offset_ms: 86_400_000 })
+    assert.equal((await fetch(`${sandbox.controlUrl}/control/clock`, { method: 'POST', headers, body })).status, 403)
+  })
+
+  it('refuse to listen beyond this machine', async () => {
+    await assert.rejects(
+      startSandbox({ seed: 's', pace: 'fast', log: () => undefined, host: '0.0.0.0' }),
+      /loopback only/,
+    )
+  })
+
+  it('answer only to a loopback name', async () => {
+    const { port } = new URL(sandbox.controlUrl)
+    const status = await new Promise((resolve, reject) => {
+      const asked = request({ host: '127.0.0.1', port, path: '/control/providers', headers: { host: 'evil.example' } })
+      asked.on('response', (response) => resolve(response.statusCode)).on('error', reject)
+      asked.end()
+    })
+    assert.equal(status, 421)
+  })
+})

@@ -1,0 +1,167 @@
+/**
+ * The control API: how the service, and tests, tell the sandbox what to be. JSON over HTTP on its own listener, so that
+ * nobody has to import this package to use it.
+ *
+ *   GET    /control/providers                         what there is, and where
+ *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
+ *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent reckoning
+ *   POST   /control/accounts/{account_id}/entries     books more ledger entries
+ *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired? }
+ *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
+ *   GET    /control/clock                             POST { offset_ms } moves it forward
+ *   GET    /control/log?account_id=                   counts of calls, DELETE forgets them
+ */
+import { z } from 'zod'
+import type { Clock } from './core/clock.ts'
+import { faultSchema, type Faults } from './core/faults.ts'
+import type { Journal } from './core/journal.ts'
+import type { WireAnswer, WireRequest } from './core/listener.ts'
+
+/** What a provider lends to the control API. */
+export interface Controlled {
+  providerId: string
+  url: string
+  scenarios: readonly { name: string; title: string; description: string; expects: string }[]
+  mint(scenario: string, account: string): { account_id: string; credentials: Record<string, string> } | undefined
+  state(accountId: string): object | undefined
+  /** Throws a RangeError when the entries cannot be booked. */
+  addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number): string[] | undefined
+  changeKey(accountId: string, change: KeyChange): object | undefined
+}
+
+const newEntrySchema = z.strictObject({
+  type: z.string().min(1).max(60),
+  subtype: z.string().max(60).optional(),
+  asset: z.string().min(1).max(40),
+  amount: z.string().max(80),
+  fee: z.string().max(80).optional(),
+  /** ISO 8601; now when left out. Entries of one call share a reference. */
+  time: z.iso.datetime().optional(),
+})
+export type NewEntry = z.infer<typeof newEntrySchema>
+
+const keyChangeSchema = z.strictObject({
+  permissions: z.array(z.string().max(60)).max(40).optional(),
+  revoked: z.boolean().optional(),
+  expired: z.boolean().optional(),
+})
+type KeyChange = z.infer<typeof keyChangeSchema>
+
+const mintSchema = z.strictObject({
+  provider_id: z.string(),
+  scenario: z.string().default('default'),
+  account: z.string().min(1).max(500),
+})
+const entriesSchema = z.strictObject({ entries: z.array(newEntrySchema).min(1).max(1_000) })
+const clockSchema = z.strictObject({ offset_ms: z.int().min(0).max(3_153_600_000_000) })
+
+export interface ControlDeps {
+  clock: Clock
+  journal: Journal
+  providers: readonly Controlled[]
+  pricesUrl: string
+  /** By provider id; the price API has faults too. */
+  faults: ReadonlyMap<string, Faults>
+}
+
+class ControlRefusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+type Route = (request: WireRequest, deps: ControlDeps, id: string) => unknown
+
+const routes: Readonly<Record<string, Route>> = {
+  'GET providers': (_, { providers, pricesUrl }) => ({
+    providers: providers.map(({ providerId, url, scenarios }) => ({
+      provider_id: providerId,
+      url,
+      scenarios: scenarios.map(({ name, title, description, expects }) => ({ name, title, description, expects })),
+    })),
+    prices_url: pricesUrl,
+  }),
+  'POST accounts': mintAccount,
+  'GET accounts/:id/state': (_, deps, id) => found(ofAccount(deps, id).state(id)),
+  'POST accounts/:id/entries': (request, deps, id) => {
+    const { entries } = parse(entriesSchema, request)
+    return { ids: found(ofAccount(deps, id).addEntries(id, entries, deps.clock.nowMs())) }
+  },
+  'POST accounts/:id/key': (request, deps, id) =>
+    found(ofAccount(deps, id).changeKey(id, parse(keyChangeSchema, request))),
+  'GET providers/:id/faults': (_, deps, id) => ({ faults: found(deps.faults.get(id)).list() }),
+  'POST providers/:id/faults': (request, deps, id) => {
+    const faults = found(deps.faults.get(id))
+    faults.arm(parse(faultSchema, request), deps.clock.nowMs())
+    return { faults: faults.list() }
+  },
+  'DELETE providers/:id/faults': (_, deps, id) => {
+    found(deps.faults.get(id)).clear()
+    return { faults: [] }
+  },
+  'GET clock': (_, { clock }) => clockState(clock),
+  'POST clock': (request, { clock }) => {
+    clock.moveTo(parse(clockSchema, request).offset_ms)
+    return clockState(clock)
+  },
+  'GET log': (request, { journal }) => ({ requests: journal.list(request.query.get('account_id') ?? undefined) }),
+  'DELETE log': (_, { journal }) => {
+    journal.clear()
+    return { requests: [] }
+  },
+}
+
+export function answerControl(request: WireRequest, deps: ControlDeps): WireAnswer {
+  const [, root, collection = '', id, ...rest] = request.path.split('/')
+  const shape = [collection, ...(id === undefined ? [] : [':id']), ...rest].join('/')
+  const key = `${request.method} ${shape}`
+  const route = root === 'control' && Object.hasOwn(routes, key) ? routes[key] : undefined
+  try {
+    // Browsers name the page that asks; programs do not. No web page has any business here.
+    if (request.headers.origin !== undefined) throw new ControlRefusal(403, 'not for web pages')
+    if (route === undefined) throw new ControlRefusal(404, 'no such control endpoint')
+    return { status: 200, body: JSON.stringify(route(request, deps, decodeURIComponent(id ?? ''))) }
+  } catch (error) {
+    const status = error instanceof ControlRefusal ? error.status : error instanceof RangeError ? 400 : undefined
+    if (status === undefined) throw error
+    return { status, body: JSON.stringify({ error: (error as Error).message }) }
+  }
+}
+
+function mintAccount(request: WireRequest, deps: ControlDeps): unknown {
+  const { provider_id, scenario, account } = parse(mintSchema, request)
+  const provider = deps.providers.find((one) => one.providerId === provider_id)
+  if (provider === undefined) throw new ControlRefusal(404, `no simulated provider ${provider_id}`)
+  const minted = provider.mint(scenario, account)
+  if (minted !== undefined) return minted
+  const names = provider.scenarios.map((one) => one.name).join(', ')
+  throw new ControlRefusal(404, `${provider_id} has no scenario ${scenario}; there are ${names}`)
+}
+
+function ofAccount(deps: ControlDeps, accountId: string): Controlled {
+  return found(deps.providers.find((one) => accountId.startsWith(`${one.providerId}.`)))
+}
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new ControlRefusal(404, 'nothing of that id')
+  return value
+}
+
+function clockState(clock: Clock): object {
+  return { offset_ms: clock.offsetMs(), now: new Date(clock.nowMs()).toISOString() }
+}
+
+function parse<T>(schema: z.ZodType<T>, request: WireRequest): T {
+  let sent: unknown
+  try {
+    sent = JSON.parse(request.body)
+  } catch {
+    throw new ControlRefusal(400, 'the body must be JSON')
+  }
+  const parsed = schema.safeParse(sent)
+  if (!parsed.success) throw new ControlRefusal(400, z.prettifyError(parsed.error))
+  return parsed.data
+}

@@ -1,0 +1,40 @@
+/** Counts of what was asked and answered, for tests. Holds paths, statuses and error words; never a header or a body. */
+interface JournalLine {
+  provider_id: string
+  account_id: string | null
+  endpoint: string
+  status: number
+  /** The provider's own error word, or the fault that took the call. */
+  error: string | null
+  count: number
+}
+
+export interface Journal {
+  note(line: Omit<JournalLine, 'count'>): void
+  list(accountId?: string): JournalLine[]
+  clear(): void
+}
+
+// Paths come from outside: past this many different lines, further ones are counted together.
+const linesMax = 5_000
+
+export function createJournal(): Journal {
+  const lines = new Map<string, JournalLine>()
+  return {
+    note(line) {
+      const key = JSON.stringify([line.provider_id, line.account_id, line.endpoint, line.status, line.error])
+      const known = lines.get(key)
+      if (known !== undefined) known.count += 1
+      else if (lines.size < linesMax) lines.set(key, { ...line, count: 1 })
+      else countFurther(lines, line)
+    },
+    list: (accountId) => [...lines.values()].filter((line) => accountId === undefined || line.account_id === accountId),
+    clear: () => lines.clear(),
+  }
+}
+
+function countFurther(lines: Map<string, JournalLine>, line: Omit<JournalLine, 'count'>): void {
+  const further = lines.get('further') ?? { ...line, account_id: null, endpoint: 'further', error: null, count: 0 }
+  further.count += 1
+  lines.set('further', further)
+}

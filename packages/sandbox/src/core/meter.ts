@@ -1,0 +1,30 @@
+/**
+ * A counter that rises with each call and decays with time: the shape of Kraken's call counter and, with a decay of one
+ * window, of a plain "n calls a minute".
+ */
+export interface MeterLimit {
+  max: number
+  decayPerSecond: number
+}
+
+export interface Meter {
+  /** Counts the call, or refuses it without counting and says how long until it would fit. */
+  take(cost: number, nowMs: number): { accepted: true } | { accepted: false; retryAfterMs: number }
+}
+
+export function createMeter(limit: MeterLimit): Meter {
+  let level = 0
+  let seenMs = Number.NEGATIVE_INFINITY
+  return {
+    take(cost, nowMs) {
+      const elapsedMs = Math.max(0, nowMs - seenMs)
+      level = Math.max(0, level - (elapsedMs / 1000) * limit.decayPerSecond)
+      seenMs = nowMs
+      if (level + cost > limit.max) {
+        return { accepted: false, retryAfterMs: Math.ceil(((level + cost - limit.max) / limit.decayPerSecond) * 1000) }
+      }
+      level += cost
+      return { accepted: true }
+    },
+  }
+}

@@ -1,0 +1,87 @@
+/** What the control API can see and change of a simulated Kraken account. Plain terms: decimal text, ids as on the wire. */
+import type { Controlled, NewEntry } from '../control.ts'
+import { ticksPerSecond } from '../core/timeline.ts'
+import { toShortText } from '../core/units.ts'
+import { allocationsOf, publicAccountId } from './account-data.ts'
+import { findAsset, getAsset } from './assets.ts'
+import type { KrakenAccount } from './authentication.ts'
+import { describeFunding } from './funding.ts'
+import { withEntries } from './history.ts'
+import { ledgerId } from './ids.ts'
+import type { Kraken } from './index.ts'
+import { describeEntry, describeTrade, tradeId } from './ledgers.ts'
+
+export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => number): Controlled {
+  return {
+    providerId: 'kraken',
+    url,
+    scenarios: accounts.scenarios,
+    mint(scenario, text) {
+      const account = accounts.mint(scenario, text)
+      if (account === undefined) return undefined
+      const { apiKey, secret } = account.credentials
+      return { account_id: account.id, credentials: { api_key: apiKey, secret_key: secret } }
+    },
+    state(id) {
+      const account = accounts.findById(id)
+      return account && stateOf(account, nowMs())
+    },
+    addEntries(id, entries, atMs) {
+      const account = accounts.findById(id)
+      return account && addEntries(account, entries, atMs)
+    },
+    changeKey(id, change) {
+      const account = accounts.findById(id)
+      if (account === undefined) return undefined
+      const { key } = account
+      key.permissions = change.permissions ?? key.permissions
+      key.revoked = change.revoked ?? key.revoked
+      key.expired = change.expired ?? key.expired
+      return keyOf(account)
+    },
+  }
+}
+
+function keyOf({ key }: KrakenAccount): object {
+  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
+}
+
+function stateOf(account: KrakenAccount, nowMs: number): object {
+  const world = account.world()
+  const short = (units: bigint, code: string): string => toShortText(units, getAsset(code).decimals)
+  return {
+    account_id: account.id,
+    provider_id: 'kraken',
+    scenario: account.scenario.name,
+    public_account_id: publicAccountId(account.id),
+    key: keyOf(account),
+    balances: Object.fromEntries([...world.balances].map(([code, units]) => [code, short(units, code)])),
+    ledger: world.ledger.rows.map((row) => ({ id: ledgerId(account.id, row.number), ...describeEntry(account, row) })),
+    trades: world.trades.rows.map((row) => ({ id: tradeId(account, row), ...describeTrade(account, row, true) })),
+    deposits: world.deposits.rows.map((row) => describeFunding(account, row)),
+    withdrawals: world.withdrawals.rows.map((row) => describeFunding(account, row)),
+    earn_allocations: allocationsOf(world, nowMs).map(({ strategy, units, rewarded }) => ({
+      strategy_id: strategy.id,
+      asset: strategy.asset,
+      code: strategy.code,
+      amount: short(units, strategy.code),
+      rewarded: short(rewarded, strategy.code),
+    })),
+  }
+}
+
+/** One reference for all of them, and the time of the first: they are one happening. */
+function addEntries(account: KrakenAccount, entries: readonly NewEntry[], nowMs: number): string[] {
+  const before = account.world()
+  const [first] = entries
+  const atMs = first?.time === undefined ? nowMs : Date.parse(first.time)
+  const legs = entries.map((entry) => {
+    const asset = findAsset(entry.asset)
+    if (asset === undefined) throw new RangeError(`no asset ${entry.asset}`)
+    const { type, amount } = entry
+    return { code: asset.code, type, amount, subtype: entry.subtype ?? '', fee: entry.fee ?? '0' }
+  })
+  const after = withEntries(before, { type: first?.type ?? '', legs }, Math.floor((atMs / 1000) * ticksPerSecond))
+  account.setWorld(after)
+  return after.ledger.rows.filter((row) => row.number >= before.next).map((row) => ledgerId(account.id, row.number))
+}

@@ -1,0 +1,37 @@
+/** What the simulated exchange keeps of each happening. Texts are as they go over the wire; ids are made when served. */
+import type { Row } from '../core/timeline.ts'
+import type { Pair } from './pairs.ts'
+import type { Funding } from './story.ts'
+
+/** Which alphabet letter begins a reference, and the number it is made from. */
+export interface Reference {
+  letter: string
+  number: number
+}
+
+export interface LedgerRow extends Row {
+  reference: Reference
+  type: string
+  subtype: string
+  code: string
+  amount: string
+  fee: string
+  balance: string
+  /** amount − fee in units: what the balance moved by. */
+  change: bigint
+}
+
+export interface TradeRow extends Row {
+  pair: Pair
+  side: 'buy' | 'sell'
+  price: string
+  cost: string
+  fee: string
+  volume: string
+  maker: boolean
+}
+
+export interface FundingRow extends Row {
+  reference: Reference
+  event: Funding
+}

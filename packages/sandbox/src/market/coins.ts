@@ -1,0 +1,82 @@
+/**
+ * The coins of the sandbox's market: CoinGecko's id, symbol and name, and the price in US dollars on 1 January of each
+ * year from 2020 to 2027. The levels are plausible, not history: `series.ts` walks between them.
+ */
+export interface Coin {
+  id: string
+  symbol: string
+  name: string
+  /** US dollars on 1 January 2020, 2021, … 2027. */
+  yearly: readonly string[]
+  /** How far a price strays from the straight line between two years, in millionths. */
+  swing: number
+}
+
+const free = 240_000
+const pegged = 1_500
+const fiat = 12_000
+
+function coin(id: string, symbol: string, name: string, yearly: string, swing = free): Coin {
+  return { id, symbol, name, yearly: yearly.split(' '), swing }
+}
+
+export const coins: readonly Coin[] = [
+  coin('bitcoin', 'btc', 'Bitcoin', '7200 29000 46300 16600 42300 93400 88000 96000'),
+  coin('ethereum', 'eth', 'Ethereum', '130 738 3680 1200 2290 3330 2980 3400'),
+  coin('tether', 'usdt', 'Tether', '1 1 1 1 1 1 1 1', pegged),
+  coin('usd-coin', 'usdc', 'USDC', '1 1 1 1 1 1 1 1', pegged),
+  coin('dai', 'dai', 'Dai', '1 1 1 1 1 1 1 1', pegged),
+  coin('ripple', 'xrp', 'XRP', '0.19 0.23 0.83 0.34 0.62 2.1 1.9 2.2'),
+  coin('solana', 'sol', 'Solana', '0.5 1.5 170 10 101 190 128 150'),
+  coin('cardano', 'ada', 'Cardano', '0.033 0.18 1.31 0.25 0.59 0.84 0.37 0.45'),
+  coin('polkadot', 'dot', 'Polkadot', '3 9.2 26.7 4.3 8.2 6.6 1.9 2.4'),
+  coin('dogecoin', 'doge', 'Dogecoin', '0.002 0.0047 0.17 0.07 0.09 0.32 0.12 0.14'),
+  coin('litecoin', 'ltc', 'Litecoin', '41 125 146 70 73 103 78 85'),
+  coin('chainlink', 'link', 'Chainlink', '1.8 11.3 19.6 5.6 15 20 12.3 14'),
+  coin('cosmos', 'atom', 'Cosmos Hub', '4.3 6.5 32 9.4 10.6 6.2 2 2.3'),
+  coin('kusama', 'ksm', 'Kusama', '2 69 285 23 43 34 7 8'),
+  coin('tezos', 'xtz', 'Tezos', '1.35 2 4.3 0.72 1 1.3 0.5 0.6'),
+  coin('flow', 'flow', 'Flow', '4 6 8.7 0.66 0.9 0.7 0.17 0.2'),
+  coin('tron', 'trx', 'TRON', '0.013 0.027 0.075 0.055 0.108 0.255 0.285 0.3'),
+  coin('matic-network', 'matic', 'Polygon', '0.014 0.018 2.5 0.76 0.97 0.46 0.11 0.12'),
+  coin('polygon-ecosystem-token', 'pol', 'POL', '0.014 0.018 2.5 0.76 0.97 0.46 0.11 0.12'),
+  coin('uniswap', 'uni', 'Uniswap', '3 5.2 17 5.2 7.3 13.4 6 7'),
+  coin('aave', 'aave', 'Aave', '30 88 255 53 109 310 150 170'),
+  coin('avalanche-2', 'avax', 'Avalanche', '3 3.2 109 10.9 38.5 36 12.5 14'),
+  coin('stellar', 'xlm', 'Stellar', '0.045 0.128 0.267 0.071 0.129 0.33 0.21 0.24'),
+  coin('monero', 'xmr', 'Monero', '45 157 228 148 165 194 430 400'),
+  coin('zcash', 'zec', 'Zcash', '28 57 146 37 28 55 400 350'),
+  coin('ethereum-classic', 'etc', 'Ethereum Classic', '4.4 5.7 34 15.8 22 25 11.5 13'),
+  coin('bitcoin-cash', 'bch', 'Bitcoin Cash', '205 343 432 97 262 436 600 580'),
+  coin('algorand', 'algo', 'Algorand', '0.22 0.33 1.7 0.17 0.22 0.33 0.11 0.12'),
+  coin('filecoin', 'fil', 'Filecoin', '20 22 35 3 7.2 5 1.3 1.5'),
+  coin('near', 'near', 'NEAR Protocol', '1 1.4 14.6 1.27 3.7 5 1.5 1.8'),
+  coin('the-graph', 'grt', 'The Graph', '0.1 0.35 0.65 0.056 0.18 0.2 0.036 0.04'),
+  coin('mina-protocol', 'mina', 'Mina Protocol', '2 3 3.7 0.43 1.36 0.58 0.08 0.09'),
+  coin('celestia', 'tia', 'Celestia', '2 2 2 2 12 4.7 0.47 0.5'),
+  coin(
+    'shiba-inu',
+    'shib',
+    'Shiba Inu',
+    '0.000000001 0.000000002 0.0000334 0.0000081 0.0000103 0.0000211 0.0000069 0.000008',
+  ),
+  coin('pepe', 'pepe', 'Pepe', '0.0000001 0.0000001 0.0000001 0.0000001 0.0000013 0.00002 0.0000041 0.000005'),
+  coin(
+    'bittorrent',
+    'btt',
+    'BitTorrent',
+    '0.0000003 0.0000003 0.0000022 0.00000063 0.00000108 0.0000011 0.0000004 0.0000005',
+  ),
+  coin('flare-networks', 'flr', 'Flare', '0.03 0.03 0.03 0.03 0.02 0.024 0.011 0.012'),
+  coin('songbird', 'sgb', 'Songbird', '0.1 0.1 0.25 0.01 0.008 0.008 0.002 0.002'),
+  coin('terra-luna-2', 'luna', 'Terra', '5 5 9 1.3 0.85 0.42 0.07 0.08'),
+  coin('apple-xstock', 'aaplx', 'Apple xStock', '75 130 178 130 192 250 272 280', 60_000),
+]
+
+/** Currencies that prices can be asked in, and that pairs are quoted in. Not coins: CoinGecko lists none of them. */
+export const currencies: readonly Coin[] = [
+  coin('usd', 'usd', 'US dollar', '1 1 1 1 1 1 1 1', 0),
+  coin('eur', 'eur', 'Euro', '1.12 1.22 1.13 1.07 1.1 1.04 1.17 1.18', fiat),
+  coin('gbp', 'gbp', 'Pound sterling', '1.32 1.37 1.35 1.21 1.27 1.25 1.34 1.35', fiat),
+  coin('chf', 'chf', 'Swiss franc', '1.03 1.13 1.1 1.08 1.19 1.1 1.26 1.27', fiat),
+]
