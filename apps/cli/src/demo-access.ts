@@ -1,0 +1,70 @@
+/**
+ * A live token for the demo user, got as an application would get it: authorization, code, token. The first time it
+ * connects an account at the simulated Kraken and waits until that was read.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+
+const client = { id: 'cli_demo', redirectUri: 'http://127.0.0.1:4100/callback' }
+const firstReadMaxMs = 60_000
+const pollMs = 250
+
+export async function openDemoAccess(url: string, tell: (line: string) => void): Promise<{ token: string }> {
+  const token = await authorize(url, [])
+  if ((await listConnections(url, token)).length > 0) return { token }
+  tell('Connecting a demo account at the simulated Kraken and reading its history …')
+  const connected = await authorize(url, ['kraken'])
+  const deadline = performance.now() + firstReadMaxMs
+  for (;;) {
+    const [connection] = await listConnections(url, connected)
+    if (connection?.status === 'active') {
+      tell(`Read ${connection.transaction_count} transactions.`)
+      return { token: connected }
+    }
+    if (performance.now() > deadline) {
+      tell('The history is still being read; it goes on in the background.')
+      return { token: connected }
+    }
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
+async function authorize(url: string, providers: readonly string[]): Promise<string> {
+  const verifier = randomBytes(32).toString('base64url')
+  const answer = await post<{ code: string }>(`${url}/sandbox/authorizations`, 'application/json', {
+    client_id: client.id,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    state: randomUUID(),
+    user: 'demo',
+    providers: providers.map((provider_id) => ({ provider_id })),
+  })
+  const form = { grant_type: 'authorization_code', code: answer.code, code_verifier: verifier, client_id: client.id }
+  const tokens = await post<{ access_token: string }>(`${url}/oauth/token`, 'application/x-www-form-urlencoded', {
+    ...form,
+    redirect_uri: client.redirectUri,
+  })
+  return tokens.access_token
+}
+
+interface Connection {
+  status: string
+  transaction_count: number
+}
+
+async function listConnections(url: string, token: string): Promise<Connection[]> {
+  const response = await fetch(`${url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
+  return ((await answerOf(response)) as { data: Connection[] }).data
+}
+
+async function post<T>(url: string, type: string, body: Record<string, unknown>): Promise<T> {
+  const text = type === 'application/json' ? JSON.stringify(body) : new URLSearchParams(body as Record<string, string>)
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body: text })
+  return (await answerOf(response)) as T
+}
+
+async function answerOf(response: Response): Promise<unknown> {
+  const answer: unknown = await response.json()
+  // The body says why, and is ours: it holds no secret.
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${JSON.stringify(answer)}`)
+  return answer
+}

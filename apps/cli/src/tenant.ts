@@ -1,0 +1,29 @@
+/** `assay tenant create <name>` and `assay tenant list`. */
+import { parseArgs } from 'node:util'
+import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
+import { withAdmin } from './with-admin.ts'
+
+export async function tenant(words: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: { json: { type: 'boolean', default: false } },
+  })
+  const [action, name, ...others] = positionals
+  if (action === 'create' && name !== undefined && others.length === 0) {
+    const created = await withAdmin(({ tenants }) => tenants.createTenant(name))
+    if (values.json) writeJson(created)
+    else
+      writeLine(
+        `Created tenant ${created.tenantId}. Next: assay client create ${created.tenantId} "My app" --redirect-uri https://…`,
+      )
+    return
+  }
+  if (action === 'list' && name === undefined) {
+    const tenants = await withAdmin((admin) => admin.tenants.listTenants())
+    if (values.json) writeJson(tenants)
+    else writeTable([['TENANT', 'NAME'], ...tenants.map((one) => [one.tenantId, one.name])])
+    return
+  }
+  throw new UsageError('usage: assay tenant create <name> | assay tenant list [--json]')
+}

@@ -1,0 +1,392 @@
+/**
+ * The settings of the service, and the only reader of the environment. Parsed once; all mistakes are reported together,
+ * each with the setting, what it is and what it should be. docs/configuration.md is held against this table by a test.
+ */
+import { isIP } from 'node:net'
+import path from 'node:path'
+
+interface Setting<T> {
+  description: string
+  unit?: string
+  /** Shown in the documentation; undefined when the setting is off unless given. */
+  default?: string
+  secret?: true
+  /** Throws a sentence that completes "NAME …". */
+  parse: (text: string) => T
+}
+
+const text = (value: string): string => value
+
+function oneOf<const T extends string>(...values: T[]): (text: string) => T {
+  return (value) => {
+    const found = values.find((candidate) => candidate === value)
+    if (found === undefined) throw new RangeError(`must be ${values.join(' or ')}, got ${JSON.stringify(value)}`)
+    return found
+  }
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (value) => {
+    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN
+    if (Number.isNaN(number) || number < min || number > max) {
+      throw new RangeError(`must be a whole number from ${min} to ${max}, got ${JSON.stringify(value)}`)
+    }
+    return number
+  }
+}
+
+function url(value: string): string {
+  if (!URL.canParse(value)) throw new RangeError(`must be a URL, got ${JSON.stringify(value)}`)
+  const { hash, search, protocol } = new URL(value)
+  if (protocol !== 'https:' && protocol !== 'http:') throw new RangeError(`must begin with https:// or http://`)
+  if (hash !== '' || search !== '') throw new RangeError(`must have neither a query nor a fragment`)
+  return value.replace(/\/+$/, '')
+}
+
+function postgresUrl(value: string): string {
+  if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
+  return value
+}
+
+function smtpUrl(value: string): string {
+  // Never quoted: it may hold a password.
+  if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new RangeError('must begin with smtp:// or smtps://')
+  return value
+}
+
+function setting<T>(value: Setting<T>): Setting<T> {
+  return value
+}
+
+export const settings = {
+  ASSAY_MODE: setting({
+    description: 'production, or sandbox: simulated providers and test clients, on loopback addresses only.',
+    default: 'production',
+    parse: oneOf('production', 'sandbox'),
+  }),
+  ASSAY_HOST: setting({
+    description: 'The address to listen on.',
+    default: '127.0.0.1',
+    parse: (value: string): string => {
+      if (isIP(value) === 0 && value !== 'localhost') throw new RangeError('must be an IP address or localhost')
+      return value
+    },
+  }),
+  ASSAY_PORT: setting({
+    description: 'The port of the API; 0 takes a free one.',
+    default: '4000',
+    parse: wholeNumber(0, 65_535),
+  }),
+  ASSAY_BASE_URL: setting({
+    description: 'The address of the API as applications see it. Default: http, the listening address and port.',
+    parse: url,
+  }),
+  ASSAY_AUTH_URL: setting({
+    description: 'The address of the authorization server, also its issuer name. Default: ASSAY_BASE_URL.',
+    parse: url,
+  }),
+  ASSAY_WIDGET_URL: setting({
+    description: 'The address of the connect widget. Default: ASSAY_BASE_URL with /connect.',
+    parse: url,
+  }),
+  DATABASE_URL: setting({
+    description: 'A PostgreSQL server, version 15 or later. Without it the embedded one runs in ASSAY_DATA_DIRECTORY.',
+    secret: true,
+    parse: postgresUrl,
+  }),
+  DATABASE_LISTEN_URL: setting({
+    description: 'A direct address of the same database for workers, when DATABASE_URL goes through a pooler.',
+    secret: true,
+    parse: postgresUrl,
+  }),
+  DATABASE_POOLER: setting({
+    description:
+      'transaction when DATABASE_URL goes through a pooler in transaction mode: statements are then not named.',
+    default: 'none',
+    parse: oneOf('none', 'transaction'),
+  }),
+  DATABASE_POOL_SIZE: setting({
+    description: 'The most connections this process opens for requests and for jobs, each.',
+    unit: 'connections',
+    default: '10',
+    parse: wholeNumber(2, 1_000),
+  }),
+  DATABASE_STATEMENT_TIMEOUT: setting({
+    description: 'How long one statement may run before it is cancelled.',
+    unit: 'milliseconds',
+    default: '30000',
+    parse: wholeNumber(100, 3_600_000),
+  }),
+  ASSAY_DATA_DIRECTORY: setting({
+    description: 'Where the embedded database and, in sandbox mode, the sealing key live.',
+    default: './data',
+    parse: (value: string): string => path.resolve(value),
+  }),
+  ASSAY_SEALING_KEYS: setting({
+    description:
+      'The keys that seal credentials, newest first, comma-separated: name:base64 of 32 bytes (make one: openssl rand -base64 32). Required outside sandbox mode. Losing them loses credentials, never history.',
+    secret: true,
+    parse: text,
+  }),
+  ASSAY_LOG_LEVEL: setting({
+    description: 'How much is logged.',
+    default: 'info',
+    parse: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent'),
+  }),
+  ASSAY_METRICS_TOKEN: setting({
+    description: 'The Bearer token that /metrics asks for. Without it /metrics answers only in sandbox mode.',
+    secret: true,
+    parse: text,
+  }),
+  ASSAY_WORKER_CONCURRENCY: setting({
+    description: 'How many jobs one worker process runs at a time.',
+    unit: 'jobs',
+    default: '4',
+    parse: wholeNumber(1, 64),
+  }),
+  ASSAY_WORKER_SILENT_AFTER: setting({
+    description: 'How long a worker may give no sign of life before its jobs are given to others.',
+    unit: 'milliseconds',
+    default: '30000',
+    parse: wholeNumber(500, 600_000),
+  }),
+  ASSAY_TRUSTED_PROXIES: setting({
+    description: 'Addresses or networks, comma-separated, whose X-Forwarded-For is believed.',
+    parse: (value: string): readonly string[] => value.split(',').map((part) => part.trim()),
+  }),
+  ASSAY_EXCESS_PERMISSION: setting({
+    description:
+      'What happens to a key that can trade or withdraw: refuse, or allow if your users need one key for both.',
+    default: 'refuse',
+    parse: oneOf('refuse', 'allow'),
+  }),
+  ASSAY_SMTP_URL: setting({
+    description:
+      'The mail server for sign-in codes, such as smtps://user:password@mail.example:465. Without it, signing in by e-mail is off outside sandbox mode.',
+    secret: true,
+    parse: smtpUrl,
+  }),
+  ASSAY_MAIL_FROM: setting({
+    description: 'The sender of sign-in codes, such as Assay <connect@example.com>. Required with ASSAY_SMTP_URL.',
+    parse: text,
+  }),
+  ASSAY_LIMIT_TOKEN: setting({
+    description: 'Requests of one access token or connect session. Limits are counted by each API process.',
+    unit: 'requests a minute',
+    default: '600',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_ADDRESS: setting({
+    description: 'Requests of one address without a valid token.',
+    unit: 'requests a minute',
+    default: '300',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_CLIENT: setting({
+    description: 'Requests of one authenticated client at /oauth/.',
+    unit: 'requests a minute',
+    default: '3000',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_OAUTH_FAILURES: setting({
+    description: 'Requests of one address at /oauth/ that failed or had no valid client, code or token.',
+    unit: 'requests a minute',
+    default: '60',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_SLOW_SECRETS_AFTER: setting({
+    description: 'Wrong secrets for one client from one address after which answers come slowly.',
+    unit: 'failures a minute',
+    default: '10',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_STOP_GRACE: setting({
+    description: 'How long a stop waits for requests and jobs under way.',
+    unit: 'milliseconds',
+    default: '10000',
+    parse: wholeNumber(0, 600_000),
+  }),
+  ASSAY_SANDBOX_URL: setting({
+    description: 'Sandbox mode only: the control address of the simulated providers. `assay start` sets it.',
+    parse: url,
+  }),
+  ASSAY_SANDBOX_PACE: setting({
+    description: 'Sandbox mode only: fast divides the time of every provider limit by 100, real does not.',
+    default: 'fast',
+    parse: oneOf('fast', 'real'),
+  }),
+  ASSAY_DEMO_PORT: setting({
+    description: 'Sandbox mode only: the port of the demo application.',
+    default: '4100',
+    parse: wholeNumber(0, 65_535),
+  }),
+} satisfies Record<string, Setting<unknown>>
+
+export interface Config {
+  mode: 'production' | 'sandbox'
+  listen: { host: string; port: number }
+  /** Undefined parts follow the listening address, which is known only once the port is bound. */
+  urls: { base: string | undefined; auth: string | undefined; widget: string | undefined }
+  database: {
+    url: string | undefined
+    listenUrl: string | undefined
+    pooler: 'none' | 'transaction'
+    poolSizeMax: number
+    statementTimeoutMs: number
+    dataDirectory: string
+  }
+  sealingKeys: string | undefined
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
+  metricsToken: string | undefined
+  worker: { concurrency: number; silentAfterMs: number }
+  trustedProxies: readonly string[]
+  excessPermission: 'refuse' | 'allow'
+  mail: { smtpUrl: string; from: string } | undefined
+  limits: { perToken: number; perAddress: number; perClient: number; oauthFailures: number; slowAfter: number }
+  stopGraceMs: number
+  sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number }
+}
+
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n  ${problems.join('\n  ')}`,
+    )
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the process was started with, for the callers that may hand on an environment (the CLI and tests). */
+export function readEnvironment(): Environment {
+  return { ...process.env }
+}
+
+export function parseConfig(environment: Environment): Config {
+  const problems: string[] = []
+
+  function read<T>(name: keyof typeof settings, one: Setting<T>): T | undefined {
+    const given = environment[name]
+    const value = given === undefined || given === '' ? one.default : given
+    if (value === undefined) return undefined
+    try {
+      return one.parse(value)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      problems.push(`${name} ${error.message}`)
+      return undefined
+    }
+  }
+
+  // A setting with a default is there, or its mistake is reported below and the value is never used.
+  const given = <T>(name: keyof typeof settings, one: Setting<T>): T => read(name, one) as T
+
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('ASSAY_') && !(name in settings) && !internalNames.has(name)) {
+      problems.push(`${name} is not a setting${suggestion(name)}`)
+    }
+  }
+
+  const smtp = read('ASSAY_SMTP_URL', settings.ASSAY_SMTP_URL)
+  const from = read('ASSAY_MAIL_FROM', settings.ASSAY_MAIL_FROM)
+  if ((smtp === undefined) !== (from === undefined)) {
+    problems.push('ASSAY_SMTP_URL and ASSAY_MAIL_FROM must be given together')
+  }
+
+  const config: Config = {
+    mode: given('ASSAY_MODE', settings.ASSAY_MODE),
+    listen: { host: given('ASSAY_HOST', settings.ASSAY_HOST), port: given('ASSAY_PORT', settings.ASSAY_PORT) },
+    urls: {
+      base: read('ASSAY_BASE_URL', settings.ASSAY_BASE_URL),
+      auth: read('ASSAY_AUTH_URL', settings.ASSAY_AUTH_URL),
+      widget: read('ASSAY_WIDGET_URL', settings.ASSAY_WIDGET_URL),
+    },
+    database: {
+      url: read('DATABASE_URL', settings.DATABASE_URL),
+      listenUrl: read('DATABASE_LISTEN_URL', settings.DATABASE_LISTEN_URL),
+      pooler: given('DATABASE_POOLER', settings.DATABASE_POOLER),
+      poolSizeMax: given('DATABASE_POOL_SIZE', settings.DATABASE_POOL_SIZE),
+      statementTimeoutMs: given('DATABASE_STATEMENT_TIMEOUT', settings.DATABASE_STATEMENT_TIMEOUT),
+      dataDirectory: given('ASSAY_DATA_DIRECTORY', settings.ASSAY_DATA_DIRECTORY),
+    },
+    sealingKeys: read('ASSAY_SEALING_KEYS', settings.ASSAY_SEALING_KEYS),
+    logLevel: given('ASSAY_LOG_LEVEL', settings.ASSAY_LOG_LEVEL),
+    metricsToken: read('ASSAY_METRICS_TOKEN', settings.ASSAY_METRICS_TOKEN),
+    worker: {
+      concurrency: given('ASSAY_WORKER_CONCURRENCY', settings.ASSAY_WORKER_CONCURRENCY),
+      silentAfterMs: given('ASSAY_WORKER_SILENT_AFTER', settings.ASSAY_WORKER_SILENT_AFTER),
+    },
+    trustedProxies: read('ASSAY_TRUSTED_PROXIES', settings.ASSAY_TRUSTED_PROXIES) ?? [],
+    excessPermission: given('ASSAY_EXCESS_PERMISSION', settings.ASSAY_EXCESS_PERMISSION),
+    mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
+    limits: {
+      perToken: given('ASSAY_LIMIT_TOKEN', settings.ASSAY_LIMIT_TOKEN),
+      perAddress: given('ASSAY_LIMIT_ADDRESS', settings.ASSAY_LIMIT_ADDRESS),
+      perClient: given('ASSAY_LIMIT_CLIENT', settings.ASSAY_LIMIT_CLIENT),
+      oauthFailures: given('ASSAY_LIMIT_OAUTH_FAILURES', settings.ASSAY_LIMIT_OAUTH_FAILURES),
+      slowAfter: given('ASSAY_SLOW_SECRETS_AFTER', settings.ASSAY_SLOW_SECRETS_AFTER),
+    },
+    stopGraceMs: given('ASSAY_STOP_GRACE', settings.ASSAY_STOP_GRACE),
+    sandbox: {
+      url: read('ASSAY_SANDBOX_URL', settings.ASSAY_SANDBOX_URL),
+      pace: given('ASSAY_SANDBOX_PACE', settings.ASSAY_SANDBOX_PACE),
+      demoPort: given('ASSAY_DEMO_PORT', settings.ASSAY_DEMO_PORT),
+    },
+  }
+  if (problems.length === 0) problems.push(...contradictions(config))
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
+
+/** Set by our own tools, not by an operator. */
+const internalNames = new Set(['ASSAY_SECOND_INSTALL_PASS', 'ASSAY_TEST_POSTGRES', 'ASSAY_REEXECUTED'])
+
+function contradictions(config: Config): string[] {
+  const problems: string[] = []
+  if (config.mode === 'sandbox') {
+    if (!isLoopback(config.listen.host)) {
+      problems.push(`ASSAY_HOST must be a loopback address in sandbox mode, got ${JSON.stringify(config.listen.host)}`)
+    }
+    if (config.sandbox.url !== undefined && !isLoopback(new URL(config.sandbox.url).hostname)) {
+      problems.push('ASSAY_SANDBOX_URL must be on a loopback address')
+    }
+    return problems
+  }
+  for (const [name, value] of [
+    ['ASSAY_BASE_URL', config.urls.base],
+    ['ASSAY_AUTH_URL', config.urls.auth],
+    ['ASSAY_WIDGET_URL', config.urls.widget],
+  ] as const) {
+    if (value !== undefined && !value.startsWith('https://') && !isLoopback(new URL(value).hostname)) {
+      problems.push(`${name} must be https, or http on a loopback address, got ${JSON.stringify(value)}`)
+    }
+  }
+  if (config.urls.base === undefined && !isLoopback(config.listen.host)) {
+    problems.push('ASSAY_BASE_URL is required when ASSAY_HOST is not a loopback address')
+  }
+  if (config.sealingKeys === undefined) {
+    problems.push(
+      'ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)"',
+    )
+  }
+  if (config.sandbox.url !== undefined) problems.push('ASSAY_SANDBOX_URL is for ASSAY_MODE=sandbox only')
+  return problems
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** A slip of the keyboard is the usual reason for an unknown setting. */
+function suggestion(name: string): string {
+  const shared = (candidate: string): number => {
+    const parts = new Set(candidate.split('_'))
+    return name.split('_').filter((part) => parts.has(part)).length
+  }
+  const best = Object.keys(settings).toSorted((a, b) => shared(b) - shared(a))[0]
+  return best !== undefined && shared(best) >= 2 ? `; did you mean ${best}?` : ''
+}

@@ -1,0 +1,146 @@
+/**
+ * Front door of the connect flow: the session API behind the widget, sign-in, and the user's own page. A person goes
+ * through it step by step; an integrator's own tests go through it in one call of the sandbox. Both use these steps.
+ */
+import { Refusal } from '@assay/core'
+import type { AddResult, Connections, SealedCredentials } from '../connections/index.ts'
+import type { Database } from '../db/index.ts'
+import type { Oauth } from '../oauth/index.ts'
+import type { Keyring } from '../keys.ts'
+import type { Tenants } from '../tenants/index.ts'
+import * as manage from './manage.ts'
+import { completeSignIn, type Returning } from './provider-states.ts'
+import { hashBearer, unknownSession } from './secrets.ts'
+import { describeSession, type SessionView } from './session-view.ts'
+import * as sessions from './sessions.ts'
+import { enterCode, requestCode, type Asker, type SignInDeps } from './sign-in.ts'
+import * as store from './store.ts'
+import type { ConnectSession } from './store.ts'
+
+export { createAccessLog, type AccessLog } from './access-log.ts'
+export { createMailTask, sweepConnect } from './tasks.ts'
+export { resendAfterSeconds } from './sign-in.ts'
+export type { ConnectSession } from './store.ts'
+export type { ManageSession, MyPage } from './manage.ts'
+export type { Progress } from './progress-store.ts'
+export type { SessionView } from './session-view.ts'
+
+export interface SourceToAdd {
+  providerId: string
+  displayLabel: string | null
+  credentials: SealedCredentials
+  /** A settled connection of the user whose credentials these replace. */
+  repairOf?: string
+}
+
+export interface ConnectDeps {
+  db: Database
+  oauth: Oauth
+  tenants: Tenants
+  connections: Connections
+  keyring: Keyring
+  /** `{auth_url}`. */
+  issuer: string
+  /** Whether codes can be mailed. */
+  emailSignIn: boolean
+  now: () => number
+  randomBytes: (size: number) => Buffer
+}
+
+type Entries = readonly (readonly [string, string])[]
+
+export type Connect = ReturnType<typeof createConnect>
+
+export function createConnect(deps: ConnectDeps) {
+  const { db, oauth, connections, emailSignIn } = deps
+  const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
+
+  function mailCode(asker: Asker, email: string): Promise<string> {
+    if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by e-mail is switched off here.')
+    return requestCode(signInDeps, asker, email)
+  }
+
+  async function authenticate(authorization: string | undefined): Promise<ConnectSession> {
+    const session = await store.findSessionBySecret(db, hashBearer(authorization))
+    if (session === undefined) throw unknownSession()
+    return session
+  }
+
+  /** Undefined: the session has lapsed. */
+  async function describe(sessionId: string): Promise<SessionView | undefined> {
+    const session = await store.findSession(db, sessionId)
+    return session && describeSession(deps, session)
+  }
+
+  return {
+    emailSignIn,
+
+    /** Throws an OAuthError that says whether it may go back to the client; `findErrorRedirect` gives the way there. */
+    begin: (entries: Entries) => sessions.begin(deps, entries),
+    findErrorRedirect: oauth.findErrorRedirect,
+
+    authenticate,
+    describe,
+
+    async requestCode(session: ConnectSession, email: string): Promise<string> {
+      sessions.refuseUnless(session, 'sign_in')
+      return mailCode(session, email)
+    },
+
+    async enterCode(session: ConnectSession, code: string): Promise<void> {
+      sessions.refuseUnless(session, 'sign_in')
+      const email = await enterCode(signInDeps, session, code)
+      await sessions.signIn(deps, session, { email }, 'email_code')
+    },
+
+    signInForSandbox: (session: ConnectSession, externalUserId: string): Promise<ConnectSession> =>
+      sessions.signIn(deps, session, { externalUserId }, 'sandbox'),
+
+    giveConsent: (session: ConnectSession): Promise<ConnectSession> => sessions.giveConsent(deps, session),
+
+    async addSource(session: ConnectSession, source: SourceToAdd): Promise<AddResult> {
+      return connections.add(ownerOf(session), { ...source, sessionId: session.sessionId })
+    },
+
+    async removeSource(session: ConnectSession, connectionId: string): Promise<void> {
+      await connections.removeInSession(ownerOf(session), session.sessionId, connectionId)
+    },
+
+    async resume(session: ConnectSession, sessionId: string): Promise<void> {
+      const { userId } = session
+      if (userId === null) return sessions.refuseUnless(session, 'consent')
+      await sessions.resume(deps, { ...session, userId }, sessionId)
+    },
+
+    finish: (session: ConnectSession) => sessions.finish(deps, session),
+    decline: (session: ConnectSession): Promise<string> => sessions.decline(deps, session),
+
+    /** Back from a provider's own page. Refuses unless this caller began there with this state. */
+    completeSignIn: (state: string, of: Returning): Promise<AddResult> => completeSignIn(deps, state, of),
+
+    beginManaging: (clientId: string) => manage.beginManaging(deps, clientId),
+    authenticateManaging: (authorization: string | undefined) => manage.authenticateManaging(db, authorization),
+
+    requestManageCode: (session: manage.ManageSession, email: string): Promise<string> => mailCode(session, email),
+
+    async enterManageCode(session: manage.ManageSession, code: string): Promise<void> {
+      await manage.signInToManage(deps, session, await enterCode(signInDeps, session, code))
+    },
+
+    describeMe: (session: manage.ManageSession) => manage.describeMe(deps, manage.ownerOf(session)),
+    async removeMyConnection(session: manage.ManageSession, connectionId: string): Promise<void> {
+      await connections.remove(manage.ownerOf(session), { connectionId })
+    },
+    revokeMyGrant: (session: manage.ManageSession, grantId: string) =>
+      manage.revokeMyGrant(deps, manage.ownerOf(session), grantId),
+    deleteMe: (session: manage.ManageSession) => manage.deleteMe(deps, manage.ownerOf(session)),
+  }
+}
+
+/** Sources are connected by somebody who has signed in and consented. */
+function ownerOf(session: ConnectSession): { tenantId: string; userId: string } {
+  sessions.refuseUnless(session, 'connect')
+  const { tenantId, userId } = session
+  if (userId === null) throw new Error('a session in its last step has a user')
+  return { tenantId, userId }
+}

@@ -1,0 +1,113 @@
+/**
+ * A user's own page (contract §4, "Manage"): what is connected, who may read it and who did; revoke, remove, delete. Its
+ * own sign-in and secret: a quarter of an hour of silence or an hour end it.
+ */
+import { randomUUID } from 'node:crypto'
+import { Refusal } from '@assay/core'
+import type { ConnectionRow, Connections } from '../connections/index.ts'
+import type { Database } from '../db/index.ts'
+import type { Grant, Oauth } from '../oauth/index.ts'
+import type { Client, Tenants } from '../tenants/index.ts'
+import * as store from './manage-store.ts'
+import type { Access, ManageSession } from './manage-store.ts'
+import { hashBearer, hashSecret, newSecret, unknownSession } from './secrets.ts'
+
+export type { ManageSession } from './manage-store.ts'
+
+export interface ManageDeps {
+  db: Database
+  oauth: Oauth
+  tenants: Tenants
+  connections: Connections
+  randomBytes: (size: number) => Buffer
+}
+
+export interface Owner {
+  tenantId: string
+  userId: string
+}
+
+export interface MyPage {
+  email: string | null
+  connections: ConnectionRow[]
+  grants: (Grant & { accesses: Access[] })[]
+}
+
+const lifeSeconds = 3_600
+const idleSeconds = 900
+const connectionsMax = 500
+/** About three months of an application that reads a few lists every hour. */
+const accessesShownMax = 5_000
+
+export async function beginManaging(
+  { db, tenants, randomBytes }: ManageDeps,
+  clientId: string,
+): Promise<{ secret: string; client: Client; tenantName: string }> {
+  const client = await tenants.findClient(clientId)
+  if (client === undefined || client.disabledAt !== null) {
+    throw new Refusal('invalid_request', 'unknown client_id', {
+      items: [{ cause: 'invalid_parameter', parameter: 'client_id', message: 'must be the id of a client' }],
+    })
+  }
+  const secret = newSecret(randomBytes)
+  await store.insertManageSession(db, {
+    sessionId: randomUUID(),
+    secretHash: hashSecret(secret),
+    tenantId: client.tenantId,
+    clientId,
+    lifeSeconds,
+  })
+  const tenant = await tenants.findTenant(client.tenantId)
+  return { secret, client, tenantName: tenant?.name ?? '' }
+}
+
+export async function authenticateManaging(db: Database, authorization: string | undefined): Promise<ManageSession> {
+  const session = await store.touchManageSession(db, hashBearer(authorization), idleSeconds)
+  if (session === undefined) throw unknownSession()
+  return session
+}
+
+export async function signInToManage(
+  { db, tenants }: ManageDeps,
+  session: ManageSession,
+  email: string,
+): Promise<void> {
+  const userId = await tenants.ensureUser({ tenantId: session.tenantId, email })
+  if (!(await store.setManageUser(db, session.sessionId, userId))) throw unknownSession()
+}
+
+/** Everything below needs a user. */
+export function ownerOf({ tenantId, userId }: ManageSession): Owner {
+  if (userId === null) throw new Refusal('invalid_token', 'Sign in first.')
+  return { tenantId, userId }
+}
+
+export async function describeMe({ db, oauth, tenants, connections }: ManageDeps, owner: Owner): Promise<MyPage> {
+  const [email, rows, grants, accesses] = await Promise.all([
+    tenants.findEmail(owner),
+    connections.list(owner, { limit: connectionsMax, after: undefined }),
+    oauth.listGrants(owner),
+    store.listAccesses(db, owner, accessesShownMax),
+  ])
+  const byGrant = Map.groupBy(accesses, ({ grantId }) => grantId)
+  return {
+    email,
+    connections: rows,
+    grants: grants.map((grant) => ({ ...grant, accesses: byGrant.get(grant.grantId) ?? [] })),
+  }
+}
+
+export async function revokeMyGrant({ oauth }: ManageDeps, owner: Owner, grantId: string): Promise<void> {
+  if (!(await oauth.revokeGrant({ ...owner, grantId }))) throw new Refusal('not_found', 'No such consent.')
+}
+
+/** One transaction: half a deletion would leave a person's data without a person who could ask for the rest. */
+export async function deleteMe({ db, oauth, tenants, connections }: ManageDeps, owner: Owner): Promise<void> {
+  await db.transaction(async (tx) => {
+    await oauth.deleteUser(tx, owner)
+    await connections.removeAll(tx, owner)
+    await store.deleteAccesses(tx, owner)
+    // Sessions go with the user, by reference.
+    await tenants.deleteUser(tx, owner)
+  })
+}

@@ -1,0 +1,80 @@
+/** A session as its browser sees it: where it stands, what exists already, and how reading goes. */
+import type { ConnectionRow, Connections } from '../connections/index.ts'
+import type { Sql } from '../db/index.ts'
+import { grantSeconds } from '../oauth/index.ts'
+import type { Client, Tenants } from '../tenants/index.ts'
+import { listProgress, type Progress } from './progress-store.ts'
+import { stepOf, type Step } from './sessions.ts'
+import * as store from './store.ts'
+import type { ConnectSession } from './store.ts'
+
+export interface SessionView {
+  session: ConnectSession
+  step: Step
+  client: Client
+  tenantName: string
+  grantExpiresAt: string
+  /** To be repaired; null also when it is not this user's. */
+  connectionId: string | null
+  user: { email: string | null } | null
+  existing: ConnectionRow[]
+  unfinished: { sessionId: string; startedAt: string; connectionCount: number } | null
+  connections: (ConnectionRow & { progress: Progress })[]
+}
+
+export interface ViewDeps {
+  db: Sql
+  tenants: Tenants
+  connections: Connections
+}
+
+/** More than anybody has; a page shows them all. */
+const connectionsMax = 500
+
+export async function describeSession(deps: ViewDeps, session: ConnectSession): Promise<SessionView> {
+  const { db, tenants } = deps
+  const { tenantId, userId } = session
+  const [client, tenant, grantExpiresAt, own] = await Promise.all([
+    tenants.getClient(session.clientId),
+    tenants.findTenant(tenantId),
+    store.findGrantEnd(db, grantSeconds),
+    userId === null ? undefined : describeUser(deps, { ...session, userId }),
+  ])
+  const repairable = own === undefined || own.existing.some(({ id }) => id === session.connectionId)
+  return {
+    session,
+    step: stepOf(session),
+    client,
+    tenantName: tenant?.name ?? '',
+    grantExpiresAt,
+    connectionId: repairable ? session.connectionId : null,
+    ...(own ?? { user: null, existing: [], unfinished: null, connections: [] }),
+  }
+}
+
+type UserView = Pick<SessionView, 'user' | 'existing' | 'unfinished' | 'connections'>
+
+async function describeUser(deps: ViewDeps, session: ConnectSession & { userId: string }): Promise<UserView> {
+  const owner = { tenantId: session.tenantId, userId: session.userId }
+  const [email, existing, unfinished, rows] = await Promise.all([
+    deps.tenants.findEmail(owner),
+    deps.connections.list(owner, { limit: connectionsMax, after: undefined }),
+    findUnfinished(deps, session),
+    // Once finished they are the user's or nobody's.
+    session.outcome === null ? deps.connections.listInSession(owner, session.sessionId) : [],
+  ])
+  const progress = await listProgress(deps.db, owner, rows)
+  return { user: { email }, existing, unfinished, connections: progress }
+}
+
+async function findUnfinished(
+  { db, connections }: ViewDeps,
+  session: ConnectSession & { userId: string },
+): Promise<SessionView['unfinished']> {
+  if (session.outcome !== null || session.signedInBy !== 'email_code') return null
+  const found = await store.findUnfinished(db, session)
+  if (found === undefined) return null
+  const owner = { tenantId: session.tenantId, userId: session.userId }
+  const { length } = await connections.listInSession(owner, found.sessionId)
+  return length === 0 ? null : { ...found, connectionCount: length }
+}

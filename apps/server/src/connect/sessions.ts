@@ -1,0 +1,192 @@
+/**
+ * One run of the connect flow, in steps that follow each other and survive a reload:
+ *
+ *   begin ──▶ sign_in ──▶ consent ──▶ connect ──▶ finished: a code goes to the application
+ *                │           │           │
+ *                └───────────┴───────────┴──────▶ declined: what was connected is destroyed
+ *
+ * Thirty minutes; then it is as if it had been declined. The secret of a session is known to the browser that began it
+ * and to nobody else: here it is a hash. Each step locks its session, so two of them at once are one after the other.
+ */
+import { randomUUID } from 'node:crypto'
+import { Refusal } from '@assay/core'
+import type { Connections } from '../connections/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import { OAuthError, type Oauth } from '../oauth/index.ts'
+import type { Tenants, UserName } from '../tenants/index.ts'
+import { toConsent } from './consent.ts'
+import { parseDisplayOptions } from './display-options.ts'
+import { verifyLoginToken } from './login-token.ts'
+import { hashSecret, newSecret } from './secrets.ts'
+import * as store from './store.ts'
+import type { ConnectSession, SignedInBy } from './store.ts'
+
+export interface SessionDeps {
+  db: Database
+  oauth: Oauth
+  tenants: Tenants
+  connections: Connections
+  issuer: string
+  now: () => number
+  randomBytes: (size: number) => Buffer
+}
+
+export type Step = 'sign_in' | 'consent' | 'connect' | 'ended'
+
+export interface SignedInSession extends ConnectSession {
+  userId: string
+}
+
+const lifeSeconds = 1_800
+
+/** The connect URL's parameters, as they came. Throws an OAuthError that says whether it may go back to the client. */
+export async function begin(
+  deps: SessionDeps,
+  entries: readonly (readonly [string, string])[],
+): Promise<{ session: ConnectSession; secret: string }> {
+  const { db, oauth, tenants, connections } = deps
+  const request = await oauth.parseAuthorizationRequest(entries)
+  // Repeated parameters were refused above, so each name has one value.
+  const parameters = new Map(entries.filter(([, value]) => value !== ''))
+  const options = parseDisplayOptions(parameters, request, (id) => connections.findProviderName(id) !== undefined)
+  const loginToken = parameters.get('login_token')
+  const { issuer, now } = deps
+  const { listLoginKeys } = tenants
+  const subject =
+    loginToken === undefined
+      ? undefined
+      : await verifyLoginToken({ sql: db, issuer, now, listLoginKeys }, request, loginToken)
+
+  const secret = newSecret(deps.randomBytes)
+  const secretHash = hashSecret(secret)
+  const session = await store.insertSession(db, { sessionId: randomUUID(), secretHash, request, options, lifeSeconds })
+  if (subject === undefined) return { session, secret }
+  return { session: await signIn(deps, session, { externalUserId: subject }, 'login_token'), secret }
+}
+
+export function stepOf(session: ConnectSession): Step {
+  if (session.outcome !== null) return 'ended'
+  if (session.userId === null) return 'sign_in'
+  return session.consent === null ? 'consent' : 'connect'
+}
+
+/** A session has one user, for good: what was connected in it is theirs. */
+export async function signIn(
+  { db, tenants }: SessionDeps,
+  { sessionId, tenantId }: ConnectSession,
+  user: UserName,
+  by: SignedInBy,
+): Promise<ConnectSession> {
+  const userId = await tenants.ensureUser({ tenantId, ...user })
+  return db.transaction(async (tx) => {
+    refuseUnless(await lock(tx, sessionId), 'sign_in')
+    return store.setUser(tx, sessionId, userId, by)
+  })
+}
+
+export async function giveConsent(
+  { db, tenants, connections }: SessionDeps,
+  session: ConnectSession,
+): Promise<ConnectSession> {
+  const client = await tenants.getClient(session.clientId)
+  const tenant = await tenants.findTenant(session.tenantId)
+  const { userId, tenantId } = session
+  const existing = userId === null ? [] : await connections.list({ tenantId, userId }, { limit: 100, after: undefined })
+  return db.transaction(async (tx) => {
+    const locked = await lock(tx, session.sessionId)
+    // Given twice it is the same consent, in the words of the first time.
+    if (stepOf(locked) === 'connect') return locked
+    refuseUnless(locked, 'consent')
+    const seen = existing.map(({ provider_id: id }) => connections.findProviderName(id) ?? id)
+    return store.setConsent(tx, locked.sessionId, toConsent(locked, client, tenant?.name ?? '', seen))
+  })
+}
+
+/** Where the browser goes, and the code alone for callers that have no browser. */
+export async function finish(
+  { db, oauth, tenants }: SessionDeps,
+  { sessionId, clientId }: ConnectSession,
+): Promise<{ redirectTo: string; code: string }> {
+  const client = await tenants.getClient(clientId)
+  return db.transaction(async (tx) => {
+    const session = await lock(tx, sessionId)
+    refuseUnless(session, 'connect')
+    const { userId, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
+    if (userId === null || consent === null) throw new Error('a session in its last step has a user and a consent')
+    const asked = { redirectUri, codeChallenge, codeChallengeMethod, scopes }
+    const code = await oauth.issueCode({ client, userId, ...asked, sessionId, consent }, tx)
+    await store.setOutcome(tx, sessionId, 'finished')
+    return { redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code }
+  })
+}
+
+/** Declining again is no mistake: the answer to the first may have been lost. */
+export async function decline({ db, oauth, connections }: SessionDeps, { sessionId }: ConnectSession): Promise<string> {
+  const session = await db.transaction(async (tx) => {
+    const locked = await lock(tx, sessionId)
+    if (locked.outcome === 'finished') throw wrongStep(missing.ended)
+    const { tenantId, userId } = locked
+    if (userId !== null) await connections.discardSession(tx, { tenantId, userId }, sessionId)
+    if (locked.outcome === null) await store.setOutcome(tx, sessionId, 'declined')
+    return locked
+  })
+  const { redirectUri, state } = session
+  const redirectTo = oauth.findErrorRedirect(
+    new OAuthError('access_denied', 'the user declined', { redirectUri, state }),
+  )
+  if (redirectTo === undefined) throw new Error('a session has a registered redirect URI')
+  return redirectTo
+}
+
+/**
+ * After a closed tab: the connections of the session left open move here. Both must have been signed in by e-mail. A
+ * session begun by a login token may have been opened by somebody else than the user it names (a link passed on), and
+ * whoever passed it on must not be able to pick up what the other connected.
+ */
+export async function resume(
+  { db, connections }: SessionDeps,
+  session: SignedInSession,
+  unfinishedId: string,
+): Promise<void> {
+  const { tenantId, userId, clientId, sessionId } = session
+  await db.transaction(async (tx) => {
+    // By id, so that two sessions that resume each other do not wait for each other.
+    const [first, second] = [sessionId, unfinishedId].toSorted()
+    for (const id of [first, second]) await store.lockSession(tx, id ?? '')
+    if (stepOf(await lock(tx, sessionId)) === 'ended') throw wrongStep(missing.ended)
+    const other = await store.findSession(tx, unfinishedId)
+    const same = other?.tenantId === tenantId && other.userId === userId && other.clientId === clientId
+    const open = other?.outcome === null && other.sessionId !== sessionId
+    const mailed = other?.signedInBy === 'email_code' && session.signedInBy === 'email_code'
+    if (!same || !open || !mailed) throw new Refusal('not_found', 'No such unfinished session.')
+    await connections.moveSession(tx, { tenantId, userId }, unfinishedId, sessionId)
+    await store.deleteSession(tx, unfinishedId)
+  })
+}
+
+const order: readonly Step[] = ['sign_in', 'consent', 'connect', 'ended']
+
+/** What has to be done before anything later. */
+const missing: Readonly<Record<Step, string>> = {
+  sign_in: 'Sign in first.',
+  consent: 'Consent first.',
+  connect: 'This needs a finished session.',
+  ended: 'This session has ended.',
+}
+
+export function refuseUnless(session: ConnectSession, wanted: Step): void {
+  const step = stepOf(session)
+  if (step === wanted) return
+  const isLate = step !== 'ended' && order.indexOf(step) > order.indexOf(wanted)
+  throw wrongStep(isLate ? 'This was done before in this session.' : missing[step])
+}
+
+function wrongStep(message: string): Refusal {
+  return new Refusal('invalid_request', message, { items: [{ cause: 'invalid_state', message }] })
+}
+
+async function lock(tx: Sql, sessionId: string): Promise<ConnectSession> {
+  const session = await store.lockSession(tx, sessionId)
+  if (session === undefined) throw new Refusal('invalid_token', 'This session has expired.')
+  return session
+}

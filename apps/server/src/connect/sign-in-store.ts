@@ -1,0 +1,96 @@
+/** All SQL over sign_in_codes and sign_in_events. */
+import type { Sql } from '../db/index.ts'
+
+export interface Asker {
+  sessionId: string
+  tenantId: string
+  clientId: string
+}
+
+export interface CodeRow extends Asker {
+  email: string
+  nonce: Buffer
+  triesLeft: number
+}
+
+const columns = `session_id as "sessionId", tenant_id as "tenantId", client_id as "clientId", email, nonce,
+  tries_left as "triesLeft"`
+
+/** One code for each session: a new one ends the one before. */
+export async function putCode(sql: Sql, code: CodeRow, lifeSeconds: number): Promise<void> {
+  await sql.execute(
+    `insert into sign_in_codes (session_id, tenant_id, client_id, email, nonce, tries_left, sent_at, expires_at)
+     select $1, $2, $3, $4, $5, $6, now, now + make_interval(secs => $7) from (select assay_now() as now) clock
+     on conflict (session_id) do update
+       set email = excluded.email, nonce = excluded.nonce, tries_left = excluded.tries_left,
+           sent_at = excluded.sent_at, expires_at = excluded.expires_at`,
+    [code.sessionId, code.tenantId, code.clientId, code.email, code.nonce, code.triesLeft, lifeSeconds],
+  )
+}
+
+export async function findCode(sql: Sql, sessionId: string): Promise<CodeRow | undefined> {
+  return sql.maybeRow<CodeRow>(
+    `select ${columns} from sign_in_codes where session_id = $1 and expires_at > assay_now()`,
+    [sessionId],
+  )
+}
+
+/** Tries come one after the other, or five at once would be one. */
+export async function lockCode(tx: Sql, sessionId: string): Promise<CodeRow | undefined> {
+  return tx.maybeRow<CodeRow>(
+    `select ${columns} from sign_in_codes where session_id = $1 and expires_at > assay_now() for update`,
+    [sessionId],
+  )
+}
+
+export async function spendTry(tx: Sql, sessionId: string): Promise<void> {
+  await tx.execute('update sign_in_codes set tries_left = tries_left - 1 where session_id = $1', [sessionId])
+}
+
+export async function deleteCode(sql: Sql, sessionId: string): Promise<void> {
+  await sql.execute('delete from sign_in_codes where session_id = $1', [sessionId])
+}
+
+export type EventKind = 'code' | 'wrong_try'
+
+/** Counting and adding must be one step for an address, whichever process does it. Held to the transaction's end. */
+export async function lockAddress(tx: Sql, addressHash: Buffer): Promise<void> {
+  await tx.execute(`select pg_advisory_xact_lock(hashtextextended('sign_in ' || $1, 0))`, [addressHash.toString('hex')])
+}
+
+/** Undefined while fewer than `max` happened in the window; otherwise the seconds until the oldest of them is out. */
+export async function findWaitSeconds(
+  sql: Sql,
+  addressHash: Buffer,
+  limit: { kind: EventKind; max: number; windowSeconds: number },
+): Promise<number | undefined> {
+  const row = await sql.maybeRow<{ seconds: number }>(
+    `select ceil(extract(epoch from at + make_interval(secs => $4) - assay_now()))::int as seconds
+     from sign_in_events
+     where address_hash = $1 and kind = $2 and at > assay_now() - make_interval(secs => $4)
+     order by at desc offset $3 limit 1`,
+    [addressHash, limit.kind, limit.max - 1, limit.windowSeconds],
+  )
+  return row === undefined ? undefined : Math.max(row.seconds, 1)
+}
+
+export async function addEvent(tx: Sql, addressHash: Buffer, kind: EventKind): Promise<void> {
+  await tx.execute('insert into sign_in_events (address_hash, kind, at) values ($1, $2, assay_now())', [
+    addressHash,
+    kind,
+  ])
+}
+
+export async function deleteExpired(tx: Sql, batchSize: number): Promise<number> {
+  const codes = await tx.execute(
+    `delete from sign_in_codes where session_id in (
+       select session_id from sign_in_codes where expires_at <= assay_now() limit $1 for update skip locked)`,
+    [batchSize],
+  )
+  const events = await tx.execute(
+    `delete from sign_in_events where ctid in (
+       select ctid from sign_in_events where at <= assay_now() - interval '1 day' limit $1 for update skip locked)`,
+    [batchSize],
+  )
+  return codes + events
+}

@@ -1,0 +1,61 @@
+/** What workers do for the connect flow: mail codes, and clear away what has lapsed. */
+import { z } from 'zod'
+import type { Database } from '../db/index.ts'
+import type { Task } from '../jobs/index.ts'
+import type { Mailer } from '../mail/index.ts'
+import type { Tenants } from '../tenants/index.ts'
+import * as manage from './manage-store.ts'
+import * as signIns from './sign-in-store.ts'
+import { findCodeToMail, type SignInDeps } from './sign-in.ts'
+import * as store from './store.ts'
+
+const payloadSchema = z.object({ session_id: z.string() })
+
+export interface MailTaskDeps extends SignInDeps {
+  mailer: Mailer
+  tenants: Tenants
+  onRefused(details: { client_id: string }): void
+}
+
+export function createMailTask(deps: MailTaskDeps): Task {
+  return async (payload) => {
+    const { session_id: sessionId } = payloadSchema.parse(payload)
+    const found = await findCodeToMail(deps, sessionId)
+    if (found === undefined) return
+    const client = await deps.tenants.getClient(found.clientId)
+    const tenant = await deps.tenants.findTenant(client.tenantId)
+    const { subject, text } = writeMail(found.code, client.name, tenant?.name ?? '')
+    const taken = await deps.mailer.send({ to: found.email, subject, text, sessionId })
+    if (!taken) deps.onRefused({ client_id: client.clientId })
+  }
+}
+
+function writeMail(code: string, clientName: string, tenantName: string): { subject: string; text: string } {
+  return {
+    subject: `${code} is your code for ${clientName}`,
+    text: `Your code is ${code}.
+
+Enter it on the page where you asked for it. It lets you connect accounts for
+${clientName}, by ${tenantName}. It works once, for 10 minutes.
+
+If you did not ask for it, ignore this message: without the code nothing
+happens. Never tell it to anybody; nobody who works for us asks for it.
+`,
+  }
+}
+
+const batchSize = 1_000
+/** How long users can see what was read. */
+const accessDays = 90
+
+/** Deletes what is past its use; connections have destroyed what belonged to lapsed sessions before. */
+export async function sweepConnect(db: Database): Promise<void> {
+  for (;;) {
+    const deleted = await db.transaction(async (tx) => {
+      const sessions = await store.deleteExpired(tx, batchSize)
+      const codes = await signIns.deleteExpired(tx, batchSize)
+      return sessions + codes + (await manage.deleteExpired(tx, batchSize, accessDays))
+    })
+    if (deleted < batchSize) return
+  }
+}

@@ -1,0 +1,243 @@
+/** All SQL over `connections` and `key_nonces`. */
+import type { Cause, ErrorItem } from '@assay/core'
+import type { Sql } from '../db/index.ts'
+
+/** Names one connection; user and tenant come first in every key. */
+export interface ConnectionRef {
+  tenantId: string
+  userId: string
+  connectionId: string
+}
+
+export type ConnectionStatus = 'pending' | 'syncing' | 'active' | 'degraded' | 'needs_reauth' | 'removed'
+
+export interface ConnectionRow {
+  id: string
+  provider_id: string
+  connection_type: 'api_key' | 'wallet' | 'oauth2'
+  display_label: string | null
+  status: ConnectionStatus
+  status_cause: Cause | null
+  status_message: string | null
+  added_at: string | null
+  last_synced_at: string | null
+  next_sync_at: string | null
+  history_from: string | null
+  transaction_count: string
+}
+
+export interface Verdict {
+  added: boolean
+  connection_id: string | null
+  errors: ErrorItem[]
+}
+
+export const shown = `id, provider_id, connection_type, display_label, status, status_cause, status_message, added_at,
+  last_synced_at, next_sync_at, history_from, transaction_count`
+
+export async function insertPending(
+  sql: Sql,
+  ref: ConnectionRef,
+  row: {
+    providerId: string
+    connectionType: string
+    displayLabel: string | null
+    sealedCredentials: string
+    keyLane: string
+    sessionId: string | null
+    repairOf: string | null
+  },
+): Promise<void> {
+  await sql.execute(
+    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, display_label, status,
+       sealed_credentials, key_lane, session_id, repair_of)
+     values ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9, $10)`,
+    [
+      ref.tenantId,
+      ref.userId,
+      ref.connectionId,
+      row.providerId,
+      row.connectionType,
+      row.displayLabel,
+      row.sealedCredentials,
+      row.keyLane,
+      row.sessionId,
+      row.repairOf,
+    ],
+  )
+}
+
+export interface OpenableRow {
+  provider_id: string
+  status: ConnectionStatus
+  sealed_credentials: string | null
+  key_lane: string
+  session_id: string | null
+  /** The credentials are sealed for this connection, whose place they are to take. */
+  repair_of: string | null
+}
+
+export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<OpenableRow | undefined> {
+  return sql.maybeRow<OpenableRow>(
+    `select provider_id, status, sealed_credentials, key_lane, session_id, repair_of from connections
+     where tenant_id = $1 and user_id = $2 and id = $3`,
+    [ref.tenantId, ref.userId, ref.connectionId],
+  )
+}
+
+/** The account's fingerprint is unique for a user and provider; undefined when it was free and is now this one's. */
+export async function acceptPending(
+  sql: Sql,
+  ref: ConnectionRef,
+  account: { providerId: string; fingerprint: string },
+): Promise<{ existingId: string; sessionId: string | null } | undefined> {
+  const existing = await sql.maybeRow<{ id: string; session_id: string | null }>(
+    `select id, session_id from connections
+     where tenant_id = $1 and user_id = $2 and provider_id = $3 and account_fingerprint = $4 and status <> 'removed'`,
+    [ref.tenantId, ref.userId, account.providerId, account.fingerprint],
+  )
+  if (existing !== undefined) return { existingId: existing.id, sessionId: existing.session_id }
+  const verdict: Verdict = { added: true, connection_id: ref.connectionId, errors: [] }
+  await sql.execute(
+    `update connections set status = 'syncing', account_fingerprint = $4, added_at = assay_now(), verdict = $5
+     where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
+    [ref.tenantId, ref.userId, ref.connectionId, account.fingerprint, JSON.stringify(verdict)],
+  )
+  return undefined
+}
+
+/** The key is destroyed at once; the row goes when the verdict has been read. */
+export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdict): Promise<void> {
+  await sql.execute(
+    `update connections set sealed_credentials = null, verdict = $4
+     where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
+    [ref.tenantId, ref.userId, ref.connectionId, JSON.stringify(verdict)],
+  )
+}
+
+export async function findVerdict(sql: Sql, ref: ConnectionRef): Promise<Verdict | undefined> {
+  const row = await sql.maybeRow<{ verdict: Verdict | null }>(
+    'select verdict from connections where tenant_id = $1 and user_id = $2 and id = $3',
+    [ref.tenantId, ref.userId, ref.connectionId],
+  )
+  return row?.verdict ?? undefined
+}
+
+export async function deletePending(sql: Sql, ref: ConnectionRef): Promise<void> {
+  await sql.execute(
+    `delete from connections where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
+    [ref.tenantId, ref.userId, ref.connectionId],
+  )
+}
+
+/** Pending rows whose asker is gone: nobody will read their verdict. */
+export async function deleteAbandonedPending(sql: Sql): Promise<number> {
+  return sql.execute(
+    `delete from connections where status = 'pending' and created_at < assay_now() - interval '10 minutes'`,
+  )
+}
+
+export async function findConnection(sql: Sql, ref: ConnectionRef): Promise<ConnectionRow | undefined> {
+  return sql.maybeRow<ConnectionRow>(
+    `select ${shown} from connections
+     where tenant_id = $1 and user_id = $2 and id = $3 and session_id is null and status not in ('pending', 'removed')`,
+    [ref.tenantId, ref.userId, ref.connectionId],
+  )
+}
+
+/** By (added_at, id), the oldest first: a list people read, in the order they made it. */
+export async function listConnections(
+  sql: Sql,
+  owner: { tenantId: string; userId: string },
+  page: { limit: number; after: { addedAt: string; id: string } | undefined },
+): Promise<ConnectionRow[]> {
+  return sql.rows<ConnectionRow>(
+    `select ${shown} from connections
+     where tenant_id = $1 and user_id = $2 and session_id is null and status not in ('pending', 'removed')
+       and ($3::timestamptz is null or (added_at, id) > ($3::timestamptz, $4))
+     order by added_at, id limit $5`,
+    [owner.tenantId, owner.userId, page.after?.addedAt ?? null, page.after?.id ?? null, page.limit],
+  )
+}
+
+/** Settled ones only, locked, so that two removals of one connection do not both report it. */
+export async function lockForRemoval(
+  sql: Sql,
+  owner: { tenantId: string; userId: string },
+  which: { connectionId?: string; providerId?: string },
+): Promise<string[]> {
+  const rows = await sql.rows<{ id: string }>(
+    `select id from connections
+     where tenant_id = $1 and user_id = $2 and session_id is null and status not in ('pending', 'removed')
+       and ($3::text is null or id = $3) and ($4::text is null or provider_id = $4)
+     order by id for update`,
+    [owner.tenantId, owner.userId, which.connectionId ?? null, which.providerId ?? null],
+  )
+  return rows.map((row) => row.id)
+}
+
+export async function deleteConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
+  await sql.execute('delete from connections where tenant_id = $1 and user_id = $2 and id = $3', [
+    ref.tenantId,
+    ref.userId,
+    ref.connectionId,
+  ])
+}
+
+export async function settleSession(
+  sql: Sql,
+  owner: { tenantId: string; userId: string },
+  sessionId: string,
+): Promise<void> {
+  await sql.execute(
+    'update connections set session_id = null where tenant_id = $1 and user_id = $2 and session_id = $3',
+    [owner.tenantId, owner.userId, sessionId],
+  )
+}
+
+export async function setStatus(
+  sql: Sql,
+  ref: ConnectionRef,
+  next: { status: ConnectionStatus; from: readonly ConnectionStatus[]; cause: string | null; message: string | null },
+): Promise<number> {
+  return sql.execute(
+    `update connections set status = $4, status_cause = $5, status_message = $6
+     where tenant_id = $1 and user_id = $2 and id = $3 and status = any($7::text[])`,
+    [ref.tenantId, ref.userId, ref.connectionId, next.status, next.cause, next.message, [...next.from]],
+  )
+}
+
+export async function recordRead(
+  sql: Sql,
+  ref: ConnectionRef,
+  facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number },
+): Promise<void> {
+  await sql.execute(
+    `update connections set status = 'active', status_cause = null, status_message = null,
+       last_synced_at = assay_now(), history_from = $4, transaction_count = $5,
+       next_sync_at = assay_now() + make_interval(secs => $6::double precision / 1000)
+     where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')`,
+    [ref.tenantId, ref.userId, ref.connectionId, facts.historyFrom, facts.transactionCount, facts.nextSyncInMs],
+  )
+}
+
+/** Connections a reader should know about: still being read, or not readable now. */
+export async function listUnsettled(sql: Sql, owner: { tenantId: string; userId: string }): Promise<ConnectionRow[]> {
+  return sql.rows<ConnectionRow>(
+    `select ${shown} from connections
+     where tenant_id = $1 and user_id = $2 and session_id is null
+       and (status in ('syncing', 'degraded', 'needs_reauth')) order by added_at, id limit 100`,
+    [owner.tenantId, owner.userId],
+  )
+}
+
+/** Reserves `count` nonces at or after `atLeast`; the returned one is the first. One statement, so two never overlap. */
+export async function reserveNonces(sql: Sql, keyLane: string, atLeast: number, count: number): Promise<bigint> {
+  const row = await sql.row<{ high_water: string }>(
+    `insert into key_nonces as k (key_lane, high_water) values ($1, $2::bigint + $3)
+     on conflict (key_lane) do update set high_water = greatest(k.high_water + 1, $2::bigint) + $3
+     returning high_water`,
+    [keyLane, atLeast, count],
+  )
+  return BigInt(row.high_water) - BigInt(count)
+}

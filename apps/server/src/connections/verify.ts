@@ -1,0 +1,120 @@
+/**
+ * The read-only gate. Before a key is stored for good its rights are read from the provider; one that can trade or
+ * withdraw is refused, naming what to untick. A passing failing of the provider is tried again while the person waits.
+ */
+import { SourceError, type ErrorItem } from '@assay/core'
+import type { Account } from '@assay/connectors'
+import { findProvider } from '@assay/connectors/catalog'
+import type { Database, Sql } from '../db/index.ts'
+import type { OpenedConnection } from './open.ts'
+import { discard, type RemovalDeps } from './provisional.ts'
+import { acceptRepair } from './session-store.ts'
+import * as store from './store.ts'
+import type { ConnectionRef, Verdict } from './store.ts'
+import { toErrorItem } from './words.ts'
+
+export interface GateDeps extends RemovalDeps {
+  /** What the operator lets through: `refuse` is the default. */
+  excessPermission: 'refuse' | 'allow'
+  /** Waits until the provider's budget allows the call; refuses with `rate_limited` when that is too far away. */
+  takeBudget(opened: Pick<OpenedConnection, 'connector' | 'keyLane'>, cost: number): Promise<void>
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+}
+
+/** How long a person looks at "checking your key". */
+export const verifyTimeoutMs = 30_000
+const attemptsMax = 4
+const retryDelayMs = 1_000
+
+export async function verifyConnection(
+  deps: GateDeps,
+  db: Database,
+  open: (ref: ConnectionRef) => Promise<OpenedConnection | undefined>,
+  ref: ConnectionRef,
+): Promise<void> {
+  const opened = await open(ref)
+  if (opened?.status !== 'pending') return
+  const name = findProvider(opened.providerId)?.name ?? opened.providerId
+  const provider = { id: opened.providerId, name }
+  const refuse = (verdict: Verdict): Promise<void> => store.refusePending(db, ref, verdict)
+
+  let account: Account
+  try {
+    account = await askAccount(deps, opened)
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    return refuse({ added: false, connection_id: null, errors: [toErrorItem(error.fault, provider)] })
+  }
+  if (account.excess.length > 0 && deps.excessPermission === 'refuse') {
+    const item = toErrorItem('excess_permission', provider, account.excess)
+    return refuse({ added: false, connection_id: null, errors: [item] })
+  }
+  if (account.missing.length > 0) {
+    const item = toErrorItem('missing_permission', provider, account.missing)
+    return refuse({ added: false, connection_id: null, errors: [item] })
+  }
+  if (opened.repairOf !== null) {
+    const repaired = { ...ref, connectionId: opened.repairOf }
+    const same = await db.transaction(async (tx) => {
+      const accepted = await acceptRepair(tx, ref, { ...repaired, fingerprint: account.fingerprint })
+      if (accepted) await deps.onVerified(tx, repaired, opened.keyLane)
+      return accepted
+    })
+    if (!same) await refuse({ added: false, connection_id: null, errors: [toMismatch(provider, opened.repairOf)] })
+    return
+  }
+  const existing = await db.transaction((tx) => accept(deps, tx, ref, opened, account.fingerprint))
+  if (existing !== undefined) {
+    const message = `This ${name} account is connected already.`
+    const item = { cause: 'already_connected', provider_id: provider.id, connection_id: existing, message } as const
+    await refuse({ added: false, connection_id: existing, errors: [item] })
+  }
+}
+
+/** The id of the connection that has this account already; undefined when the new one was accepted. */
+async function accept(
+  deps: GateDeps,
+  tx: Sql,
+  ref: ConnectionRef,
+  opened: OpenedConnection,
+  fingerprint: string,
+): Promise<string | undefined> {
+  const account = { providerId: opened.providerId, fingerprint }
+  let taken = await store.acceptPending(tx, ref, account)
+  if (taken !== undefined && taken.sessionId !== null && taken.sessionId !== opened.sessionId) {
+    // Left behind in another session of the same user, such as a closed tab. Nobody else can see it, so it must not
+    // stand in the way of the one that the person is looking at.
+    await discard(deps, tx, { ...ref, connectionId: taken.existingId }, { served: false })
+    taken = await store.acceptPending(tx, ref, account)
+  }
+  if (taken !== undefined) return taken.existingId
+  await deps.onVerified(tx, ref, opened.keyLane)
+  return undefined
+}
+
+function toMismatch(provider: { id: string; name: string }, connectionId: string): ErrorItem {
+  return {
+    cause: 'account_mismatch',
+    provider_id: provider.id,
+    connection_id: connectionId,
+    message: `This key belongs to another ${provider.name} account.`,
+    fix: 'Use a key of the account that was connected before, or add this one as a new connection.',
+  }
+}
+
+async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await deps.takeBudget(opened, opened.connector.budget.verifyCost)
+      return await opened.session.verify()
+    } catch (error) {
+      const passing = error instanceof SourceError && ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
+      if (!passing || attempt === attemptsMax) throw error
+      const waitMs = error.retryAfterMs ?? (retryDelayMs * 2 ** attempt) / deps.pace
+      if (waitMs > verifyTimeoutMs / attemptsMax) throw error
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What a person reads when a source cannot be read. Every fault has its own words: what happened, and what to do.
+ * The provider's own name is used; a right is named as the provider's page names it.
+ */
+import type { ErrorItem, Fault } from '@assay/core'
+
+interface Words {
+  message: string
+  fix?: string
+}
+
+type Write = (provider: string, rights: string) => Words
+
+const words: Record<Fault, Write> = {
+  invalid_credentials: (provider) => ({
+    message: `${provider} does not accept this key.`,
+    fix: `Copy the key and its secret again, or make a new read-only key at ${provider}.`,
+  }),
+  missing_permission: (provider, rights) => ({
+    message: `This key may not read everything that is needed${rights === '' ? '' : `: ${rights} is missing`}.`,
+    fix: `Edit the key at ${provider} and tick ${rights === '' ? 'the rights to read' : rights}.`,
+  }),
+  excess_permission: (provider, rights) => ({
+    message: `This key can do more than read${rights === '' ? '' : `: ${rights}`}.`,
+    fix: `Make a new key at ${provider} and leave ${rights === '' ? 'trading and withdrawing' : rights} unticked.`,
+  }),
+  ip_not_allowed: (provider) => ({
+    message: `${provider} accepts this key only from other addresses.`,
+    fix: `Add this service's address to the key's list at ${provider}, or make a key without such a list.`,
+  }),
+  key_expired: (provider) => ({
+    message: `This key has expired at ${provider}.`,
+    fix: `Make a new read-only key at ${provider}.`,
+  }),
+  needs_reauth: (provider) => ({
+    message: `${provider} asks you to sign in again.`,
+    fix: `Connect ${provider} again.`,
+  }),
+  rate_limited: (provider) => ({
+    message: `${provider} asks us to wait before reading on.`,
+    fix: 'Nothing to do: reading goes on by itself.',
+  }),
+  venue_down: (provider) => ({
+    message: `${provider} cannot be reached at the moment.`,
+    fix: 'Try again in a few minutes.',
+  }),
+  clock_skew: (provider) => ({
+    message: `${provider} refused the request because of its time or its order.`,
+    fix: 'Use a key that no other program uses, and try again.',
+  }),
+  data_hole: (provider) => ({
+    message: `${provider} could not give a part of the history.`,
+    fix: 'See what was read to learn which part.',
+  }),
+}
+
+export function describeFault(fault: Fault, providerName: string, rights: readonly string[] = []): Words {
+  return words[fault](providerName, rights.map((right) => `“${right}”`).join(', '))
+}
+
+export function toErrorItem(
+  fault: Fault,
+  provider: { id: string; name: string },
+  rights?: readonly string[],
+): ErrorItem {
+  return { cause: fault, provider_id: provider.id, ...describeFault(fault, provider.name, rights) }
+}

@@ -1,0 +1,82 @@
+/**
+ * Raw records → transactions → documents, and holdings. The provider's own records are kept as they came; everything
+ * served is derived from them and can be derived again without asking the provider.
+ */
+import type { Balance, Connector, RawRecord } from '@assay/connectors'
+import type { Logger } from 'pino'
+import type { ConnectionRef } from '../connections/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import type { Prices } from '../prices/index.ts'
+import { beginDeriving } from './derive.ts'
+import * as holdings from './holdings-store.ts'
+import * as pages from './pages-store.ts'
+import * as store from './store.ts'
+
+export type { PageRequest, TransactionFilters, TransactionRow } from './pages-store.ts'
+export type { Position, SourcePosition } from './holdings-store.ts'
+
+export interface Ledger {
+  /** In the caller's transaction, with its bookmark. */
+  keepRaw(tx: Sql, ref: ConnectionRef, stream: string, records: readonly RawRecord[]): Promise<void>
+  /** Derives what is not derived yet; false when `mayGoOn` ended it first. */
+  derive(ref: ConnectionRef, connector: Connector, mayGoOn: () => boolean): Promise<boolean>
+  /** What the account holds now, priced as far as prices are known. */
+  keepHoldings(ref: ConnectionRef, providerId: string, balances: readonly Balance[]): Promise<void>
+  summarize(tx: Sql, ref: ConnectionRef): Promise<{ historyFrom: string | null; transactionCount: number }>
+  /** Everything read through the connection goes; if it was served, its transactions' ids are remembered as removed. */
+  destroy(tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void>
+
+  listTransactions(owner: Owner, request: pages.PageRequest): Promise<pages.TransactionRow[]>
+  findTransaction(owner: Owner, id: string): Promise<pages.TransactionRow | undefined>
+  listRemoved(owner: Owner, since: string): Promise<{ id: string; removed_at: string }[]>
+  listPositions(owner: Owner, request: holdings.PositionRequest): Promise<holdings.Position[]>
+  listSourcePositions(owner: Owner, request: holdings.SourcePositionRequest): Promise<holdings.SourcePosition[]>
+}
+
+interface Owner {
+  tenantId: string
+  userId: string
+}
+
+export interface LedgerDeps {
+  db: Database
+  prices: Prices
+  log: Logger
+}
+
+/** Groups for each transaction: few enough that memory stays flat, many enough that commits do not dominate. */
+const groupsPerBatch = 500
+
+export function createLedger(deps: LedgerDeps): Ledger {
+  const { db } = deps
+  return {
+    keepRaw: (tx, ref, stream, records) => store.upsertRaw(tx, ref, stream, records),
+
+    async derive(ref, connector, mayGoOn) {
+      const batch = await beginDeriving(deps, ref, connector)
+      for (;;) {
+        const groups = await store.listUnderivedGroups(db, ref, groupsPerBatch)
+        if (groups.length === 0) return true
+        await batch.derive(groups)
+        if (!mayGoOn()) return groups.length < groupsPerBatch
+      }
+    },
+
+    async keepHoldings(ref, providerId, balances) {
+      await deps.prices.ensureCurrent(balances.map(({ assetId }) => assetId))
+      await db.transaction((tx) => holdings.replaceHoldings(tx, ref, providerId, balances))
+    },
+    summarize: (tx, ref) => store.summarize(tx, ref),
+
+    async destroy(tx, ref, was) {
+      await store.destroyConnection(tx, ref, was)
+      await holdings.deleteHoldings(tx, ref)
+    },
+
+    listTransactions: (owner, request) => pages.listTransactions(db, owner, request),
+    findTransaction: (owner, id) => pages.findTransaction(db, owner, id),
+    listRemoved: (owner, since) => pages.listRemoved(db, owner, since),
+    listPositions: (owner, request) => holdings.listPositions(db, owner, request),
+    listSourcePositions: (owner, request) => holdings.listSourcePositions(db, owner, request),
+  }
+}

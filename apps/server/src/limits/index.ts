@@ -1,0 +1,107 @@
+/**
+ * How much one caller may ask for (contract §10). Counted in this process alone: with several API processes each gives
+ * the limit, and nothing that keeps data safe hangs on it (see docs/decisions).
+ */
+import { isIPv6 } from 'node:net'
+import { createWindow, type Window } from './window.ts'
+
+export interface LimitSettings {
+  /** Requests a minute for each access token or session secret. */
+  perToken: number
+  /** Requests a minute for each authenticated client on /oauth/*. */
+  perClient: number
+  /** Failed requests a minute for each address on /oauth/*. */
+  oauthFailures: number
+  /** Requests a minute for each address without a token. */
+  perAddress: number
+  /** Wrong secrets in a minute, for a client and address, from which on answers come slowly. */
+  slowAfter: number
+}
+
+export interface Verdict {
+  admitted: boolean
+  policy: string
+  limit: number
+  windowSeconds: number
+  remaining: number
+  resetSeconds: number
+}
+
+export interface Limits {
+  countToken(token: string): Verdict
+  countAddress(address: string): Verdict
+  oauth: {
+    /** Whether the address has failures left. Counts nothing. */
+    lookAtAddress(address: string): Verdict
+    lookAtClient(clientId: string): Verdict
+    countFailure(address: string): Verdict
+    countClient(clientId: string): Verdict
+    /** How long the answer to a secret for this client from this address is held back. */
+    delayMs(clientId: string, address: string): number
+    countWrongSecret(clientId: string, address: string): void
+  }
+}
+
+const windowSeconds = 60
+const delayFirstMs = 250
+const delayMaxMs = 8_000
+
+export function createLimits(settings: LimitSettings, now: () => number): Limits {
+  const window = (): Window => createWindow({ windowMs: windowSeconds * 1_000, keysMax: 100_000, now })
+  const tokens = window()
+  const addresses = window()
+  const clients = window()
+  const failures = window()
+  const wrongSecrets = window()
+
+  const toVerdict = (policy: string, limit: number, state: { count: number; resetMs: number }): Verdict => ({
+    admitted: state.count <= limit,
+    policy,
+    limit,
+    windowSeconds,
+    remaining: Math.max(limit - state.count, 0),
+    resetSeconds: Math.max(Math.ceil(state.resetMs / 1_000), 1),
+  })
+  /** Before counting: whether one more would still be admitted. */
+  const look = (policy: string, limit: number, state: { count: number; resetMs: number }): Verdict => ({
+    ...toVerdict(policy, limit, state),
+    admitted: state.count < limit,
+  })
+
+  return {
+    countToken: (token) => toVerdict('token', settings.perToken, tokens.add(token)),
+    countAddress: (address) => toVerdict('address', settings.perAddress, addresses.add(toNetwork(address))),
+    oauth: {
+      lookAtAddress: (address) => look('failures', settings.oauthFailures, failures.get(toNetwork(address))),
+      lookAtClient: (clientId) => look('client', settings.perClient, clients.get(clientId)),
+      countFailure: (address) => toVerdict('failures', settings.oauthFailures, failures.add(toNetwork(address))),
+      countClient: (clientId) => toVerdict('client', settings.perClient, clients.add(clientId)),
+      delayMs(clientId, address) {
+        const { count } = wrongSecrets.get(pair(clientId, address))
+        if (count < settings.slowAfter) return 0
+        return Math.min(delayFirstMs * 2 ** (count - settings.slowAfter), delayMaxMs)
+      },
+      countWrongSecret: (clientId, address) => void wrongSecrets.add(pair(clientId, address)),
+    },
+  }
+}
+
+function pair(clientId: string, address: string): string {
+  return JSON.stringify([clientId.slice(0, 64), toNetwork(address)])
+}
+
+/** A subscriber has a whole /64 of IPv6 (RFC 6177): every address of it is the same caller. */
+export function toNetwork(address: string): string {
+  if (!isIPv6(address)) return address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === '' ? [] : tail.split(':')
+  const zeros = address.includes('::') ? Math.max(8 - before.length - after.length, 0) : 0
+  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`
+}

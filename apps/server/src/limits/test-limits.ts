@@ -1,0 +1,9 @@
+/** Limits nobody reaches, for tests of something else. */
+import { createLimits } from './index.ts'
+
+const high = 1_000_000
+
+export const noLimits = createLimits(
+  { perToken: high, perClient: high, oauthFailures: high, perAddress: high, slowAfter: high },
+  () => performance.now(),
+)

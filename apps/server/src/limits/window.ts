@@ -1,0 +1,57 @@
+/**
+ * Counts for each key within a window that begins with the key's first request. A map with a fixed number of keys: when
+ * it is full, the oldest key goes, so that a flood of addresses costs a bounded amount of memory and only ever loosens
+ * the limit of somebody else.
+ */
+export interface Window {
+  /** Counts one and tells the new state. */
+  add(key: string): WindowState
+  /** Without counting. */
+  get(key: string): WindowState
+  size(): number
+}
+
+interface WindowState {
+  count: number
+  resetMs: number
+}
+
+interface Entry {
+  count: number
+  endsAt: number
+}
+
+export function createWindow(options: { windowMs: number; keysMax: number; now: () => number }): Window {
+  const { windowMs, keysMax, now } = options
+  const entries = new Map<string, Entry>()
+
+  // All windows are equally long, so the order of insertion is the order in which they end.
+  const dropEnded = (at: number): void => {
+    for (const [key, { endsAt }] of entries) {
+      if (endsAt > at && entries.size < keysMax) return
+      entries.delete(key)
+    }
+  }
+
+  return {
+    add(key) {
+      const at = now()
+      const found = entries.get(key)
+      if (found !== undefined && found.endsAt > at) {
+        found.count += 1
+        return { count: found.count, resetMs: found.endsAt - at }
+      }
+      entries.delete(key)
+      dropEnded(at)
+      entries.set(key, { count: 1, endsAt: at + windowMs })
+      return { count: 1, resetMs: windowMs }
+    },
+    get(key) {
+      const at = now()
+      const found = entries.get(key)
+      if (found === undefined || found.endsAt <= at) return { count: 0, resetMs: windowMs }
+      return { count: found.count, resetMs: found.endsAt - at }
+    },
+    size: () => entries.size,
+  }
+}

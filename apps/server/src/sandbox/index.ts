@@ -1,0 +1,75 @@
+/**
+ * The server's side of sandbox mode: a client of the simulated providers' control API. It speaks HTTP and knows nothing
+ * of how they are made, so that the service never carries the simulators with it.
+ */
+import { Refusal } from '@assay/core'
+import { z } from 'zod'
+
+const scenario = z.object({ name: z.string(), title: z.string(), description: z.string(), expects: z.string() })
+const providersAnswer = z.object({
+  providers: z.array(z.object({ provider_id: z.string(), url: z.url(), scenarios: z.array(scenario) })),
+  prices_url: z.url(),
+})
+const accountAnswer = z.object({
+  account_id: z.string(),
+  credentials: z.object({ api_key: z.string(), secret_key: z.string() }),
+})
+
+export type SandboxProviders = z.infer<typeof providersAnswer>
+
+export interface SandboxControl {
+  listProviders(): Promise<SandboxProviders>
+  /** The same `account` text gives the same account and key. */
+  createAccount(request: {
+    providerId: string
+    scenario: string
+    account: string
+  }): Promise<{ apiKey: string; secretKey: string }>
+  setFault(providerId: string, fault: Readonly<Record<string, unknown>>): Promise<void>
+  clearFaults(providerId: string): Promise<void>
+  setClock(offsetMs: number): Promise<void>
+}
+
+export function createSandboxControl(controlUrl: string, fetch: typeof globalThis.fetch): SandboxControl {
+  async function ask<T>(method: string, path: string, body: unknown, answer: z.ZodType<T>): Promise<T> {
+    const response = await fetch(`${controlUrl}${path}`, {
+      method,
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    // The control API's refusals are about what our caller asked for: an unknown scenario, a malformed fault.
+    if (response.status === 400 || response.status === 404) throw new Refusal('invalid_request', detailOf(text))
+    if (!response.ok) throw new Error(`the sandbox answered ${response.status} to ${method} ${path}`)
+    return answer.parse(text === '' ? {} : JSON.parse(text))
+  }
+
+  const anything = z.unknown()
+  const faultsPath = (providerId: string): string => `/control/providers/${encodeURIComponent(providerId)}/faults`
+  return {
+    listProviders: () => ask('GET', '/control/providers', undefined, providersAnswer),
+    async createAccount({ providerId, scenario: name, account }) {
+      const body = { provider_id: providerId, scenario: name, account }
+      const { credentials } = await ask('POST', '/control/accounts', body, accountAnswer)
+      return { apiKey: credentials.api_key, secretKey: credentials.secret_key }
+    },
+    async setFault(providerId, fault) {
+      await ask('POST', faultsPath(providerId), fault, anything)
+    },
+    async clearFaults(providerId) {
+      await ask('DELETE', faultsPath(providerId), undefined, anything)
+    },
+    async setClock(offsetMs) {
+      await ask('POST', '/control/clock', { offset_ms: offsetMs }, anything)
+    },
+  }
+}
+
+const refusalAnswer = z.object({ error: z.string() })
+
+function detailOf(text: string): string {
+  try {
+    return refusalAnswer.parse(JSON.parse(text)).error
+  } catch {
+    return 'the sandbox refused the request'
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * What a provider lets us ask, shared by the whole fleet. A bucket belongs to a key, or to our address where the
+ * provider counts that. Waiting a little is done here; a longer wait goes back to the queue.
+ */
+import { SourceError } from '@assay/core'
+import type { Connector } from '@assay/connectors'
+import type { Database } from '../db/index.ts'
+import * as store from './store.ts'
+
+interface Metered {
+  connector: Connector
+  keyLane: string
+}
+
+export interface Budgets {
+  /** Throws OverBudget when the wait is too long for a job. */
+  take(of: Metered, cost: number): Promise<void>
+  /** The provider itself said "too many". */
+  recordLimitError(of: Metered, forMs: number): Promise<void>
+}
+
+/** Our own restraint, not the provider's word: nothing is wrong, the job only comes back later. */
+export class OverBudget extends SourceError {
+  constructor(retryAfterMs: number) {
+    super('rate_limited', 'our own budget for this provider is used up', { retryAfterMs })
+    this.name = 'OverBudget'
+  }
+}
+
+/** A job holds its lane while it waits; beyond this, others deserve the worker. */
+const waitInJobMaxMs = 5_000
+
+export function createBudgets(deps: { db: Database; pace: number }): Budgets {
+  const bucketOf = ({ connector, keyLane }: Metered): string =>
+    connector.budget.scope === 'key' ? `${connector.providerId}:key:${keyLane}` : `${connector.providerId}:address`
+
+  return {
+    async take(of, cost) {
+      const tiers = of.connector.budget.tiers.map(({ capacity, refillPerSecond }) => ({
+        capacity,
+        refillPerSecond: refillPerSecond * deps.pace,
+      }))
+      const giveUpAt = performance.now() + waitInJobMaxMs
+      for (;;) {
+        const { waitMs } = await store.takeTokens(deps.db, bucketOf(of), tiers, cost)
+        if (waitMs === 0) return
+        if (performance.now() + waitMs > giveUpAt) throw new OverBudget(waitMs)
+        await new Promise((resolve) => setTimeout(resolve, waitMs))
+      }
+    },
+    recordLimitError: (of, forMs) => store.lowerTier(deps.db, bucketOf(of), of.connector.budget.tiers.length, forMs),
+  }
+}

@@ -1,0 +1,165 @@
+/** All SQL over bookmarks, covered windows, failures and budgets. */
+import type { Window } from '@assay/connectors'
+import type { ConnectionRef } from '../connections/index.ts'
+import type { Sql } from '../db/index.ts'
+
+export interface Bookmark {
+  window: Window
+  position: string | null
+}
+
+const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
+const toTime = (ms: number): string => new Date(ms).toISOString()
+
+export async function findBookmark(sql: Sql, ref: ConnectionRef, stream: string): Promise<Bookmark | undefined> {
+  const row = await sql.maybeRow<{ window_start: string; window_end: string; position: string | null }>(
+    `select window_start, window_end, position from stream_bookmarks
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4`,
+    [...refOf(ref), stream],
+  )
+  if (row === undefined) return undefined
+  return { window: toWindow(row), position: row.position }
+}
+
+/**
+ * Moves from one place to the next, or says that somebody else did. That happens when a worker that was taken for dead
+ * comes back: its page is refused as a whole instead of moving the bookmark backwards.
+ */
+export async function moveBookmark(
+  sql: Sql,
+  ref: ConnectionRef,
+  stream: string,
+  from: Bookmark | undefined,
+  to: Bookmark,
+): Promise<boolean> {
+  const values = [...refOf(ref), stream, toTime(to.window.startMs), toTime(to.window.endMs), to.position]
+  if (from === undefined) {
+    const inserted = await sql.execute(
+      `insert into stream_bookmarks (tenant_id, user_id, connection_id, stream, window_start, window_end, position)
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+      values,
+    )
+    return inserted === 1
+  }
+  const moved = await sql.execute(
+    `update stream_bookmarks set window_start = $5, window_end = $6, position = $7
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
+       and window_end = $8 and position is not distinct from $9`,
+    [...values, toTime(from.window.endMs), from.position],
+  )
+  return moved === 1
+}
+
+/** The window was read to its end: what was two windows that touch becomes one. */
+export async function closeWindow(sql: Sql, ref: ConnectionRef, stream: string, window: Window): Promise<void> {
+  await sql.execute(
+    'delete from stream_bookmarks where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4',
+    [...refOf(ref), stream],
+  )
+  const touching = await sql.rows<{ window_start: string; window_end: string }>(
+    `delete from covered_windows
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
+       and window_start <= $6 and window_end >= $5
+     returning window_start, window_end`,
+    [...refOf(ref), stream, toTime(window.startMs), toTime(window.endMs)],
+  )
+  const all = [window, ...touching.map(toWindow)]
+  await sql.execute(
+    `insert into covered_windows (tenant_id, user_id, connection_id, stream, window_start, window_end)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [
+      ...refOf(ref),
+      stream,
+      toTime(Math.min(...all.map(({ startMs }) => startMs))),
+      toTime(Math.max(...all.map(({ endMs }) => endMs))),
+    ],
+  )
+}
+
+export async function listCovered(sql: Sql, ref: ConnectionRef, stream: string): Promise<Window[]> {
+  const rows = await sql.rows<{ window_start: string; window_end: string }>(
+    `select window_start, window_end from covered_windows
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4 order by window_start`,
+    [...refOf(ref), stream],
+  )
+  return rows.map(toWindow)
+}
+
+export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { anew: boolean }): Promise<number> {
+  const row = await sql.row<{ failures: number }>(
+    `insert into sync_failures as f (tenant_id, user_id, connection_id, failures) values ($1, $2, $3, 1)
+     on conflict (tenant_id, user_id, connection_id) do update
+       set failures = case when $4 then 1 else f.failures + 1 end
+     returning failures`,
+    [...refOf(ref), anew],
+  )
+  return row.failures
+}
+
+export async function clearFailures(sql: Sql, ref: ConnectionRef): Promise<void> {
+  await sql.execute(
+    'delete from sync_failures where tenant_id = $1 and user_id = $2 and connection_id = $3',
+    refOf(ref),
+  )
+}
+
+export async function forgetConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
+  for (const table of ['stream_bookmarks', 'covered_windows', 'sync_failures']) {
+    await sql.execute(`delete from ${table} where tenant_id = $1 and user_id = $2 and connection_id = $3`, refOf(ref))
+  }
+}
+
+export interface Tier {
+  capacity: number
+  refillPerSecond: number
+}
+
+/** The tokens of bucket `b` at this moment, by its tier; $2 and $3 are the tiers' capacities and refills. */
+const tokensNow = `least(($2::double precision[])[b.tier + 1],
+  b.tokens + ($3::double precision[])[b.tier + 1] * extract(epoch from assay_now() - b.refilled_at)::double precision)`
+
+/**
+ * Takes `cost` tokens if they are there; otherwise takes nothing and says how long until they are. One statement over
+ * one row, so the whole fleet shares the bucket without a lock that outlives it.
+ */
+export async function takeTokens(
+  sql: Sql,
+  bucket: string,
+  tiers: readonly Tier[],
+  cost: number,
+): Promise<{ waitMs: number }> {
+  const values = [bucket, tiers.map(({ capacity }) => capacity), tiers.map((tier) => tier.refillPerSecond), cost]
+  const taken = await sql.execute(
+    `insert into budgets as b (bucket, tokens, refilled_at)
+     values ($1, ($2::double precision[])[1] - $4::double precision, assay_now())
+     on conflict (bucket) do update
+       set tokens = ${tokensNow} - $4::double precision, refilled_at = assay_now(), blocked_until = null
+       where ${tokensNow} >= $4::double precision and coalesce(b.blocked_until, assay_now()) <= assay_now()`,
+    values,
+  )
+  if (taken === 1) return { waitMs: 0 }
+  const { wait_ms } = await sql.row<{ wait_ms: number }>(
+    `select ceil(1000 * greatest(
+       ($4::double precision - ${tokensNow}) / ($3::double precision[])[b.tier + 1],
+       extract(epoch from coalesce(b.blocked_until, assay_now()) - assay_now())::double precision, 0.001)) as wait_ms
+     from budgets b where b.bucket = $1`,
+    values,
+  )
+  return { waitMs: wait_ms }
+}
+
+/** The provider said "too many": the bucket is empty, the tier was a wrong guess, and nobody asks again before then. */
+export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
+  await sql.execute(
+    `insert into budgets as b (bucket, tokens, refilled_at, blocked_until)
+     values ($1, 0, assay_now(), assay_now() + make_interval(secs => $2::double precision / 1000))
+     on conflict (bucket) do update
+       set tokens = 0, refilled_at = assay_now(), tier = least(b.tier + 1, $3::int - 1),
+           blocked_until = greatest(b.blocked_until, excluded.blocked_until)`,
+    [bucket, forMs, tiersCount],
+  )
+}
+
+function toWindow(row: { window_start: string; window_end: string }): Window {
+  return { startMs: Date.parse(row.window_start), endMs: Date.parse(row.window_end) }
+}

@@ -1,0 +1,32 @@
+/**
+ * What has to be cleared away, a minute after it has lapsed at the latest: provisional connections with their keys and
+ * data, sessions, codes, tokens. One job for the whole fleet, which queues itself again; the queue keeps it through
+ * restarts, and a sandbox clock that jumps makes it due like everything else.
+ */
+import { sweepConnect } from './connect/index.ts'
+import type { Connections } from './connections/index.ts'
+import type { Database, Sql } from './db/index.ts'
+import { addJob, type Task } from './jobs/index.ts'
+import type { Oauth } from './oauth/index.ts'
+
+export interface UpkeepDeps {
+  db: Database
+  connections: Pick<Connections, 'sweep'>
+  oauth: Pick<Oauth, 'sweep'>
+}
+
+const everyMs = 60_000
+
+export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
+  await addJob(sql, { task: 'upkeep', payload: {}, key: 'upkeep', delayMs })
+}
+
+export function createUpkeep({ db, connections, oauth }: UpkeepDeps): Task {
+  return async () => {
+    // The next round is certain before this one begins: a failure costs one round, not all.
+    await queueUpkeep(db, everyMs)
+    await connections.sweep()
+    await sweepConnect(db)
+    while ((await db.transaction(oauth.sweep)) > 0);
+  }
+}

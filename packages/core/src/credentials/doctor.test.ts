@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { examineFields, isReady, type FieldToExamine, type Remark } from './doctor.ts'
+import { cleanPasted } from './paste.ts'
+
+const key = `${'k3Y+'.repeat(13)}abcd`
+const secret = `${'Secr3t/+'.repeat(10)}abcdef==`
+
+function keys(apiKey: string, secretKey: string): FieldToExamine[] {
+  return [
+    { name: 'api_key', required: true, value: cleanPasted(apiKey) },
+    { name: 'secret_key', required: true, value: cleanPasted(secretKey) },
+  ]
+}
+
+function codes(remarks: readonly Remark[]): string[] {
+  return remarks.map(({ field, code }) => `${field}: ${code}`)
+}
+
+describe('the credential doctor', () => {
+  it('a Kraken key of 56 and a secret of 88 characters look right and can be sent', () => {
+    const remarks = examineFields('kraken', keys(key, secret))
+    assert.deepEqual(codes(remarks), ['api_key: looks_right', 'secret_key: looks_right'])
+    assert.ok(isReady(remarks))
+  })
+
+  it('what is not filled yet is not ready, and not scolded', () => {
+    const remarks = examineFields('kraken', keys('', ''))
+    assert.deepEqual(
+      remarks.map(({ level }) => level),
+      ['quiet', 'quiet'],
+    )
+    assert.ok(!isReady(remarks))
+  })
+
+  it('key and secret in each other’s place are seen, also while one field is still empty', () => {
+    assert.deepEqual(codes(examineFields('kraken', keys(secret, key))), ['api_key: swapped', 'secret_key: swapped'])
+    assert.deepEqual(codes(examineFields('kraken', keys(secret, ''))), ['api_key: swapped', 'secret_key: missing'])
+    assert.deepEqual(codes(examineFields('kraken', keys('', key))), ['api_key: missing', 'secret_key: swapped'])
+  })
+
+  it('too short and too long say both lengths', () => {
+    const [short] = examineFields('kraken', keys(key.slice(1), secret))
+    assert.deepEqual(short, { field: 'api_key', code: 'too_short', level: 'stop', got: 55, expected: 56 })
+    const [, long] = examineFields('kraken', keys(key, `${secret}A`))
+    assert.deepEqual(long, { field: 'secret_key', code: 'too_long', level: 'stop', got: 89, expected: 88 })
+  })
+
+  it('a character that no key has is named', () => {
+    const [remark] = examineFields('kraken', keys(`${key.slice(1)}…`, secret))
+    assert.deepEqual(remark, { field: 'api_key', code: 'foreign_character', level: 'stop', got: '…' })
+  })
+
+  it('a secret without its padding has the wrong shape', () => {
+    const [, remark] = examineFields('kraken', keys(key, `${secret.slice(0, 86)}AA`))
+    assert.equal(remark?.code, 'wrong_shape')
+  })
+
+  it('one value in both fields cannot work', () => {
+    const remarks = examineFields('somewhere', keys('abcdefgh', 'abcdefgh'))
+    assert.deepEqual(codes(remarks), ['api_key: same_twice', 'secret_key: same_twice'])
+  })
+
+  it('of a provider whose keys are not known it only asks for something', () => {
+    assert.ok(isReady(examineFields('somewhere', keys('anything-at-all', 'and/another=one'))))
+    assert.ok(isReady(examineFields('__proto__', keys('anything-at-all', 'and/another=one'))))
+  })
+
+  it('a required passphrase that is missing keeps the form back', () => {
+    const fields: FieldToExamine[] = [
+      ...keys('anything-at-all', 'and/another=one'),
+      { name: 'passphrase', required: true, value: '' },
+    ]
+    assert.ok(!isReady(examineFields('okx', fields)))
+  })
+
+  it('a PEM block is whole or broken', () => {
+    const pem = '-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBkg\nAAAA\n-----END EC PRIVATE KEY-----'
+    assert.ok(isReady(examineFields('coinbase', keys('organizations/1', pem.replaceAll('\n', '\\n')))))
+    const [, cut] = examineFields('coinbase', keys('organizations/1', pem.slice(0, -4)))
+    assert.equal(cut?.code, 'broken_pem')
+  })
+
+  it('a seed phrase is stopped in every field; a hexadecimal secret is not taken for a wallet’s private key', () => {
+    const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+    const [remark] = examineFields('kraken', keys(phrase, secret))
+    assert.deepEqual(remark, { field: 'api_key', code: 'seed_phrase', level: 'stop' })
+    assert.ok(isReady(examineFields('somewhere', keys('anything-at-all', 'ab'.repeat(32)))))
+    const wallet = examineFields('ethereum', [{ name: 'address', required: true, value: 'ab'.repeat(32) }])
+    assert.equal(wallet[0]?.code, 'private_key')
+  })
+})
+
+describe('cleaning what was pasted', () => {
+  it('drops white space, invisible characters and quotes', () => {
+    assert.equal(cleanPasted('  "abc\u200bdef\n ghi",\u00a0'), 'abcdefghi')
+  })
+
+  it('keeps the words of a phrase apart, so that it can be recognised', () => {
+    assert.equal(cleanPasted(' legal  winner\nthank '), 'legal winner thank')
+  })
+})

@@ -1,0 +1,131 @@
+/**
+ * Looks at all fields of a form together (a key in the secret's place is only visible beside the other one) and says
+ * one thing about each. Remarks are codes with figures; the words are the widget's, in the person's language.
+ */
+import { isKnownShape, shapeOf } from './key-shapes.ts'
+import { findPem } from './pem.ts'
+import { findPrivateMaterial } from './private-material.ts'
+import { recognizeWallet } from './wallet.ts'
+
+type FieldName = 'api_key' | 'secret_key' | 'passphrase' | 'address' | 'extended_public_key' | 'descriptor'
+
+export interface FieldToExamine {
+  name: FieldName
+  required: boolean
+  /** Cleaned by `cleanPasted`. */
+  value: string
+}
+
+export type RemarkCode =
+  | 'looks_right'
+  | 'missing'
+  | 'swapped'
+  | 'same_twice'
+  | 'foreign_character'
+  | 'too_short'
+  | 'too_long'
+  | 'wrong_shape'
+  | 'broken_pem'
+  | 'wrong_checksum'
+  | 'test_network'
+  | 'no_wallet'
+  | 'seed_phrase'
+  | 'private_key'
+  | 'extended_private_key'
+
+export interface Remark {
+  field: FieldName
+  code: RemarkCode
+  /** `stop`: sending it could not work, or must not happen. `quiet`: not yet filled. */
+  level: 'good' | 'quiet' | 'stop'
+  /** The character, or the lengths, the words speak of. */
+  got?: string | number
+  expected?: number
+}
+
+export function examineFields(providerId: string, fields: readonly FieldToExamine[]): Remark[] {
+  const swapped = isSwapped(providerId, fields)
+  return fields.flatMap((field) => {
+    const remark = swapped ? swappedRemark(field) : examineField(providerId, field, fields)
+    return remark === undefined ? [] : [remark]
+  })
+}
+
+/** The form can be sent: everything required is there and nothing stops it. */
+export function isReady(remarks: readonly Remark[]): boolean {
+  return remarks.every(({ level }) => level === 'good')
+}
+
+function examineField(providerId: string, field: FieldToExamine, all: readonly FieldToExamine[]): Remark | undefined {
+  const { name, value, required } = field
+  if (value === '') return required ? { field: name, code: 'missing', level: 'quiet' } : undefined
+  // Before anything else: this must not be sent, whatever it looks like besides. A hexadecimal API secret is no
+  // private key of a wallet, though it has the same form.
+  const hidden = findPrivateMaterial(value)
+  if (hidden !== undefined && (hidden !== 'private_key' || isWalletField(name))) {
+    return { field: name, code: hidden, level: 'stop' }
+  }
+  if (isWalletField(name)) return examineWallet(name, value)
+  if (name === 'passphrase') return { field: name, code: 'looks_right', level: 'good' }
+  if (all.some((other) => other.name !== name && other.name !== 'passphrase' && other.value === value)) {
+    return { field: name, code: 'same_twice', level: 'stop' }
+  }
+  return examineKey(providerId, name, value)
+}
+
+type WalletField = 'address' | 'extended_public_key' | 'descriptor'
+
+function isWalletField(name: FieldName): name is WalletField {
+  return name === 'address' || name === 'extended_public_key' || name === 'descriptor'
+}
+
+function examineKey(providerId: string, name: 'api_key' | 'secret_key', value: string): Remark {
+  const pem = findPem(value)
+  if (pem !== undefined) {
+    return pem === 'whole'
+      ? { field: name, code: 'looks_right', level: 'good' }
+      : { field: name, code: 'broken_pem', level: 'stop' }
+  }
+  const shape = shapeOf(providerId, name)
+  const foreign = shape.foreign.exec(value)?.[0]
+  if (foreign !== undefined) return { field: name, code: 'foreign_character', level: 'stop', got: foreign }
+  const lengths = { got: value.length }
+  if (value.length < shape.lengthMin) {
+    return { field: name, code: 'too_short', level: 'stop', ...lengths, expected: shape.lengthMin }
+  }
+  if (value.length > shape.lengthMax) {
+    return { field: name, code: 'too_long', level: 'stop', ...lengths, expected: shape.lengthMax }
+  }
+  if (!shape.pattern.test(value)) return { field: name, code: 'wrong_shape', level: 'stop' }
+  return { field: name, code: 'looks_right', level: 'good' }
+}
+
+function examineWallet(name: WalletField, value: string): Remark {
+  if (name === 'descriptor') return { field: name, code: 'looks_right', level: 'good' }
+  const found = recognizeWallet(value)
+  if (found === undefined) return { field: name, code: 'no_wallet', level: 'stop' }
+  if ('mistake' in found) {
+    return { field: name, code: found.mistake === 'checksum' ? 'wrong_checksum' : 'test_network', level: 'stop' }
+  }
+  return { field: name, code: 'looks_right', level: 'good' }
+}
+
+/** Each would be right in the other's place, and at least one is wrong in its own. */
+function isSwapped(providerId: string, fields: readonly FieldToExamine[]): boolean {
+  const key = fields.find(({ name }) => name === 'api_key')?.value ?? ''
+  const secret = fields.find(({ name }) => name === 'secret_key')?.value ?? ''
+  const keyShape = shapeOf(providerId, 'api_key')
+  const secretShape = shapeOf(providerId, 'secret_key')
+  if (!isKnownShape(keyShape) || !isKnownShape(secretShape)) return false
+  const keyFitsSecret = secretShape.pattern.test(key)
+  const secretFitsKey = keyShape.pattern.test(secret)
+  // One of the two is enough while the other is still empty.
+  return (keyFitsSecret && (secretFitsKey || secret === '')) || (secretFitsKey && key === '')
+}
+
+function swappedRemark({ name, value }: FieldToExamine): Remark | undefined {
+  if (name !== 'api_key' && name !== 'secret_key') return undefined
+  return value === ''
+    ? { field: name, code: 'missing', level: 'quiet' }
+    : { field: name, code: 'swapped', level: 'stop' }
+}

@@ -1,0 +1,25 @@
+/** What a clipboard adds to a key: spaces, line ends, zero-width characters, quotes, a label in front. */
+
+/** Characters that are never part of a credential and that nobody sees. */
+const invisible = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g
+
+/** A PEM block keeps its lines; everything else is one word. */
+export function cleanPasted(text: string): string {
+  const visible = text.replaceAll(invisible, '').replaceAll('\u00a0', ' ')
+  if (visible.includes('-----BEGIN')) return cleanPem(visible)
+  const bare = visible.trim().replace(/^["'`“”‘’]+|["'`“”‘’,;]+$/g, '')
+  // A phrase of words is no key: joining the words would hide from the doctor that it is a seed phrase.
+  if (/^\p{L}+(\s+\p{L}+){2,}$/u.test(bare)) return bare.replaceAll(/\s+/g, ' ')
+  return bare.replaceAll(/\s+/g, '')
+}
+
+/** Downloaded as JSON, a PEM block comes with `\n` as two characters; from a mail, indented. */
+function cleanPem(text: string): string {
+  return text
+    .replaceAll('\\n', '\n')
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n')
+    .replace(/^["']+|["',]+$/g, '')
+}

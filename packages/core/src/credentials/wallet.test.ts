@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { findPrivateMaterial } from './private-material.ts'
+import { recognizeWallet } from './wallet.ts'
+
+const genesis = '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa'
+// BIP-32 test vector 1, chain m; BIP-84's first account.
+const xpub =
+  'xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD265TMg7usUDFdp6W1EGMcet8'
+const xprv =
+  'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi'
+const zpub =
+  'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs'
+
+describe('wallets', () => {
+  it('Bitcoin addresses of every form are recognised by their checksums', () => {
+    for (const address of [
+      genesis,
+      '3P14159f73E4gFr7JterCCQh9QjiTjiZrG',
+      // BIP-173 and BIP-350 examples: P2WPKH, P2WSH, Taproot.
+      'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4',
+      'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0',
+    ]) {
+      const found = recognizeWallet(address)
+      assert.ok(found !== undefined && 'wallet' in found, address)
+      assert.equal(found.wallet.chain, 'bitcoin')
+    }
+  })
+
+  it('one wrong character is a mistake, not another wallet', () => {
+    for (const address of [
+      genesis.replace('zP1', 'zP2'),
+      'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5',
+      // BIP-350: version 1 with the checksum of BIP-173.
+      'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd',
+      xpub.replace('Aq', 'Ar'),
+    ]) {
+      assert.deepEqual(recognizeWallet(address), { mistake: 'checksum', chain: 'bitcoin' }, address)
+    }
+  })
+
+  it('test networks are told apart', () => {
+    for (const address of ['tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', 'mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn']) {
+      assert.deepEqual(recognizeWallet(address), { mistake: 'test_network', chain: 'bitcoin' })
+    }
+  })
+
+  it('extended public keys are wallets, of every script kind', () => {
+    for (const text of [xpub, zpub]) {
+      const found = recognizeWallet(text)
+      assert.ok(found !== undefined && 'wallet' in found)
+      assert.equal(found.wallet.kind, 'extended_public_key')
+    }
+  })
+
+  it('EIP-55: mixed case must fit, one case has no checksum and is written with one', () => {
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    const wanted = { wallet: { chain: 'evm', kind: 'address', value: address } }
+    assert.deepEqual(recognizeWallet(address), wanted)
+    assert.deepEqual(recognizeWallet(address.toLowerCase()), wanted)
+    assert.deepEqual(recognizeWallet(`ethereum:${address}@1`), wanted)
+    assert.deepEqual(recognizeWallet(address.replace('aAeb', 'aaeb')), { mistake: 'checksum', chain: 'evm' })
+  })
+
+  it('a name, a number and another coin’s address are no wallets', () => {
+    for (const text of ['kraken', '', '12345', 'LcHKaGtP3bSbrYuWWe1xNZJ5zRqpVvWt3e', '0x123']) {
+      const found = recognizeWallet(text)
+      assert.ok(found === undefined, text)
+    }
+  })
+})
+
+describe('what must not leave the page', () => {
+  it('seed phrases of every length, numbered or not', () => {
+    const word = 'abandon '
+    for (const count of [12, 15, 18, 21, 24]) assert.equal(findPrivateMaterial(word.repeat(count)), 'seed_phrase')
+    const numbered = Array.from({ length: 12 }, (_, index) => `${index + 1}. zoo`).join('\n')
+    assert.equal(findPrivateMaterial(numbered), 'seed_phrase')
+    assert.equal(findPrivateMaterial(word.repeat(11)), undefined)
+  })
+
+  it('private keys in hexadecimal and WIF, and extended private keys', () => {
+    assert.equal(findPrivateMaterial(`0x${'e9'.repeat(32)}`), 'private_key')
+    assert.equal(findPrivateMaterial('5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'), 'private_key')
+    assert.equal(findPrivateMaterial(xprv), 'extended_private_key')
+  })
+
+  it('a public key, an address and an API key are none of these', () => {
+    for (const text of [xpub, genesis, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
+  })
+})

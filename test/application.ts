@@ -1,0 +1,121 @@
+/** An integrator's application, by the reference alone: authorize, redeem, read. Plain fetch; nothing of ours. */
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+
+export const demo = {
+  clientId: 'cli_demo',
+  secret: 'sandbox-demo-secret',
+  redirectUri: 'http://127.0.0.1:4100/callback',
+}
+
+export interface Authorization {
+  code: string
+  verifier: string
+  state: string
+  redirect_to: string
+  connections: { provider_id: string; connection_id: string | null; added: boolean; errors: { cause: string }[] }[]
+}
+
+export interface ProviderWish {
+  provider_id: string
+  scenario?: string
+}
+
+export async function authorize(url: string, user: string, providers: ProviderWish[]): Promise<Authorization> {
+  const verifier = randomBytes(32).toString('base64url')
+  const state = randomUUID()
+  const response = await fetch(`${url}/sandbox/authorizations`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_id: demo.clientId,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      state,
+      user,
+      providers,
+    }),
+  })
+  if (response.status !== 200) throw new Error(`authorization: ${response.status} ${await response.text()}`)
+  return { ...((await response.json()) as Omit<Authorization, 'verifier'>), verifier }
+}
+
+export interface Tokens {
+  access_token: string
+  refresh_token: string
+  expires_in: number
+  scope: string
+  user_id: string
+  grant_id: string
+}
+
+export async function redeem(url: string, { code, verifier }: { code: string; verifier: string }): Promise<Tokens> {
+  const response = await fetch(`${url}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      code_verifier: verifier,
+      client_id: demo.clientId,
+      client_secret: demo.secret,
+      redirect_uri: demo.redirectUri,
+    }),
+  })
+  if (response.status !== 200) throw new Error(`token: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Tokens
+}
+
+export async function connect(
+  url: string,
+  user: string,
+  providers: ProviderWish[],
+): Promise<{ token: string; authorization: Authorization }> {
+  const authorization = await authorize(url, user, providers)
+  const { access_token: token } = await redeem(url, authorization)
+  return { token, authorization }
+}
+
+/** The parsed body; numbers are JavaScript's. Use `fetchText` where digits matter. */
+export async function fetchJson<T>(url: string, path: string, token: string): Promise<T> {
+  return JSON.parse(await fetchText(url, path, token)) as T
+}
+
+export async function fetchText(url: string, path: string, token: string): Promise<string> {
+  const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`)
+  return text
+}
+
+export interface Page<T> {
+  page: { next: string }
+  data: T[]
+  errors: { cause: string }[]
+}
+
+/** Follows `next` as it is, to the end. */
+export async function walk<T>(url: string, path: string, token: string): Promise<T[]> {
+  const all: T[] = []
+  for (let next = path; next !== '';) {
+    const page = await fetchJson<Page<T>>(url, next, token)
+    all.push(...page.data)
+    next = page.page.next
+  }
+  return all
+}
+
+interface ConnectionState {
+  connection_id: string
+  status: string
+  status_cause: string | null
+}
+
+/** Waits until every connection of the user has left `syncing`, or has stopped with a cause that waiting does not mend. */
+export async function untilRead(url: string, token: string, timeoutMs = 60_000): Promise<ConnectionState[]> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const { data } = await fetchJson<Page<ConnectionState>>(url, '/accounts/v2/providers', token)
+    if (data.every(({ status }) => status !== 'syncing')) return data
+    if (performance.now() > deadline) throw new Error(`still being read after ${timeoutMs} ms: ${JSON.stringify(data)}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}

@@ -1,0 +1,70 @@
+/** A whole service for a test: its own database, the simulated providers, the API and a worker, all on free ports. */
+import { startSandbox, type Sandbox } from '@assay/sandbox'
+import { startService, type Role, type Service } from '@assay/server'
+import { parseConfig } from '@assay/server/config'
+import { createLog } from '@assay/server/log'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Database } from '../apps/server/src/db/index.ts'
+import { testDatabase } from './postgres.ts'
+
+export interface TestService {
+  url: string
+  db: Database
+  sandbox: Sandbox
+  /** For further processes of the same installation, such as a worker that will be killed. */
+  environment: Record<string, string>
+  stop(): Promise<void>
+}
+
+export interface TestServiceOptions {
+  role?: Exclude<Role, 'worker'>
+  settings?: Record<string, string>
+  pace?: 'fast' | 'real'
+}
+
+type Scope = Pick<TestContext, 'after'>
+
+/** Ends what was begun in the opposite order; node:test would end it in the same one. */
+export function lastFirst(t: Scope): Scope {
+  const ends: (() => unknown)[] = []
+  t.after(async () => {
+    for (const end of ends.toReversed()) await end()
+  })
+  return { after: (end) => void ends.push(end as () => unknown) }
+}
+
+export async function startTestService(test: Scope, options: TestServiceOptions = {}): Promise<TestService> {
+  const t = lastFirst(test)
+  const { db, connection } = await testDatabase(t)
+  const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-service-'))
+  t.after(() => rm(dataDirectory, { recursive: true, force: true }))
+  const sandbox = await startSandbox({ seed: 'test', pace: options.pace ?? 'fast', log: () => undefined })
+  t.after(() => sandbox.close())
+  const environment = {
+    ASSAY_MODE: 'sandbox',
+    ASSAY_PORT: '0',
+    ASSAY_DATA_DIRECTORY: dataDirectory,
+    ASSAY_SANDBOX_URL: sandbox.controlUrl,
+    ASSAY_LOG_LEVEL: 'error',
+    ASSAY_WORKER_SILENT_AFTER: '1000',
+    DATABASE_URL: `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`,
+    ...options.settings,
+  }
+  const service = await startRole(options.role ?? 'all', environment)
+  let stopped = false
+  const stop = async (): Promise<void> => {
+    if (!stopped) await service.stop()
+    stopped = true
+  }
+  t.after(stop)
+  if (service.url === undefined) throw new Error('a service that serves requests has an address')
+  return { url: service.url, db, sandbox, environment, stop }
+}
+
+function startRole(role: Role, environment: Record<string, string>): Promise<Service> {
+  const config = parseConfig(environment)
+  return startService(config, role, createLog({ level: config.logLevel }), { version: 'test', commit: undefined })
+}
