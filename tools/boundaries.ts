@@ -48,6 +48,7 @@ const rooms: readonly Room[] = [
     folder: 'apps/server/src/connect/',
     mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'foundation'],
   },
+  { name: 'operations', folder: 'apps/server/src/operations/', mayImport: ['core', 'db', 'connections', 'foundation'] },
   { name: 'control', folder: 'apps/server/src/sandbox/', mayImport: ['core'] },
   {
     name: 'http',

@@ -3,10 +3,11 @@
  * code: 2 for a wrong call, 1 for everything that could not be done.
  */
 import { Refusal } from '@assay/core'
-import { ConfigError } from '@assay/server/config'
+import { ConfigError, readEnvironment } from '@assay/server/config'
 import { client } from './client.ts'
 import { UsageError, writeError, writeLine } from './console.ts'
 import { migrate } from './migrate.ts'
+import { doctor, keys, status } from './operate.ts'
 import { serve, worker } from './serve.ts'
 import { start } from './start.ts'
 import { tenant } from './tenant.ts'
@@ -21,6 +22,9 @@ const commands: Record<string, Command> = {
   serve: { run: serve, summary: 'the service: --role api, worker or all (default all)' },
   worker: { run: worker, summary: 'the same as serve --role worker' },
   migrate: { run: migrate, summary: 'bring the database schema up to date; --check only looks' },
+  status: { run: status, summary: 'workers, queue, connections by state and cause' },
+  doctor: { run: doctor, summary: 'whether this installation is sound, and what to do where it is not' },
+  keys: { run: keys, summary: 'rotate: seal every credential with the newest key' },
   tenant: { run: tenant, summary: 'create <name> | list' },
   client: {
     run: client,
@@ -63,7 +67,7 @@ function explain(error: unknown): number {
     return 1
   }
   writeError(error instanceof Error ? `assay: ${error.message}` : String(error))
-  if (error instanceof Error && error.name === 'Error') writeError(error.stack ?? '')
+  if (error instanceof Error && readEnvironment()['ASSAY_LOG_LEVEL'] === 'debug') writeError(error.stack ?? '')
   return 1
 }
 

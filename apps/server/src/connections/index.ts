@@ -21,12 +21,13 @@ import { createSealer, type SealedCredentials } from './seal.ts'
 import { discard, discardLapsed, discardSession, removeInSession } from './provisional.ts'
 import * as sessions from './session-store.ts'
 import * as store from './store.ts'
-import type { ConnectionRef, ConnectionRow, Verdict } from './store.ts'
-import { describeFault, toErrorItem } from './words.ts'
-import { verifyConnection, verifyTimeoutMs, type GateDeps } from './verify.ts'
+import type { ConnectionRef, ConnectionRow } from './store.ts'
+import { describeFault } from './words.ts'
+import { checkRights, verifyConnection, verifyTimeoutMs, type GateDeps } from './verify.ts'
 import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
 
 export type { OpenedConnection } from './open.ts'
+export { checkSeals, resealCredentials } from './reseal.ts'
 export type { SealedCredentials } from './seal.ts'
 export type { ConnectionRef, ConnectionRow } from './store.ts'
 
@@ -80,12 +81,17 @@ export interface Connections {
   settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
   /** For the worker: the credentials opened, or undefined when the connection may not be read. */
   open(ref: ConnectionRef): Promise<OpenedConnection | undefined>
+  /** Throws excess_permission or missing_permission when the key's rights are no longer those it was accepted with. */
+  checkRights(opened: OpenedConnection): Promise<void>
+  /** The user allowed somebody to read again: what is overdue is read now. */
+  resumeReading(tx: Sql, owner: Owner): Promise<void>
   /** True when waiting may mend it; false when the owner has to act. */
   recordFault(ref: ConnectionRef, providerId: string, fault: Fault): Promise<boolean>
   recordRead(
     tx: Sql,
     ref: ConnectionRef,
-    facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number },
+    /** `nextSyncInMs` null leaves the next run where it is planned. */
+    facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number | null },
   ): Promise<void>
   /** The job that verifies a pending connection. */
   task: Task
@@ -98,7 +104,14 @@ export interface ConnectionsDeps extends OpenDeps, GateDeps {
   keyring: Keyring
   /** The connection was verified: begin to read it. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** How long connections are kept that nobody may read any more. */
+  forsakenAfterMs: number
+  /** How long `add` waits for a worker; half a minute unless told. */
+  verdictTimeoutMs?: number
 }
+
+/** In one round of upkeep; the rest waits a minute. */
+const forsakenBatchSize = 100
 
 const payloadSchema = z.object({ tenant_id: z.string(), user_id: z.string(), connection_id: z.string() })
 
@@ -144,8 +157,16 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async open(ref) {
       const opened = await open(ref)
-      if (opened === undefined || !['syncing', 'active', 'degraded'].includes(opened.status)) return undefined
+      if (opened?.allowed !== true || !['syncing', 'active', 'degraded'].includes(opened.status)) return undefined
       return opened
+    },
+
+    checkRights: (opened) => checkRights(deps, opened),
+
+    async resumeReading(tx, owner) {
+      for (const { id, key_lane: lane } of await store.listOverdue(tx, owner)) {
+        await deps.onVerified(tx, { ...owner, connectionId: id }, lane)
+      }
     },
 
     async recordFault(ref, providerId, fault) {
@@ -170,6 +191,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async sweep() {
       await store.deleteAbandonedPending(db)
       await discardLapsed(deps)
+      for (const ref of await store.listForsaken(db, deps.forsakenAfterMs, forsakenBatchSize)) {
+        await db.transaction((tx) => discard(deps, tx, ref, { served: true }))
+      }
     },
   }
 }
@@ -217,10 +241,9 @@ async function add(
     await addJob(tx, { task: 'verify', payload, key: `verify:${ref.connectionId}`, lane: keyLane, interactive: true })
   })
 
-  const verdict = await waitForVerdict(deps.db, ref)
-  // Refused, unheard or a repair: then the row has served. One that was accepted is not pending any more.
-  await store.deletePending(deps.db, ref)
-  const errors = verdict?.errors ?? [toErrorItem('venue_down', { id: provider.provider_id, name: provider.name })]
+  await waitForVerdict(deps, ref)
+  const verdict = await store.takeVerdict(deps.db, ref)
+  const errors = verdict?.errors ?? [toUnheard(provider)]
   const common = { providerId: provider.provider_id, displayLabel: request.displayLabel, errors }
   if (verdict === undefined || verdict.connection_id === null)
     return { ...common, added: false, connectionId: null, status: null }
@@ -239,14 +262,20 @@ async function add(
 const verdictPollMs = 25
 
 /** Short polling: it needs no connection of its own and works through every pooler. */
-async function waitForVerdict(db: Database, ref: ConnectionRef): Promise<Verdict | undefined> {
-  const deadline = performance.now() + verifyTimeoutMs
-  while (performance.now() < deadline) {
-    const verdict = await store.findVerdict(db, ref)
-    if (verdict !== undefined) return verdict
+async function waitForVerdict(
+  { db, verdictTimeoutMs = verifyTimeoutMs }: ConnectionsDeps,
+  ref: ConnectionRef,
+): Promise<void> {
+  const deadline = performance.now() + verdictTimeoutMs
+  while (performance.now() < deadline && !(await store.hasVerdict(db, ref))) {
     await new Promise((resolve) => setTimeout(resolve, verdictPollMs))
   }
-  return undefined
+}
+
+/** No worker came to it: our failing, and nothing is known of the provider or the key. */
+function toUnheard(provider: ProviderMetadata): ErrorItem {
+  const message = `The key could not be checked in time. Nothing was stored.`
+  return { cause: 'internal', provider_id: provider.provider_id, message, fix: 'Try again in a few minutes.' }
 }
 
 async function checkRepair(db: Database, ref: ConnectionRef, provider: ProviderMetadata): Promise<void> {

@@ -20,6 +20,8 @@ export interface OpenedConnection {
   providerId: string
   keyLane: string
   status: store.ConnectionStatus
+  /** Somebody may read it: a grant is live, or it still belongs to its session. */
+  allowed: boolean
   sessionId: string | null
   repairOf: string | null
 }
@@ -57,6 +59,7 @@ export async function openConnection(
     providerId: row.provider_id,
     keyLane: row.key_lane,
     status: row.status,
+    allowed: row.allowed,
     sessionId: row.session_id,
     repairOf: row.repair_of,
   }

@@ -3,7 +3,7 @@
  * operator's newest key (A256GCMKW); the header names that key, so that any key of the ring opens what it sealed, and
  * the connection, so that a row copied to another connection does not open there.
  */
-import { CompactEncrypt, compactDecrypt } from 'jose'
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 import { z } from 'zod'
 import type { Keyring } from '../keys.ts'
 
@@ -20,6 +20,8 @@ export type SealedCredentials = z.infer<typeof credentialsSchema>
 export interface Sealer {
   seal(connectionId: string, credentials: SealedCredentials): Promise<string>
   open(connectionId: string, sealed: string): Promise<SealedCredentials>
+  /** The key that sealed it, by its name in the ring. */
+  keyNameOf(sealed: string): string
 }
 
 export function createSealer(keyring: Keyring): Sealer {
@@ -30,6 +32,8 @@ export function createSealer(keyring: Keyring): Sealer {
         .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid: newest.name, connection: connectionId })
         .encrypt(newest.secret)
     },
+
+    keyNameOf: (sealed) => decodeProtectedHeader(sealed).kid ?? '',
 
     async open(connectionId, sealed) {
       const { plaintext, protectedHeader } = await compactDecrypt(

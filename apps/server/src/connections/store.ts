@@ -68,6 +68,8 @@ export async function insertPending(
 }
 
 export interface OpenableRow {
+  /** A grant is live, or the connection still belongs to its session. */
+  allowed: boolean
   provider_id: string
   status: ConnectionStatus
   sealed_credentials: string | null
@@ -79,26 +81,35 @@ export interface OpenableRow {
 
 export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<OpenableRow | undefined> {
   return sql.maybeRow<OpenableRow>(
-    `select provider_id, status, sealed_credentials, key_lane, session_id, repair_of from connections
+    `select provider_id, status, sealed_credentials, key_lane, session_id, repair_of,
+       session_id is not null
+         or exists (select from live_grants g where g.tenant_id = $1 and g.user_id = $2) as allowed
+     from connections
      where tenant_id = $1 and user_id = $2 and id = $3`,
     [ref.tenantId, ref.userId, ref.connectionId],
   )
 }
 
-/** The account's fingerprint is unique for a user and provider; undefined when it was free and is now this one's. */
+/**
+ * The account's fingerprint is unique for a user and provider: undefined when it was free and is now this one's. Two
+ * keys of one account may be verified at the same moment, in lanes of their own; whoever comes second waits here and
+ * finds the first, instead of running into the unique index.
+ */
 export async function acceptPending(
-  sql: Sql,
+  tx: Sql,
   ref: ConnectionRef,
   account: { providerId: string; fingerprint: string },
 ): Promise<{ existingId: string; sessionId: string | null } | undefined> {
-  const existing = await sql.maybeRow<{ id: string; session_id: string | null }>(
+  const owned = [ref.tenantId, ref.userId, account.providerId, account.fingerprint]
+  await tx.execute('select pg_advisory_xact_lock(hashtextextended($1, 0))', [JSON.stringify(['account', ...owned])])
+  const existing = await tx.maybeRow<{ id: string; session_id: string | null }>(
     `select id, session_id from connections
      where tenant_id = $1 and user_id = $2 and provider_id = $3 and account_fingerprint = $4 and status <> 'removed'`,
-    [ref.tenantId, ref.userId, account.providerId, account.fingerprint],
+    owned,
   )
   if (existing !== undefined) return { existingId: existing.id, sessionId: existing.session_id }
   const verdict: Verdict = { added: true, connection_id: ref.connectionId, errors: [] }
-  await sql.execute(
+  await tx.execute(
     `update connections set status = 'syncing', account_fingerprint = $4, added_at = assay_now(), verdict = $5
      where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
     [ref.tenantId, ref.userId, ref.connectionId, account.fingerprint, JSON.stringify(verdict)],
@@ -115,19 +126,31 @@ export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdi
   )
 }
 
-export async function findVerdict(sql: Sql, ref: ConnectionRef): Promise<Verdict | undefined> {
-  const row = await sql.maybeRow<{ verdict: Verdict | null }>(
-    'select verdict from connections where tenant_id = $1 and user_id = $2 and id = $3',
+export async function hasVerdict(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await sql.maybeRow(
+    'select from connections where tenant_id = $1 and user_id = $2 and id = $3 and verdict is not null',
     [ref.tenantId, ref.userId, ref.connectionId],
   )
-  return row?.verdict ?? undefined
+  return row !== undefined
 }
 
-export async function deletePending(sql: Sql, ref: ConnectionRef): Promise<void> {
-  await sql.execute(
-    `delete from connections where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
-    [ref.tenantId, ref.userId, ref.connectionId],
+/**
+ * Ends the waiting: a row that is still pending (refused, unheard, or a repair) has served and goes; one that was
+ * accepted stays. In this order, because a verdict may come at the very moment the waiting is given up.
+ */
+export async function takeVerdict(sql: Sql, ref: ConnectionRef): Promise<Verdict | undefined> {
+  const values = [ref.tenantId, ref.userId, ref.connectionId]
+  const ended = await sql.maybeRow<{ verdict: Verdict | null }>(
+    `delete from connections where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending' returning verdict`,
+    values,
   )
+  const row =
+    ended ??
+    (await sql.maybeRow<{ verdict: Verdict | null }>(
+      'select verdict from connections where tenant_id = $1 and user_id = $2 and id = $3',
+      values,
+    ))
+  return row?.verdict ?? undefined
 }
 
 /** Pending rows whose asker is gone: nobody will read their verdict. */
@@ -210,12 +233,12 @@ export async function setStatus(
 export async function recordRead(
   sql: Sql,
   ref: ConnectionRef,
-  facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number },
+  facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number | null },
 ): Promise<void> {
   await sql.execute(
     `update connections set status = 'active', status_cause = null, status_message = null,
        last_synced_at = assay_now(), history_from = $4, transaction_count = $5,
-       next_sync_at = assay_now() + make_interval(secs => $6::double precision / 1000)
+       next_sync_at = coalesce(assay_now() + make_interval(secs => $6::double precision / 1000), next_sync_at)
      where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')`,
     [ref.tenantId, ref.userId, ref.connectionId, facts.historyFrom, facts.transactionCount, facts.nextSyncInMs],
   )
@@ -240,4 +263,29 @@ export async function reserveNonces(sql: Sql, keyLane: string, atLeast: number, 
     [keyLane, atLeast, count],
   )
   return BigInt(row.high_water) - BigInt(count)
+}
+
+/** Settled connections that are overdue, such as those that nobody was allowed to read for a while. */
+export async function listOverdue(
+  sql: Sql,
+  owner: { tenantId: string; userId: string },
+): Promise<{ id: string; key_lane: string }[]> {
+  return sql.rows(
+    `select id, key_lane from connections
+     where tenant_id = $1 and user_id = $2 and session_id is null and status in ('active', 'degraded')
+       and next_sync_at < assay_now()`,
+    [owner.tenantId, owner.userId],
+  )
+}
+
+/** Connections of users who have allowed nobody anything for that long. */
+export async function listForsaken(sql: Sql, forMs: number, limit: number): Promise<ConnectionRef[]> {
+  const rows = await sql.rows<{ tenant_id: string; user_id: string; id: string }>(
+    `select c.tenant_id, c.user_id, c.id from lapsed_users l
+     join connections c on c.tenant_id = l.tenant_id and c.user_id = l.user_id and c.session_id is null
+     where l.lapsed_at < assay_now() - make_interval(secs => $1::double precision / 1000)
+     limit $2`,
+    [forMs, limit],
+  )
+  return rows.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id, connectionId: row.id }))
 }

@@ -3,7 +3,7 @@
  * withdraw is refused, naming what to untick. A passing failing of the provider is tried again while the person waits.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
-import type { Account } from '@assay/connectors'
+import { requestTimeoutMs, type Account } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
 import type { OpenedConnection } from './open.ts'
@@ -23,8 +23,20 @@ export interface GateDeps extends RemovalDeps {
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
 }
 
+/** At the beginning of every run: a key that was given more rights, or lost some, since it was accepted. */
+export async function checkRights(deps: GateDeps, opened: OpenedConnection): Promise<void> {
+  await deps.takeBudget(opened, opened.connector.budget.verifyCost)
+  const { excess, missing } = await opened.session.verify()
+  if (excess.length > 0 && deps.excessPermission === 'refuse') {
+    throw new SourceError('excess_permission', `the key can now do more than read: ${excess.join(', ')}`)
+  }
+  if (missing.length > 0) throw new SourceError('missing_permission', `the key lacks ${missing.join(', ')}`)
+}
+
 /** How long a person looks at "checking your key". */
 export const verifyTimeoutMs = 30_000
+/** A try begun later could end after the person has stopped waiting, and what the provider did would go untold. */
+const lastTryAfterMs = verifyTimeoutMs - requestTimeoutMs - 2_000
 const attemptsMax = 4
 const retryDelayMs = 1_000
 
@@ -105,6 +117,7 @@ function toMismatch(provider: { id: string; name: string }, connectionId: string
 }
 
 async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account> {
+  const lastTryAt = performance.now() + lastTryAfterMs
   for (let attempt = 1; ; attempt += 1) {
     try {
       await deps.takeBudget(opened, opened.connector.budget.verifyCost)
@@ -113,7 +126,7 @@ async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Acc
       const passing = error instanceof SourceError && ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
       if (!passing || attempt === attemptsMax) throw error
       const waitMs = error.retryAfterMs ?? (retryDelayMs * 2 ** attempt) / deps.pace
-      if (waitMs > verifyTimeoutMs / attemptsMax) throw error
+      if (performance.now() + waitMs > lastTryAt) throw error
       await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
   }

@@ -17,7 +17,7 @@ const words: Record<Fault, Write> = {
     fix: `Copy the key and its secret again, or make a new read-only key at ${provider}.`,
   }),
   missing_permission: (provider, rights) => ({
-    message: `This key may not read everything that is needed${rights === '' ? '' : `: ${rights} is missing`}.`,
+    message: `This key may not read everything that is needed${rights === '' ? '' : `; missing: ${rights}`}.`,
     fix: `Edit the key at ${provider} and tick ${rights === '' ? 'the rights to read' : rights}.`,
   }),
   excess_permission: (provider, rights) => ({

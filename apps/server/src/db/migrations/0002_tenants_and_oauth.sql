@@ -134,3 +134,10 @@ create view live_grants as
   from grants
   join clients on clients.id = grants.client_id
   where grants.revoked_at is null and grants.expires_at > assay_now() and clients.disabled_at is null;
+
+-- For other stores: users who allow nobody anything any more, and since when.
+create view lapsed_users as
+  select g.tenant_id, g.user_id, max(least(g.expires_at, coalesce(g.revoked_at, g.expires_at))) as lapsed_at
+  from grants g
+  where not exists (select from live_grants l where l.tenant_id = g.tenant_id and l.user_id = g.user_id)
+  group by g.tenant_id, g.user_id;

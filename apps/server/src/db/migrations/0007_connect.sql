@@ -147,6 +147,10 @@ alter table connections add column repair_of text;
 create or replace view provisional_connections as
   select tenant_id, user_id, id, session_id from connections where session_id is not null;
 
+-- For the ledger's writes: a row here, locked, is a connection that is not being removed.
+create view existing_connections as
+  select tenant_id, user_id, id from connections where status <> 'removed';
+
 -- For connect's progress, declared by the ledger.
 create view connection_records as
   select tenant_id, user_id, connection_id, count(*) as records

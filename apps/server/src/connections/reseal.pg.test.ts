@@ -1,0 +1,69 @@
+/** A rotation of sealing keys on real rows. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { testDatabase } from '../../../../test/postgres.ts'
+import type { Database } from '../db/index.ts'
+import { parseKeyring } from '../keys.ts'
+import { checkSeals, resealCredentials } from './reseal.ts'
+import { createSealer } from './seal.ts'
+
+const keyText = (fill: number): string => Buffer.alloc(32, fill).toString('base64')
+const oldRing = parseKeyring(`old:${keyText(1)}`)
+const bothRing = parseKeyring(`new:${keyText(2)},old:${keyText(1)}`)
+const newRing = parseKeyring(`new:${keyText(2)}`)
+
+const secrets = { type: 'api_key', apiKey: 'a key', secretKey: 'a secret' } as const
+
+async function fill(db: Database, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const sealed = await createSealer(oldRing).seal(id, secrets)
+    await db.execute(
+      `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, sealed_credentials, key_lane)
+       values ('ten_1', 'usr_1', $1, 'kraken', 'api_key', 'active', $2, 'lane')`,
+      [id, sealed],
+    )
+  }
+}
+
+async function openAll(db: Database, ring: typeof oldRing): Promise<number> {
+  const rows = await db.rows<{ id: string; sealed_credentials: string }>(
+    'select id, sealed_credentials from connections',
+  )
+  const sealer = createSealer(ring)
+  const opened = await Promise.all(rows.map((row) => sealer.open(row.id, row.sealed_credentials)))
+  return opened.filter(({ secretKey }) => secretKey === secrets.secretKey).length
+}
+
+describe('a rotation of the sealing keys', () => {
+  const ids = Array.from({ length: 450 }, (_, index) => `con_${String(index).padStart(3, '0')}`)
+
+  async function start(t: TestContext): Promise<Database> {
+    const { db } = await testDatabase(t)
+    await fill(db, ids)
+    return db
+  }
+
+  it('seals every credential with the newest key, after which the old one may go', async (t) => {
+    const db = await start(t)
+    const report = await resealCredentials(db, bothRing)
+    assert.equal(report.resealed, ids.length)
+    assert.deepEqual(report.lost, [])
+    assert.equal(await openAll(db, newRing), ids.length)
+    assert.equal((await resealCredentials(db, bothRing)).resealed, 0)
+  })
+
+  it('names the credentials that no key of the ring opens, and leaves them as they are', async (t) => {
+    const db = await start(t)
+    const report = await resealCredentials(db, newRing)
+    assert.equal(report.resealed, 0)
+    assert.equal(report.lost.length, ids.length)
+    assert.equal(await openAll(db, oldRing), ids.length)
+  })
+
+  it('a look at the seals changes nothing', async (t) => {
+    const db = await start(t)
+    const report = await checkSeals(db, bothRing)
+    assert.deepEqual([...report.sealedBy], [['old', ids.length]])
+    assert.equal(await openAll(db, oldRing), ids.length)
+  })
+})

@@ -1,0 +1,91 @@
+/** For operators: what is going on (`status`), and whether this installation is sound (`doctor`). */
+import { checkSeals } from '../connections/index.ts'
+import { checkMigrations, isDatabaseAway, type Database } from '../db/index.ts'
+import type { Keyring } from '../keys.ts'
+import * as store from './store.ts'
+
+export interface Status {
+  workers: { worker_id: string; silent_seconds: number }[]
+  queue: store.QueueRow[]
+  connections: store.ConnectionsRow[]
+}
+
+export async function readStatus(db: Database): Promise<Status> {
+  const [workers, queue, connections] = await Promise.all([
+    store.listWorkers(db),
+    store.listQueue(db),
+    store.listConnectionStates(db),
+  ])
+  return { workers, queue, connections }
+}
+
+/** One thing that was looked at. `fix` says what to do when it is not well. */
+export interface Finding {
+  check: string
+  well: boolean
+  found: string
+  fix?: string
+}
+
+export interface DoctorDeps {
+  db: Database
+  keyring: Keyring
+  /** The machine's clock. */
+  now(): number
+}
+
+const oldestServer = 150_000
+const skewMaxMs = 2_000
+
+export async function examine({ db, keyring, now }: DoctorDeps): Promise<Finding[]> {
+  const findings: Finding[] = []
+  try {
+    const server = await store.readServer(db)
+    findings.push({
+      check: 'PostgreSQL',
+      well: server.version >= oldestServer,
+      found: `version ${Math.floor(server.version / 10_000)}`,
+      fix: 'use PostgreSQL 15 or later',
+    })
+    findings.push(examineClock(Date.parse(server.now) - now()))
+    findings.push(await examineSchema(db))
+    findings.push(await examineSeals(db, keyring))
+    findings.push(await examineWorkers(db))
+  } catch (error) {
+    if (!isDatabaseAway(error)) throw error
+    const fix = 'check DATABASE_URL, or that the data directory is not in use by another machine'
+    findings.push({ check: 'PostgreSQL', well: false, found: 'cannot be reached', fix })
+  }
+  return findings
+}
+
+function examineClock(skewMs: number): Finding {
+  const found = `${Math.abs(Math.round(skewMs))} ms between this machine and PostgreSQL`
+  const fix = 'synchronise the clocks of both machines (chrony, systemd-timesyncd)'
+  return { check: 'clock', well: Math.abs(skewMs) <= skewMaxMs, found, fix }
+}
+
+async function examineSchema(db: Database): Promise<Finding> {
+  const { applied, pending, drift } = await checkMigrations(db)
+  const found = [`${applied.length} migrations applied`, ...pending.map((name) => `${name} pending`), ...drift].join(
+    '; ',
+  )
+  const fix = drift.length > 0 ? 'run the version of Assay that this database belongs to' : 'run: assay migrate'
+  return { check: 'schema', well: pending.length === 0 && drift.length === 0, found, fix }
+}
+
+async function examineSeals(db: Database, keyring: Keyring): Promise<Finding> {
+  const { sealedBy, lost } = await checkSeals(db, keyring)
+  const total = [...sealedBy.values()].reduce((sum, count) => sum + count, 0)
+  const by = [...sealedBy].map(([name, count]) => `${count} by ${JSON.stringify(name)}`).join(', ')
+  const found = `${total - lost.length} of ${total} credentials open${by === '' ? '' : ` (${by})`}`
+  const fix = 'put the key that sealed them back into ASSAY_SEALING_KEYS, or ask their owners to connect again'
+  return { check: 'sealed credentials', well: lost.length === 0, found, fix }
+}
+
+async function examineWorkers(db: Database): Promise<Finding> {
+  const workers = await store.listWorkers(db)
+  const alive = workers.filter(({ silent_seconds: silent }) => silent < 30).length
+  const found = alive === 0 ? 'no worker gives a sign of life' : `${alive} alive`
+  return { check: 'workers', well: alive > 0, found, fix: 'start one: assay worker, or assay serve --role all' }
+}

@@ -1,0 +1,119 @@
+/** What may be read changes after a connection was made: the key gains rights, or the user's last grant ends. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { connect, fetchJson, redeem, authorize, untilRead, type Page } from './application.ts'
+import { startTestService, type TestService } from './service.ts'
+
+const dayMs = 86_400_000
+
+async function post(url: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  assert.equal(response.status, 200, await response.clone().text())
+  return (await response.json()) as Record<string, unknown>
+}
+
+const advance = (service: TestService, byMs: number): Promise<unknown> =>
+  post(`${service.url}/sandbox/clock`, { advance_ms: byMs })
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await holds())) {
+    assert.ok(performance.now() < deadline, what)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+async function countCalls(service: TestService): Promise<number> {
+  const response = await fetch(`${service.sandbox.controlUrl}/control/log`)
+  return (await response.text()).length
+}
+
+describe('rights that change', () => {
+  it('a key that can trade by now is read no longer, and the owner is told what to do', async (t) => {
+    const service = await startTestService(t)
+    const { token } = await connect(service.url, 'grown', [])
+    const made = await post(`${service.sandbox.controlUrl}/control/accounts`, {
+      provider_id: 'kraken',
+      scenario: 'empty',
+      account: 'grown',
+    })
+    const response = await fetch(`${service.url}/accounts/v2/providers`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({
+        provider_id: 'kraken',
+        connection: { type: 'api_key', ...(made['credentials'] as object) },
+      }),
+    })
+    assert.equal(response.status, 200)
+    assert.equal((await untilRead(service.url, token))[0]?.status, 'active')
+    const accountId = String(made['account_id'])
+    await post(`${service.sandbox.controlUrl}/control/accounts/${accountId}/key`, {
+      permissions: ['query-funds', 'query-ledger', 'query-closed-trades', 'modify-trades'],
+    })
+    await advance(service, 3_600_000)
+    const { token: later } = await connect(service.url, 'grown', [])
+    const state = async () =>
+      (
+        await fetchJson<Page<{ status: string; status_cause: string | null }>>(
+          service.url,
+          '/accounts/v2/providers',
+          later,
+        )
+      ).data[0]
+    await until('not noticed in time', async () => (await state())?.status === 'needs_reauth')
+    assert.equal((await state())?.status_cause, 'excess_permission')
+  })
+
+  it('without a live grant nothing is read, and after thirty days nothing is left', async (t) => {
+    const service = await startTestService(t)
+    const authorization = await authorize(service.url, 'gone', [{ provider_id: 'kraken', scenario: 'empty' }])
+    const { access_token: token, grant_id: grantId, user_id: userId } = await redeem(service.url, authorization)
+    await untilRead(service.url, token)
+    await service.db.execute('update grants set revoked_at = assay_now() where id = $1', [grantId])
+
+    const before = await countCalls(service)
+    await advance(service, 2 * 3_600_000)
+    await until(
+      'the job did not run',
+      async () =>
+        (
+          await service.db.rows(
+            "select 1 from graphile_worker.jobs where task_identifier = 'sync' and key like 'sync:%'",
+          )
+        ).length === 0,
+    )
+    assert.equal(await countCalls(service), before)
+
+    const rows = (): Promise<unknown[]> => service.db.rows('select 1 from connections where user_id = $1', [userId])
+    assert.equal((await rows()).length, 1)
+    await advance(service, 29 * dayMs)
+    assert.equal((await rows()).length, 1)
+    await advance(service, 2 * dayMs)
+    await until('not destroyed in time', async () => (await rows()).length === 0)
+  })
+
+  it('a new grant makes what is overdue be read again', async (t) => {
+    const service = await startTestService(t)
+    const authorization = await authorize(service.url, 'back', [{ provider_id: 'kraken', scenario: 'empty' }])
+    const { access_token: token, grant_id: grantId } = await redeem(service.url, authorization)
+    await untilRead(service.url, token)
+    await service.db.execute('update grants set revoked_at = assay_now() where id = $1', [grantId])
+    await advance(service, dayMs)
+    const { token: again } = await connect(service.url, 'back', [])
+    const syncedAt = async () =>
+      (await fetchJson<Page<{ last_synced_at: string }>>(service.url, '/accounts/v2/providers', again)).data[0]
+        ?.last_synced_at ?? ''
+    const yesterday = await syncedAt()
+    await until(
+      'not read again in time',
+      async () =>
+        Date.parse(await syncedAt()) > Date.parse(yesterday) + dayMs / 2 ||
+        Date.parse(await syncedAt()) > Date.now() + dayMs / 2,
+    )
+  })
+})
