@@ -24,6 +24,7 @@ const rooms: readonly Room[] = [
   { name: 'db', folder: 'apps/server/src/db/', mayImport: [] },
   { name: 'jobs', folder: 'apps/server/src/jobs/', mayImport: ['db'] },
   { name: 'mail', folder: 'apps/server/src/mail/', mayImport: ['db'] },
+  { name: 'webhooks', folder: 'apps/server/src/webhooks/', mayImport: ['core', 'db', 'jobs', 'foundation'] },
   { name: 'limits', folder: 'apps/server/src/limits/', mayImport: [] },
   { name: 'tenants', folder: 'apps/server/src/tenants/', mayImport: ['core', 'db'] },
   { name: 'oauth', folder: 'apps/server/src/oauth/', mayImport: ['core', 'db', 'tenants'] },
@@ -48,6 +49,7 @@ const rooms: readonly Room[] = [
     folder: 'apps/server/src/connect/',
     mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'foundation'],
   },
+  { name: 'enterprise', folder: 'apps/server/src/enterprise/', mayImport: ['core', 'db'] },
   { name: 'operations', folder: 'apps/server/src/operations/', mayImport: ['core', 'db', 'connections', 'foundation'] },
   { name: 'control', folder: 'apps/server/src/sandbox/', mayImport: ['core'] },
   {
@@ -65,6 +67,7 @@ const rooms: readonly Room[] = [
       'oauth',
       'connect',
       'connections',
+      'enterprise',
       'ledger',
       'sync',
       'prices',
@@ -75,6 +78,7 @@ const rooms: readonly Room[] = [
   // Settings, keys and the clock: read by main and handed on; their types are everybody's.
   { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/keys.ts', mayImport: [] },
+  { name: 'foundation', folder: 'apps/server/src/sealing.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/clock.ts', mayImport: ['db'] },
   { name: 'main', folder: 'apps/server/src/', mayImport: ['*'] },
   { name: 'cli', folder: 'apps/cli/', mayImport: ['core', 'main', 'foundation', 'http', 'sandbox', 'demo'] },

@@ -11,6 +11,7 @@ import { doctor, keys, status } from './operate.ts'
 import { serve, worker } from './serve.ts'
 import { start } from './start.ts'
 import { tenant } from './tenant.ts'
+import { webhook } from './webhook.ts'
 
 interface Command {
   run(words: string[]): Promise<void>
@@ -25,6 +26,7 @@ const commands: Record<string, Command> = {
   status: { run: status, summary: 'workers, queue, connections by state and cause' },
   doctor: { run: doctor, summary: 'whether this installation is sound, and what to do where it is not' },
   keys: { run: keys, summary: 'rotate: seal every credential with the newest key' },
+  webhook: { run: webhook, summary: 'set <tenant_id> <url> | remove <tenant_id>' },
   tenant: { run: tenant, summary: 'create <name> | list' },
   client: {
     run: client,

@@ -12,6 +12,7 @@ import type { Config } from './config.ts'
 import { createAccessLog, createConnect, createMailTask, type Connect } from './connect/index.ts'
 import { createConnections, type Connections } from './connections/index.ts'
 import { markInstallation, migrate, openDatabase, type Database, type OpenedDatabase } from './db/index.ts'
+import { createEnterprise } from './enterprise/index.ts'
 import {
   createAdmit,
   createCursors,
@@ -32,6 +33,7 @@ import { createPrices } from './prices/index.ts'
 import { createSandboxControl, type SandboxControl } from './sandbox/index.ts'
 import { createBudgets, createSync, type Sync } from './sync/index.ts'
 import { createTenants, type Tenants } from './tenants/index.ts'
+import { createWebhooks, type Webhooks } from './webhooks/index.ts'
 import { createUpkeep, queueUpkeep } from './upkeep.ts'
 
 export type Role = 'api' | 'worker' | 'all'
@@ -46,6 +48,9 @@ export interface Build {
   version: string
   commit: string | undefined
 }
+
+/** Of one user, when a grant is revoked; more than anybody has. */
+const connectionsToldMax = 1_000
 
 /** In sandbox mode the time of every provider limit is divided by this, in the simulators and here alike. */
 const fastPace = 100
@@ -86,11 +91,15 @@ async function startParts(
   const engine = createEngine({ config, db, clock, keyring, log, providerUrls: sandbox?.providerUrls ?? {} })
   const addresses = await chooseAddresses(config)
   const post = openPost(config, db)
-  const door = createDoor({ db, clock, keyring, tenants, connections: engine.connections, addresses, post })
+  const door = createDoor({ db, clock, keyring, tenants, ...engine, addresses, post })
 
   const parts = { config, db, clock, keyring, log, build, tenants, engine, sandbox, addresses, post, ...door }
   const worker = role === 'api' ? undefined : await startJobs(opened, parts)
-  const http = role === 'worker' ? undefined : await startHttp(parts)
+  // A port in use is the commonest failure of a start, and must not leave a worker that nobody stops.
+  const http = await (role === 'worker' ? undefined : startHttp(parts))?.catch(async (error: unknown) => {
+    await worker?.stop()
+    throw error
+  })
   return {
     url: http?.url,
     async stop() {
@@ -101,7 +110,7 @@ async function startParts(
   }
 }
 
-function openKeyring(config: Config): Keyring {
+export function openKeyring(config: Config): Keyring {
   return config.sealingKeys === undefined
     ? ensureSandboxKeyring(config.database.dataDirectory)
     : parseKeyring(config.sealingKeys)
@@ -126,6 +135,7 @@ interface Engine {
   connections: Connections
   ledger: Ledger
   sync: Sync
+  webhooks: Webhooks
 }
 
 interface EngineDeps {
@@ -137,8 +147,12 @@ interface EngineDeps {
   providerUrls: Readonly<Record<string, string>>
 }
 
+function paceOf(config: Config): number {
+  return config.mode === 'sandbox' && config.sandbox.pace === 'fast' ? fastPace : 1
+}
+
 function createEngine({ config, db, clock, keyring, log, providerUrls }: EngineDeps): Engine {
-  const pace = config.mode === 'sandbox' && config.sandbox.pace === 'fast' ? fastPace : 1
+  const pace = paceOf(config)
   const now = (): number => clock.now()
   const budgets = createBudgets({ db, pace })
   const io = { fetch, now, baseUrl: providerUrls['coingecko'] }
@@ -149,6 +163,7 @@ function createEngine({ config, db, clock, keyring, log, providerUrls }: EngineD
   }
   const prices = createPrices({ db, source, now, log })
   const ledger = createLedger({ db, prices, log })
+  const webhooks = openWebhooks({ config, db, clock, keyring })
   // Connections and sync know each other only through these two events.
   const connections = createConnections({
     db,
@@ -158,16 +173,36 @@ function createEngine({ config, db, clock, keyring, log, providerUrls }: EngineD
     now,
     providerUrls,
     excessPermission: config.excessPermission,
+    forsakenAfterMs: config.forsakenAfterMs,
     takeBudget: (of, cost) => budgets.take(of, cost),
     pace,
     onVerified: (tx, ref, keyLane) => sync.begin(tx, ref, keyLane),
     async onRemoved(tx, ref, was) {
       await ledger.destroy(tx, ref, was)
       await sync.forget(tx, ref)
+      if (was.served) await webhooks.announce(tx, { ...ref, change: 'removed' })
     },
+    onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
   })
   const sync = createSync({ db, connections, ledger, budgets, now, random: Math.random, pace, log })
-  return { connections, ledger, sync }
+  return { connections, ledger, sync, webhooks }
+}
+
+export function openWebhooks({
+  config,
+  db,
+  clock,
+  keyring,
+}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring'>): Webhooks {
+  return createWebhooks({
+    db,
+    keyring,
+    fetch,
+    now: () => clock.now(),
+    randomBytes,
+    loopbackOnly: config.mode === 'sandbox',
+    pace: paceOf(config),
+  })
 }
 
 interface Post {
@@ -185,13 +220,14 @@ function openPost({ mode, mail }: Config, db: Database): Post {
 interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
   tenants: Tenants
   connections: Connections
+  webhooks: Webhooks
   addresses: Addresses
   post: Post
 }
 
 /** Who may come in: the authorization server and the connect flow before it. */
 function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
-  const { db, clock, keyring, tenants, connections, addresses, post } = deps
+  const { db, clock, keyring, tenants, connections, webhooks, addresses, post } = deps
   const [tokenKey, ...olderTokenKeys] = keyring.derive('token')
   if (tokenKey === undefined) throw new Error('the keyring is empty')
   const oauth = createOauth({
@@ -203,6 +239,13 @@ function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
     randomBytes,
     async onCodeRedeemed(tx, { tenantId, userId, sessionId }) {
       if (sessionId !== null) await connections.settleSession(tx, { tenantId, userId }, sessionId)
+      await connections.resumeReading(tx, { tenantId, userId })
+    },
+    async onGrantRevoked(tx, { tenantId, userId }) {
+      const owner = { tenantId, userId }
+      for (const { id } of await connections.list(owner, { limit: connectionsToldMax, after: undefined })) {
+        await webhooks.announce(tx, { ...owner, connectionId: id, change: 'revoked' })
+      }
     },
   })
   const connect = createConnect({
@@ -232,7 +275,7 @@ interface Parts extends Omit<EngineDeps, 'providerUrls'> {
 
 async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> {
   const { config, db, keyring, clock, log, tenants, oauth } = parts
-  const { connections, sync } = parts.engine
+  const { connections, sync, webhooks } = parts.engine
   const { mailer } = parts.post
   const { listenUrl } = config.database
   const onTime = (task: Task): Task => {
@@ -244,7 +287,9 @@ async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> 
   const tasks: Record<string, Task> = {
     verify: onTime(connections.task),
     sync: onTime(sync.task),
-    upkeep: onTime(createUpkeep({ db, connections, oauth })),
+    webhook: onTime(webhooks.task),
+    refresh: onTime(sync.refreshTask),
+    upkeep: onTime(createUpkeep({ db, connections, oauth, sync, webhooks })),
   }
   if (mailer !== undefined) {
     const onRefused = (of: object): void => log.warn(of, 'the mail server refused a sign-in code for good')
@@ -272,7 +317,7 @@ async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> 
 
 async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
   const { config, db, clock, keyring, log, build, engine, sandbox, addresses, post, oauth, connect } = parts
-  const { connections, ledger } = engine
+  const { connections, ledger, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
   const limits = createLimits(config.limits, () => clock.now())
   const admit = createAdmit(limits)
@@ -280,9 +325,11 @@ async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<v
     db,
     onFailure: (error) => log.warn({ err: error }, 'the counts of reads could not be written; they are kept'),
   })
+  const cursors = createCursors(keyring.derive('cursor'))
+  const enterprise = createEnterprise({ db, endGrants: oauth.endGrants })
   const serve = createServe({
     authenticate: oauth.authenticate,
-    cursors: createCursors(keyring.derive('cursor')),
+    cursors,
     admit,
     onServed({ tenantId, userId, grantId }, { id: endpoint }) {
       if (userId !== null && grantId !== null) accesses.count({ tenantId, userId, grantId, endpoint })
@@ -295,7 +342,7 @@ async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<v
       : { control: sandbox.control, mailbox: post.mailbox, newAccount }
   const groups = [
     oauthRoutes({ oauth, limits, log }),
-    resourceRoutes({ serve, connections, connect, ledger }),
+    resourceRoutes({ serve, cursors, connections, connect, ledger, sync, enterprise }),
     connectRoutes({ connect, admit, sandbox: helped }),
   ]
   if (helped !== undefined) groups.push(sandboxRoutes({ db, clock, connect, ...helped }))

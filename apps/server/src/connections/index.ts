@@ -66,6 +66,8 @@ export interface Connections {
   remove(owner: Owner, which: { connectionId?: string; providerId?: string }): Promise<string[]>
   /** One item for each connection whose data is stale or still being read. */
   listRemarks(owner: Owner): Promise<ErrorItem[]>
+  /** The same for several users of a tenant. */
+  listRemarksOf(tenantId: string, userIds: readonly string[]): Promise<ErrorItem[]>
   /** Verified in this session and visible only there. */
   listInSession(owner: Owner, sessionId: string): Promise<ConnectionRow[]>
   removeInSession(owner: Owner, sessionId: string, connectionId: string): Promise<void>
@@ -104,6 +106,8 @@ export interface ConnectionsDeps extends OpenDeps, GateDeps {
   keyring: Keyring
   /** The connection was verified: begin to read it. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** For those who want to be told. Removals are told by onRemoved. */
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair'): Promise<void>
   /** How long connections are kept that nobody may read any more. */
   forsakenAfterMs: number
   /** How long `add` waits for a worker; half a minute unless told. */
@@ -137,7 +141,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     },
 
     async listRemarks(owner) {
-      const rows = await store.listUnsettled(db, owner)
+      const rows = await store.listUnsettled(db, owner.tenantId, [owner.userId])
+      return rows.map(toRemark)
+    },
+    async listRemarksOf(tenantId, userIds) {
+      const rows = await store.listUnsettled(db, tenantId, userIds)
       return rows.map(toRemark)
     },
 
@@ -153,7 +161,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       }
     },
     findProviderName: (providerId) => findProvider(providerId)?.name,
-    settleSession: (tx, owner, sessionId) => store.settleSession(tx, owner, sessionId),
+    async settleSession(tx, owner, sessionId) {
+      // Read while it was provisional, which nobody was told.
+      for (const connectionId of await store.settleSession(tx, owner, sessionId)) {
+        await deps.onChanged(tx, { ...owner, connectionId }, 'read')
+      }
+    },
 
     async open(ref) {
       const opened = await open(ref)
@@ -173,7 +186,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       const message = describeFault(fault, providerName(providerId)).message
       if (needsTheOwner(fault)) {
         const from = ['syncing', 'active', 'degraded'] as const
-        await store.setStatus(db, ref, { status: 'needs_reauth', from, cause: fault, message })
+        await db.transaction(async (tx) => {
+          const changed = await store.setStatus(tx, ref, { status: 'needs_reauth', from, cause: fault, message })
+          if (changed > 0) await deps.onChanged(tx, ref, 'needs_repair')
+        })
         return false
       }
       // During the first read there is nothing to be degraded from: it stays `syncing`, with the cause beside it.
@@ -182,7 +198,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       return true
     },
 
-    recordRead: (tx, ref, facts) => store.recordRead(tx, ref, facts),
+    async recordRead(tx, ref, facts) {
+      const { isNews } = await store.recordRead(tx, ref, facts)
+      if (isNews) await deps.onChanged(tx, ref, 'read')
+    },
     task(payload) {
       const { tenant_id: tenantId, user_id: userId, connection_id: connectionId } = payloadSchema.parse(payload)
       return verifyConnection(deps, db, open, { tenantId, userId, connectionId })

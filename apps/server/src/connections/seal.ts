@@ -1,11 +1,7 @@
-/**
- * Credentials at rest: a compact JWE (RFC 7516) for each connection. Every seal draws its own data key, wrapped by the
- * operator's newest key (A256GCMKW); the header names that key, so that any key of the ring opens what it sealed, and
- * the connection, so that a row copied to another connection does not open there.
- */
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
+/** Credentials at rest: what is sealed for a connection, and that it opens for that connection alone (see sealing.ts). */
 import { z } from 'zod'
 import type { Keyring } from '../keys.ts'
+import { openText, sealKeyName, sealText } from '../sealing.ts'
 
 const credentialsSchema = z.discriminatedUnion('type', [
   z.object({
@@ -26,27 +22,10 @@ export interface Sealer {
 
 export function createSealer(keyring: Keyring): Sealer {
   return {
-    seal(connectionId, credentials) {
-      const [newest] = keyring.sealing
-      return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(credentials)))
-        .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid: newest.name, connection: connectionId })
-        .encrypt(newest.secret)
-    },
-
-    keyNameOf: (sealed) => decodeProtectedHeader(sealed).kid ?? '',
-
+    seal: (connectionId, credentials) => sealText(keyring, connectionId, JSON.stringify(credentials)),
+    keyNameOf: sealKeyName,
     async open(connectionId, sealed) {
-      const { plaintext, protectedHeader } = await compactDecrypt(
-        sealed,
-        ({ kid }) => {
-          const key = keyring.sealing.find(({ name }) => name === kid)
-          if (key === undefined) throw new Error(`no sealing key named ${JSON.stringify(kid)} in ASSAY_SEALING_KEYS`)
-          return key.secret
-        },
-        { keyManagementAlgorithms: ['A256GCMKW'], contentEncryptionAlgorithms: ['A256GCM'] },
-      )
-      if (protectedHeader['connection'] !== connectionId) throw new Error('credentials sealed for another connection')
-      return credentialsSchema.parse(JSON.parse(new TextDecoder().decode(plaintext)))
+      return credentialsSchema.parse(JSON.parse(await openText(keyring, connectionId, sealed)))
     },
   }
 }

@@ -207,15 +207,18 @@ export async function deleteConnection(sql: Sql, ref: ConnectionRef): Promise<vo
   ])
 }
 
+/** The ids of those that have been read already. */
 export async function settleSession(
   sql: Sql,
   owner: { tenantId: string; userId: string },
   sessionId: string,
-): Promise<void> {
-  await sql.execute(
-    'update connections set session_id = null where tenant_id = $1 and user_id = $2 and session_id = $3',
+): Promise<string[]> {
+  const rows = await sql.rows<{ id: string; status: ConnectionStatus }>(
+    `update connections set session_id = null where tenant_id = $1 and user_id = $2 and session_id = $3
+     returning id, status`,
     [owner.tenantId, owner.userId, sessionId],
   )
+  return rows.filter(({ status }) => status === 'active').map(({ id }) => id)
 }
 
 export async function setStatus(
@@ -234,23 +237,32 @@ export async function recordRead(
   sql: Sql,
   ref: ConnectionRef,
   facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number | null },
-): Promise<void> {
-  await sql.execute(
-    `update connections set status = 'active', status_cause = null, status_message = null,
+): Promise<{ isNews: boolean }> {
+  // News is a first read, a recovery, or another number of transactions; a quarter of an hour that passed is none.
+  const row = await sql.maybeRow<{ is_news: boolean }>(
+    `with before as (
+       select tenant_id, user_id, id, status, transaction_count, session_id from connections
+       where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')
+       for update
+     )
+     update connections c set status = 'active', status_cause = null, status_message = null,
        last_synced_at = assay_now(), history_from = $4, transaction_count = $5,
        next_sync_at = coalesce(assay_now() + make_interval(secs => $6::double precision / 1000), next_sync_at)
-     where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')`,
+     from before b
+     where c.tenant_id = b.tenant_id and c.user_id = b.user_id and c.id = b.id
+     returning b.session_id is null and (b.status <> 'active' or b.transaction_count <> $5::bigint) as is_news`,
     [ref.tenantId, ref.userId, ref.connectionId, facts.historyFrom, facts.transactionCount, facts.nextSyncInMs],
   )
+  return { isNews: row?.is_news ?? false }
 }
 
 /** Connections a reader should know about: still being read, or not readable now. */
-export async function listUnsettled(sql: Sql, owner: { tenantId: string; userId: string }): Promise<ConnectionRow[]> {
+export async function listUnsettled(sql: Sql, tenantId: string, userIds: readonly string[]): Promise<ConnectionRow[]> {
   return sql.rows<ConnectionRow>(
     `select ${shown} from connections
-     where tenant_id = $1 and user_id = $2 and session_id is null
+     where tenant_id = $1 and user_id = any($2::text[]) and session_id is null
        and (status in ('syncing', 'degraded', 'needs_reauth')) order by added_at, id limit 100`,
-    [owner.tenantId, owner.userId],
+    [tenantId, userIds],
   )
 }
 

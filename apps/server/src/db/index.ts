@@ -1,13 +1,15 @@
 /** The database: where it is, the handle every store takes, and its schema. Plain arguments; config.ts reads settings. */
 import { joinEmbedded, startEmbedded } from './embedded.ts'
-import { createDatabase, type DatabaseAddress, type DatabaseLog } from './pool.ts'
+import type { DatabaseAddress } from './open-pool.ts'
+import { createDatabase, type DatabaseLog } from './pool.ts'
 import type { Database } from './sql.ts'
 
 export { isDatabaseAway } from './away.ts'
 export { startEmbedded } from './embedded.ts'
 export { markInstallation } from './installation.ts'
 export { checkMigrations, migrate, type MigrationState } from './migrate.ts'
-export { createDatabase, type DatabaseAddress, type DatabaseLog } from './pool.ts'
+export { openPool, type DatabaseAddress } from './open-pool.ts'
+export { createDatabase, type DatabaseLog } from './pool.ts'
 export type { Database, Sql } from './sql.ts'
 
 export interface OpenOptions {

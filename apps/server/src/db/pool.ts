@@ -11,11 +11,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { isDatabaseAway } from './away.ts'
 import { codeOf } from './error-code.ts'
+import { openPool, type DatabaseAddress, type OpenPool } from './open-pool.ts'
 import { createTransactionRun, toSql, type Database, type Sql, type Statement } from './sql.ts'
 import { valueTypes } from './value-types.ts'
-
-/** Where a database is. A host that begins with "/" is the directory of a Unix socket. */
-export type DatabaseAddress = { url: string } | { host: string; user: string; database: string }
 
 export interface DatabaseLog {
   debug(fields: object, message: string): void
@@ -44,7 +42,7 @@ const namedStatementsMax = 1_000
 type Send = (client: pg.PoolClient, statement: Statement) => Promise<pg.QueryResult>
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const pool = createPool(options)
+  const { pool, close } = createPool(options)
   const send = createSend(options)
 
   async function runOnce(statement: Statement): Promise<pg.QueryResult> {
@@ -96,30 +94,19 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  return { ...toSql(run), transaction, close: () => pool.end() }
+  return { ...toSql(run), transaction, close }
 }
 
-function createPool({ connection, poolSizeMax, log }: DatabaseOptions): pg.Pool {
-  const pool = new pg.Pool({
-    ...toPgConfig(connection),
+function createPool({ connection, poolSizeMax, log }: DatabaseOptions): OpenPool {
+  const limits = {
     application_name: 'assay',
     max: poolSizeMax,
     connectionTimeoutMillis: acquireTimeoutMs,
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
     types: valueTypes,
-  })
-  // A connection that dies between two statements has nobody to tell, and an 'error' event without a listener ends the
-  // process. Idle ones are replaced at the next use; one in a transaction makes its next statement fail.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  return pool
-}
-
-function toPgConfig(address: DatabaseAddress): pg.PoolConfig {
-  if ('url' in address) return { connectionString: address.url }
-  // Port and TLS are spelled out, otherwise node-postgres would take them from PGPORT and PGSSLMODE.
-  return { ...address, port: 5432, ssl: false }
+  }
+  return openPool(connection, limits, (error) => log.warn({ err: error }, 'an idle database connection was lost'))
 }
 
 function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {

@@ -43,6 +43,8 @@ export interface OauthDeps {
   /** `{widget_url}`. */
   widgetUrl: string
   onCodeRedeemed: TokenDeps['onCodeRedeemed']
+  /** In the transaction that ends the grant. */
+  onGrantRevoked?: (tx: Sql, grant: { tenantId: string; userId: string; grantId: string }) => Promise<void>
   randomBytes: RandomBytes
 }
 
@@ -120,7 +122,14 @@ export function createOauth(deps: OauthDeps) {
     listGrants: (user: { tenantId: string; userId: string }) => store.listGrants(db, user.tenantId, user.userId),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
     revokeGrant: (grant: { tenantId: string; userId: string; grantId: string }): Promise<boolean> =>
-      db.transaction((tx) => store.revokeGrant(tx, grant.tenantId, grant.userId, grant.grantId)),
+      db.transaction(async (tx) => {
+        const ended = await store.revokeGrant(tx, grant.tenantId, grant.userId, grant.grantId)
+        if (ended) await deps.onGrantRevoked?.(tx, grant)
+        return ended
+      }),
+    /** Ends every grant of the user; how many there were. */
+    endGrants: (user: { tenantId: string; userId: string }): Promise<number> =>
+      db.transaction((tx) => store.revokeGrants(tx, user.tenantId, user.userId)),
     /** Deletes what is past its use, in batches; returns how many rows, so that the caller goes on until it is none. */
     sweep: (tx: Sql): Promise<number> => store.deleteExpired(tx, sweepBatchSize),
   }

@@ -358,6 +358,15 @@ export async function revokeGrant(tx: Sql, tenantId: string, userId: string, gra
   return true
 }
 
+export async function revokeGrants(tx: Sql, tenantId: string, userId: string): Promise<number> {
+  const grants = await listGrants(tx, tenantId, userId)
+  let ended = 0
+  for (const { grantId } of grants) {
+    if (await revokeGrant(tx, tenantId, userId, grantId)) ended += 1
+  }
+  return ended
+}
+
 /** Access tokens need no deleting: without its family a token is refused, and its row lives fifteen minutes. */
 export async function deleteUser(tx: Sql, tenantId: string, userId: string): Promise<void> {
   for (const table of ['authorization_codes', 'token_families', 'grants']) {

@@ -1,0 +1,51 @@
+/**
+ * A pool of node-postgres that can be closed for good, for our statements and for the job queue alike.
+ *
+ * `pool.end()` resolves when every connection was asked to close, not when it is closed (seen in pg-pool with pg
+ * 8.23.1). A server that is stopped in between tells those that are left "terminating connection", and a normal Ctrl-C
+ * looks like a failure. So `close` also waits for the sockets.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+/** Where a database is. A host that begins with "/" is the directory of a Unix socket. */
+export type DatabaseAddress = { url: string } | { host: string; user: string; database: string }
+
+export interface OpenPool {
+  pool: pg.Pool
+  close(): Promise<void>
+}
+
+/** A peer that is gone without a word never answers the goodbye. */
+const goodbyeMaxMs = 2_000
+
+export function openPool(
+  address: DatabaseAddress,
+  options: Omit<pg.PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl'>,
+  onLost: (error: Error) => void,
+): OpenPool {
+  const pool = new pg.Pool({ ...toPgConfig(address), ...options })
+  const open = new Set<Promise<void>>()
+  // A connection that dies between two statements has nobody to tell, and an 'error' event without a listener ends the
+  // process. Idle ones are replaced at the next use; one in a transaction makes its next statement fail.
+  pool.on('error', onLost)
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined)
+    const ended = new Promise<void>((resolve) => client.once('end', resolve))
+    open.add(ended)
+    void ended.then(() => open.delete(ended))
+  })
+  return {
+    pool,
+    async close() {
+      await pool.end()
+      await Promise.race([Promise.all(open), delay(goodbyeMaxMs, undefined, { ref: false })])
+    },
+  }
+}
+
+function toPgConfig(address: DatabaseAddress): pg.PoolConfig {
+  if ('url' in address) return { connectionString: address.url }
+  // Port and TLS are spelled out, otherwise node-postgres would take them from PGPORT and PGSSLMODE.
+  return { ...address, port: 5432, ssl: false }
+}

@@ -1,0 +1,96 @@
+/** The tenant's webhook, received by a real server: signed, in order of events, tried again, and never redirected. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { openAdmin } from '@assay/server/admin'
+import { parseConfig } from '@assay/server/config'
+import { createLog } from '@assay/server/log'
+import { connect, untilRead } from './application.ts'
+import { startTestService, type TestService } from './service.ts'
+
+interface Received {
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+async function startReceiver(
+  t: TestContext,
+  answer: (count: number) => number,
+): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = []
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(parts).toString() })
+      response.writeHead(answer(received.length), { location: '/elsewhere' }).end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received }
+}
+
+async function setWebhook(service: TestService, url: string): Promise<string> {
+  const admin = await openAdmin(parseConfig(service.environment), createLog({ level: 'error' }))
+  try {
+    const [tenant] = await admin.tenants.listTenants()
+    return await admin.webhooks.set(tenant?.tenantId ?? '', url)
+  } finally {
+    await admin.close()
+  }
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000
+  while (!holds()) {
+    assert.ok(performance.now() < deadline, what)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+const changesOf = (received: readonly Received[]): string[] =>
+  received.map(({ body }) => (JSON.parse(body) as { data: { change: string } }).data.change)
+
+describe('connection.changed', () => {
+  it('tells of a first read and of a removal, signed as Standard Webhooks asks', async (t) => {
+    const service = await startTestService(t)
+    const { url, received } = await startReceiver(t, () => 204)
+    const secret = await setWebhook(service, url)
+    const { token, authorization } = await connect(service.url, 'told', [{ provider_id: 'kraken', scenario: 'empty' }])
+    await untilRead(service.url, token)
+    await until('no word of the first read', () => changesOf(received).includes('read'))
+    const id = authorization.connections[0]?.connection_id ?? ''
+    await fetch(`${service.url}/accounts/v2/providers?connection_id=${id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    await until('no word of the removal', () => changesOf(received).includes('removed'))
+    for (const { headers, body } of received) {
+      const text = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`
+      const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
+      assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(text).digest('base64')}`)
+      assert.equal((JSON.parse(body) as { data: { connection_id: string } }).data.connection_id, id)
+    }
+  })
+
+  it('tries again after a failure, with the same id, and takes a redirect for one', async (t) => {
+    const service = await startTestService(t)
+    const { url, received } = await startReceiver(t, (count) => [500, 302, 200][count - 1] ?? 200)
+    await setWebhook(service, url)
+    const { token } = await connect(service.url, 'told again', [{ provider_id: 'kraken', scenario: 'empty' }])
+    await untilRead(service.url, token)
+    await until('not tried three times', () => received.length >= 3)
+    assert.equal(new Set(received.slice(0, 3).map(({ headers }) => headers['webhook-id'])).size, 1)
+  })
+
+  it('goes only to loopback addresses in sandbox mode', async (t) => {
+    const service = await startTestService(t, { role: 'api' })
+    await assert.rejects(setWebhook(service, 'https://example.com/hook'), /loopback/)
+    await assert.rejects(setWebhook(service, 'ftp://127.0.0.1/hook'), /https/)
+  })
+})
