@@ -6,7 +6,7 @@
 import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
 import * as sessions from './session-store.ts'
-import { deleteConnection, type ConnectionRef } from './store.ts'
+import { deleteConnection, settleSession, type ConnectionRef, type ConnectionRow } from './store.ts'
 
 interface Owner {
   tenantId: string
@@ -26,20 +26,58 @@ export async function discard(deps: RemovalDeps, tx: Sql, ref: ConnectionRef, wa
   await deleteConnection(tx, ref)
 }
 
-export async function removeInSession(
-  deps: RemovalDeps & { db: Database },
-  owner: Owner,
-  sessionId: string,
-  connectionId: string,
-): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    const [found] = await sessions.lockInSession(tx, owner, sessionId, connectionId)
-    if (found === undefined) throw new Refusal('not_found', 'No such connection in this session.')
-    await discard(deps, tx, { ...owner, connectionId: found }, { served: false })
-  })
+export interface ProvisionalDeps extends RemovalDeps {
+  db: Database
+  /** For those who want to be told. */
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read'): Promise<void>
 }
 
-export async function discardSession(deps: RemovalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<void> {
+export interface Provisional {
+  /** Verified in this session and visible only there. */
+  listInSession(owner: Owner, sessionId: string): Promise<ConnectionRow[]>
+  removeInSession(owner: Owner, sessionId: string, connectionId: string): Promise<void>
+  /** The session ends without a code: its connections, keys and data are destroyed. */
+  discardSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
+  /** Another session of the same user takes them over. */
+  moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<void>
+  /** The session's code was redeemed: its connections become the user's. */
+  settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
+  /** The user goes, with every connection, settled or not. */
+  removeAll(tx: Sql, owner: Owner): Promise<void>
+}
+
+export function createProvisional(deps: ProvisionalDeps): Provisional {
+  const { db } = deps
+  return {
+    listInSession: (owner, sessionId) => sessions.listInSession(db, owner, sessionId),
+
+    removeInSession(owner, sessionId, connectionId) {
+      return db.transaction(async (tx) => {
+        const [found] = await sessions.lockInSession(tx, owner, sessionId, connectionId)
+        if (found === undefined) throw new Refusal('not_found', 'No such connection in this session.')
+        await discard(deps, tx, { ...owner, connectionId: found }, { served: false })
+      })
+    },
+
+    discardSession: (tx, owner, sessionId) => discardSession(deps, tx, owner, sessionId),
+    moveSession: (tx, owner, from, to) => sessions.moveSession(tx, owner, from, to),
+
+    async settleSession(tx, owner, sessionId) {
+      // Read while it was provisional, which nobody was told.
+      for (const connectionId of await settleSession(tx, owner, sessionId)) {
+        await deps.onChanged(tx, { ...owner, connectionId }, 'read')
+      }
+    },
+
+    async removeAll(tx, owner) {
+      for (const connectionId of await sessions.lockAll(tx, owner)) {
+        await discard(deps, tx, { ...owner, connectionId }, { served: false })
+      }
+    },
+  }
+}
+
+async function discardSession(deps: RemovalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<void> {
   for (const connectionId of await sessions.lockInSession(tx, owner, sessionId)) {
     await discard(deps, tx, { ...owner, connectionId }, { served: false })
   }

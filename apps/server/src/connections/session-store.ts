@@ -41,8 +41,8 @@ export async function lockAll(tx: Sql, owner: Owner): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-export async function moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<number> {
-  return tx.execute(
+export async function moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<void> {
+  await tx.execute(
     `update connections set session_id = $4
      where tenant_id = $1 and user_id = $2 and session_id = $3`,
     [owner.tenantId, owner.userId, from, to],

@@ -1,0 +1,163 @@
+/**
+ * Adding a connection, on the side that serves requests: check what was sent, seal it, store it as pending, have a worker
+ * verify it, and wait for the verdict. A refusal leaves nothing behind.
+ */
+import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
+import type { ProviderMetadata } from '@assay/connectors'
+import { findProvider } from '@assay/connectors/catalog'
+import { createHmac } from 'node:crypto'
+import type { Database } from '../db/index.ts'
+import { addJob } from '../jobs/index.ts'
+import type { Keyring } from '../keys.ts'
+import type { SealedCredentials, Sealer } from './seal.ts'
+import * as store from './store.ts'
+import type { ConnectionRef } from './store.ts'
+import { verifyTimeoutMs } from './verify.ts'
+
+export interface AddDeps {
+  db: Database
+  keyring: Keyring
+  /** How long `add` waits for a worker; half a minute unless told. */
+  verdictTimeoutMs?: number
+}
+
+export interface Owner {
+  tenantId: string
+  userId: string
+}
+
+export interface NewConnection {
+  providerId: string
+  displayLabel: string | null
+  credentials: SealedCredentials
+  /** Made inside a connect session: provisional until its code is redeemed. */
+  sessionId: string | null
+  /** The settled connection of this user whose credentials these are to replace. */
+  repairOf?: string
+}
+
+export interface AddResult {
+  added: boolean
+  connectionId: string | null
+  providerId: string
+  displayLabel: string | null
+  status: 'syncing' | 'active' | 'degraded' | 'needs_reauth' | null
+  errors: ErrorItem[]
+}
+
+export async function addConnection(
+  deps: AddDeps,
+  sealer: Sealer,
+  owner: Owner,
+  request: NewConnection,
+): Promise<AddResult> {
+  const provider = getProvider(request.providerId)
+  const type = request.credentials.type
+  if (!provider.connection_types.includes(type)) {
+    throw new Refusal('invalid_request', `${provider.name} cannot be connected by ${type}.`, {
+      items: [
+        {
+          cause: 'unsupported_connection_type',
+          parameter: 'connection.type',
+          provider_id: provider.provider_id,
+          message: `must be ${provider.connection_types.join(' or ')} for ${provider.name}, got ${type}`,
+        },
+      ],
+    })
+  }
+  checkFields(provider, request.credentials)
+  const { repairOf } = request
+  if (repairOf !== undefined) await checkRepair(deps.db, { ...owner, connectionId: repairOf }, provider)
+
+  const ref: ConnectionRef = { ...owner, connectionId: newId('con') }
+  const keyLane = toKeyLane(deps.keyring, provider.provider_id, request.credentials)
+  const sealedCredentials = await sealer.seal(repairOf ?? ref.connectionId, request.credentials)
+  await deps.db.transaction(async (tx) => {
+    const { displayLabel, sessionId } = request
+    const row = {
+      providerId: provider.provider_id,
+      connectionType: type,
+      displayLabel,
+      sealedCredentials,
+      keyLane,
+      sessionId,
+      repairOf: repairOf ?? null,
+    }
+    await store.insertPending(tx, ref, row)
+    const payload = { tenant_id: ref.tenantId, user_id: ref.userId, connection_id: ref.connectionId }
+    await addJob(tx, { task: 'verify', payload, key: `verify:${ref.connectionId}`, lane: keyLane, interactive: true })
+  })
+
+  await waitForVerdict(deps, ref)
+  const verdict = await store.takeVerdict(deps.db, ref)
+  const errors = verdict?.errors ?? [toUnheard(provider)]
+  const common = { providerId: provider.provider_id, displayLabel: request.displayLabel, errors }
+  if (verdict === undefined || verdict.connection_id === null)
+    return { ...common, added: false, connectionId: null, status: null }
+  const { added, connection_id: connectionId } = verdict
+  const current =
+    added && repairOf === undefined ? undefined : await store.findConnection(deps.db, { ...owner, connectionId })
+  const status = current?.status
+  return {
+    ...common,
+    added,
+    connectionId,
+    status: status === undefined || status === 'pending' || status === 'removed' ? 'syncing' : status,
+  }
+}
+
+const verdictPollMs = 25
+
+/** Short polling: it needs no connection of its own and works through every pooler. */
+async function waitForVerdict({ db, verdictTimeoutMs = verifyTimeoutMs }: AddDeps, ref: ConnectionRef): Promise<void> {
+  const deadline = performance.now() + verdictTimeoutMs
+  while (performance.now() < deadline && !(await store.hasVerdict(db, ref))) {
+    await new Promise((resolve) => setTimeout(resolve, verdictPollMs))
+  }
+}
+
+/** No worker came to it: our failing, and nothing is known of the provider or the key. */
+function toUnheard(provider: ProviderMetadata): ErrorItem {
+  const message = `The key could not be checked in time. Nothing was stored.`
+  return { cause: 'internal', provider_id: provider.provider_id, message, fix: 'Try again in a few minutes.' }
+}
+
+async function checkRepair(db: Database, ref: ConnectionRef, provider: ProviderMetadata): Promise<void> {
+  const target = await store.findConnection(db, ref)
+  if (target === undefined) throw new Refusal('not_found', 'No such connection.')
+  if (target.provider_id !== provider.provider_id) {
+    throw invalidParameter('provider_id', 'must be the provider of the connection that is repaired')
+  }
+}
+
+function getProvider(providerId: string): ProviderMetadata {
+  const provider = findProvider(providerId)
+  if (provider === undefined) {
+    throw new Refusal('invalid_request', `There is no provider ${JSON.stringify(providerId)}.`, {
+      items: [
+        { cause: 'unknown_provider', parameter: 'provider_id', message: 'must be an id of the provider catalogue' },
+      ],
+    })
+  }
+  return provider
+}
+
+function checkFields(provider: ProviderMetadata, credentials: SealedCredentials): void {
+  const given: Record<string, string | undefined> = {
+    api_key: credentials.apiKey,
+    secret_key: credentials.secretKey,
+    passphrase: credentials.passphrase,
+  }
+  for (const field of provider.credential_fields) {
+    if (field.required && (given[field.name] ?? '') === '') {
+      throw invalidParameter(`connection.${field.name}`, `is required for ${provider.name}`)
+    }
+  }
+}
+
+/** A lane outlives a rotation of the ring only for connections that exist; two lanes of one key then meet again at repair. */
+function toKeyLane(keyring: Keyring, providerId: string, credentials: SealedCredentials): string {
+  const [key] = keyring.derive('lane')
+  if (key === undefined) throw new Error('the keyring is empty')
+  return createHmac('sha256', key).update(`${providerId}\n${credentials.apiKey}`).digest('hex').slice(0, 32)
+}

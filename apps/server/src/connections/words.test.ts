@@ -1,0 +1,46 @@
+import { faults } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { describeFault, toErrorItem } from './words.ts'
+
+describe('what a person reads', () => {
+  for (const fault of faults) {
+    it(`of ${fault} is a sentence about the provider, and a second one says what to do`, () => {
+      const { message, fix } = describeFault(fault, 'Kraken', ['Funds permissions - Withdraw'])
+      assert.match(message, /^[A-Z].*\.$/)
+      assert.match(fix ?? '', /^[A-Z].*\.$/)
+      assert.match(message + (fix ?? ''), /Kraken/)
+      assert.doesNotMatch(message, /undefined|_/)
+    })
+  }
+
+  it('is said in other words for every fault', () => {
+    const messages = faults.map((fault) => describeFault(fault, 'Kraken').message)
+    assert.equal(new Set(messages).size, faults.length)
+  })
+
+  it('names every right to take away or to add as the provider’s own page names it', () => {
+    for (const fault of ['excess_permission', 'missing_permission'] as const) {
+      const { message, fix } = describeFault(fault, 'Kraken', ['Withdraw', 'Create & modify orders'])
+      for (const text of [message, fix ?? '']) assert.match(text, /“Withdraw”, “Create & modify orders”/)
+    }
+  })
+
+  it('is a whole sentence when the rights are not known', () => {
+    assert.equal(describeFault('excess_permission', 'Kraken').message, 'This key can do more than read.')
+    assert.equal(
+      describeFault('missing_permission', 'Kraken').message,
+      'This key may not read everything that is needed.',
+    )
+  })
+
+  it('goes on the wire with its cause and provider', () => {
+    const item = toErrorItem('key_expired', { id: 'kraken', name: 'Kraken' })
+    assert.deepEqual(item, {
+      cause: 'key_expired',
+      provider_id: 'kraken',
+      message: 'This key has expired at Kraken.',
+      fix: 'Make a new read-only key at Kraken.',
+    })
+  })
+})
