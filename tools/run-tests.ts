@@ -14,6 +14,7 @@ import { reportTests } from './report-tests.ts'
 const debianPackages = [
   { package: 'chromium', file: '/usr/bin/chromium', why: 'the browser tests' },
   { package: 'pgbouncer', file: '/usr/sbin/pgbouncer', why: 'the test of a transaction pooler' },
+  { package: 'curl', file: '/usr/bin/curl', why: "the README's walk-through" },
 ]
 
 function ensureMachine(): void {

@@ -4,15 +4,19 @@
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 
-const client = { id: 'cli_demo', redirectUri: 'http://127.0.0.1:4100/callback' }
+const clientId = 'cli_demo'
 const firstReadMaxMs = 60_000
 const pollMs = 250
 
-export async function openDemoAccess(url: string, tell: (line: string) => void): Promise<{ token: string }> {
-  const token = await authorize(url, [])
+export async function openDemoAccess(
+  url: string,
+  redirectUri: string,
+  tell: (line: string) => void,
+): Promise<{ token: string }> {
+  const token = await authorize(url, redirectUri, [])
   if ((await listConnections(url, token)).length > 0) return { token }
   tell('Connecting a demo account at the simulated Kraken and reading its history …')
-  const connected = await authorize(url, ['kraken'])
+  const connected = await authorize(url, redirectUri, ['kraken'])
   const deadline = performance.now() + firstReadMaxMs
   for (;;) {
     const [connection] = await listConnections(url, connected)
@@ -28,20 +32,20 @@ export async function openDemoAccess(url: string, tell: (line: string) => void):
   }
 }
 
-async function authorize(url: string, providers: readonly string[]): Promise<string> {
+async function authorize(url: string, redirectUri: string, providers: readonly string[]): Promise<string> {
   const verifier = randomBytes(32).toString('base64url')
   const answer = await post<{ code: string }>(`${url}/sandbox/authorizations`, 'application/json', {
-    client_id: client.id,
+    client_id: clientId,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
     state: randomUUID(),
     user: 'demo',
     providers: providers.map((provider_id) => ({ provider_id })),
   })
-  const form = { grant_type: 'authorization_code', code: answer.code, code_verifier: verifier, client_id: client.id }
+  const form = { grant_type: 'authorization_code', code: answer.code, code_verifier: verifier, client_id: clientId }
   const tokens = await post<{ access_token: string }>(`${url}/oauth/token`, 'application/x-www-form-urlencoded', {
     ...form,
-    redirect_uri: client.redirectUri,
+    redirect_uri: redirectUri,
   })
   return tokens.access_token
 }

@@ -65,7 +65,9 @@ function explain(error: unknown): number {
   }
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     const port = 'port' in error ? String(error.port) : 'the port'
-    writeError(`assay: port ${port} is in use. Stop what uses it, or choose another: --port or ASSAY_PORT.`)
+    writeError(
+      `assay: port ${port} is in use. Stop what uses it, or choose another: --port (ASSAY_PORT), or --demo-port (ASSAY_DEMO_PORT).`,
+    )
     return 1
   }
   writeError(error instanceof Error ? `assay: ${error.message}` : String(error))
@@ -73,4 +75,6 @@ function explain(error: unknown): number {
   return 1
 }
 
-process.exitCode = await main(process.argv.slice(2))
+// A command that only wants to say "not well" has set its code already.
+const code = await main(process.argv.slice(2))
+if (code !== 0) process.exitCode = code

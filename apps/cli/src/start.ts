@@ -5,7 +5,8 @@
  * The simulators are imported here and nowhere else in the product: an installation without development packages does
  * not carry them.
  */
-import { startService, type Service } from '@assay/server'
+import { startDemo } from '@assay/demo'
+import { startService } from '@assay/server'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
@@ -13,14 +14,19 @@ import { readBuild } from './build.ts'
 import { untilAskedToStop, writeLine } from './console.ts'
 import { openDemoAccess } from './demo-access.ts'
 
-const usage = 'usage: assay start [--port <port>] [--data <directory>]'
+const usage = 'usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>]'
 /** Any text would do: with the same one, keys that a database remembers are known again after a restart. */
 const sandboxSeed = 'assay'
 
 export async function start(words: string[]): Promise<void> {
   const { values } = parseArgs({
     args: words,
-    options: { port: { type: 'string' }, data: { type: 'string' }, help: { type: 'boolean', default: false } },
+    options: {
+      port: { type: 'string' },
+      'demo-port': { type: 'string' },
+      data: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
   })
   if (values.help) return writeLine(usage)
   const asked = untilAskedToStop()
@@ -28,13 +34,14 @@ export async function start(words: string[]): Promise<void> {
   const config = parseConfig({
     ...environment,
     ...(values.port === undefined ? {} : { ASSAY_PORT: values.port }),
+    ...(values['demo-port'] === undefined ? {} : { ASSAY_DEMO_PORT: values['demo-port'] }),
     ...(values.data === undefined ? {} : { ASSAY_DATA_DIRECTORY: values.data }),
   })
   const running = await startAll(config)
   try {
     const stopped = asked.then(() => true)
-    const access = await Promise.race([openDemoAccess(running.url, writeLine), asked])
-    if (access !== undefined) writeLine(welcome(running.url, access.token))
+    const access = await Promise.race([openDemoAccess(running.url, `${running.demoUrl}/callback`, writeLine), asked])
+    if (access !== undefined) writeLine(welcome(running, access.token))
     await stopped
     writeLine('Stopping …')
   } finally {
@@ -42,46 +49,54 @@ export async function start(words: string[]): Promise<void> {
   }
 }
 
-async function startAll(config: Config): Promise<{ url: string; stop(): Promise<void> }> {
+interface Running {
+  url: string
+  demoUrl: string
+  stop(): Promise<void>
+}
+
+async function startAll(config: Config): Promise<Running> {
   const log = createLog({ level: config.logLevel })
-  writeLine(`Starting Assay in sandbox mode, with its data in ${config.database.dataDirectory} …`)
-  const { startSandbox } = await import('@assay/sandbox')
-  const sandbox = await startSandbox({
-    pace: config.sandbox.pace,
-    seed: sandboxSeed,
-    log: (message, fields) => log.warn(fields ?? {}, message),
-  })
-  let service: Service
-  try {
-    service = await startService(
-      { ...config, sandbox: { ...config.sandbox, url: sandbox.controlUrl } },
-      'all',
-      log,
-      readBuild(),
-    )
-  } catch (error) {
-    await sandbox.close()
-    throw error
+  const ends: (() => Promise<void>)[] = []
+  const stop = async (): Promise<void> => {
+    for (const end of ends.toReversed()) await end()
   }
-  const { url } = service
-  if (url === undefined) throw new Error('a service that serves requests has an address')
-  return {
-    url,
-    async stop() {
-      await service.stop()
-      await sandbox.close()
-    },
+  writeLine(`Starting Assay in sandbox mode, with its data in ${config.database.dataDirectory} …`)
+  try {
+    const { startSandbox } = await import('@assay/sandbox')
+    const { pace, demoPort } = config.sandbox
+    const sandbox = await startSandbox({ pace, seed: sandboxSeed, log: (text, fields) => log.warn(fields ?? {}, text) })
+    ends.push(() => sandbox.close())
+    const settings = { ...config, sandbox: { ...config.sandbox, url: sandbox.controlUrl } }
+    const service = await startService(settings, 'all', log, readBuild())
+    ends.push(() => service.stop())
+    const { url } = service
+    if (url === undefined) throw new Error('a service that serves requests has an address')
+    const client = { clientId: 'cli_demo', clientSecret: 'sandbox-demo-secret' }
+    const widgetUrl = config.urls.widget ?? `${url}/connect`
+    const demo = await startDemo({
+      port: demoPort,
+      authUrl: config.urls.auth ?? url,
+      baseUrl: url,
+      widgetUrl,
+      ...client,
+    })
+    ends.push(() => demo.stop())
+    return { url, demoUrl: demo.url, stop }
+  } catch (error) {
+    await stop()
+    throw error
   }
 }
 
-function welcome(url: string, token: string): string {
+function welcome({ url, demoUrl }: Running, token: string): string {
   return `
 Assay is ready.
 
-  API documents   ${url}/docs
-  OpenAPI         ${url}/openapi/v2.json  and  ${url}/openapi/v1.json
-  Test scenarios  ${url}/sandbox/scenarios
-  Health          ${url}/readyz
+  Demo application  ${demoUrl}          connect an account and look at it, as a user would
+  API documents     ${url}/docs     (OpenAPI: ${url}/openapi/v2.json and v1.json)
+  Your accounts     ${url}/connect/manage?client_id=cli_demo
+  Test scenarios    ${url}/sandbox/scenarios
 
 Read the demo user's holdings (the token lives for 15 minutes; a restart prints a new one):
 

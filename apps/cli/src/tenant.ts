@@ -12,7 +12,7 @@ export async function tenant(words: string[]): Promise<void> {
   const [action, name, ...others] = positionals
   if (action === 'create' && name !== undefined && others.length === 0) {
     const created = await withAdmin(({ tenants }) => tenants.createTenant(name))
-    if (values.json) writeJson(created)
+    if (values.json) writeJson(toRow(created))
     else
       writeLine(
         `Created tenant ${created.tenantId}. Next: assay client create ${created.tenantId} "My app" --redirect-uri https://…`,
@@ -21,9 +21,13 @@ export async function tenant(words: string[]): Promise<void> {
   }
   if (action === 'list' && name === undefined) {
     const tenants = await withAdmin((admin) => admin.tenants.listTenants())
-    if (values.json) writeJson(tenants)
+    if (values.json) writeJson(tenants.map(toRow))
     else writeTable([['TENANT', 'NAME'], ...tenants.map((one) => [one.tenantId, one.name])])
     return
   }
   throw new UsageError('usage: assay tenant create <name> | assay tenant list [--json]')
+}
+
+function toRow({ tenantId, name }: { tenantId: string; name: string }): object {
+  return { tenant_id: tenantId, name }
 }

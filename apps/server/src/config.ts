@@ -106,7 +106,8 @@ export const settings = {
     parse: oneOf('none', 'transaction'),
   }),
   DATABASE_POOL_SIZE: setting({
-    description: 'The most connections this process opens for requests and for jobs, each.',
+    description:
+      'The most connections this process opens for its queries; a worker opens ASSAY_WORKER_CONCURRENCY + 2 more.',
     unit: 'connections',
     default: '10',
     parse: wholeNumber(2, 1_000),
@@ -200,6 +201,12 @@ export const settings = {
     default: '10',
     parse: wholeNumber(1, 1_000_000),
   }),
+  ASSAY_FORSAKEN_AFTER: setting({
+    description: 'How long connections are kept after the last grant of their user has ended; then they are destroyed.',
+    unit: 'days',
+    default: '30',
+    parse: wholeNumber(0, 3_650),
+  }),
   ASSAY_STOP_GRACE: setting({
     description: 'How long a stop waits for requests and jobs under way.',
     unit: 'milliseconds',
@@ -243,6 +250,7 @@ export interface Config {
   excessPermission: 'refuse' | 'allow'
   mail: { smtpUrl: string; from: string } | undefined
   limits: { perToken: number; perAddress: number; perClient: number; oauthFailures: number; slowAfter: number }
+  forsakenAfterMs: number
   stopGraceMs: number
   sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number }
 }
@@ -330,6 +338,7 @@ export function parseConfig(environment: Environment): Config {
       oauthFailures: given('ASSAY_LIMIT_OAUTH_FAILURES', settings.ASSAY_LIMIT_OAUTH_FAILURES),
       slowAfter: given('ASSAY_SLOW_SECRETS_AFTER', settings.ASSAY_SLOW_SECRETS_AFTER),
     },
+    forsakenAfterMs: given('ASSAY_FORSAKEN_AFTER', settings.ASSAY_FORSAKEN_AFTER) * 86_400_000,
     stopGraceMs: given('ASSAY_STOP_GRACE', settings.ASSAY_STOP_GRACE),
     sandbox: {
       url: read('ASSAY_SANDBOX_URL', settings.ASSAY_SANDBOX_URL),

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, it } from 'node:test'
+import { ConfigError, parseConfig, settings, type Config } from './config.ts'
+
+const sealingKeys = `main:${Buffer.alloc(32, 7).toString('base64')}`
+const production = { ASSAY_SEALING_KEYS: sealingKeys }
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    parseConfig(environment)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.problems
+  }
+  return []
+}
+
+describe('docs/configuration.md', () => {
+  const file = path.join(import.meta.dirname, '../../../docs/configuration.md')
+  const documented = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => /^- `[A-Z_]+`/.test(line))
+
+  function toLine(name: string, setting: (typeof settings)[keyof typeof settings]): string {
+    const unit = 'unit' in setting ? ` ${setting.unit}` : ''
+    const value = 'default' in setting ? `default \`${setting.default}\`${unit}` : 'no default'
+    return `- \`${name}\` (${value}${'secret' in setting ? ', secret' : ''}): ${setting.description}`
+  }
+
+  it('has one line for each setting, with its default, unit and description, and none for anything else', () => {
+    const expected = Object.entries(settings).map(([name, setting]) => toLine(name, setting))
+    assert.deepEqual(documented.toSorted(), expected.toSorted())
+  })
+})
+
+describe('a configuration without mistakes', () => {
+  it('needs nothing but a sealing key in production, and nothing at all in sandbox mode', () => {
+    assert.equal(parseConfig(production).mode, 'production')
+    assert.equal(parseConfig({ ASSAY_MODE: 'sandbox' }).sealingKeys, undefined)
+  })
+
+  it('gives the documented defaults', () => {
+    const { listen, database, limits, worker, mail, trustedProxies, excessPermission } = parseConfig(production)
+    assert.deepEqual(listen, { host: '127.0.0.1', port: 4000 })
+    assert.deepEqual(database, {
+      url: undefined,
+      listenUrl: undefined,
+      pooler: 'none',
+      poolSizeMax: 10,
+      statementTimeoutMs: 30_000,
+      dataDirectory: path.resolve('data'),
+    })
+    assert.deepEqual(limits, { perToken: 600, perAddress: 300, perClient: 3_000, oauthFailures: 60, slowAfter: 10 })
+    assert.deepEqual(worker, { concurrency: 4, silentAfterMs: 30_000 })
+    assert.deepEqual([mail, trustedProxies, excessPermission], [undefined, [], 'refuse'])
+  })
+
+  it('takes an empty value for one that was not given', () => {
+    assert.deepEqual(
+      parseConfig({ ...production, ASSAY_PORT: '', DATABASE_URL: '', ASSAY_SMTP_URL: '' }),
+      parseConfig(production),
+    )
+  })
+
+  const accepted: [string, Record<string, string>, (config: Config) => unknown, unknown][] = [
+    [
+      'drops the slash at the end of a URL',
+      { ASSAY_BASE_URL: 'https://api.example/' },
+      ({ urls }) => urls.base,
+      'https://api.example',
+    ],
+    ['listens on IPv6', { ASSAY_HOST: '::1' }, ({ listen }) => listen.host, '::1'],
+    ['takes port 0', { ASSAY_PORT: '0' }, ({ listen }) => listen.port, 0],
+    [
+      'splits the list of proxies',
+      { ASSAY_TRUSTED_PROXIES: '10.0.0.0/8, ::1' },
+      ({ trustedProxies }) => trustedProxies,
+      ['10.0.0.0/8', '::1'],
+    ],
+    [
+      'takes both spellings of a PostgreSQL URL',
+      { DATABASE_URL: 'postgresql://db/assay', DATABASE_LISTEN_URL: 'postgres://db:5432/assay' },
+      ({ database }) => [database.url, database.listenUrl],
+      ['postgresql://db/assay', 'postgres://db:5432/assay'],
+    ],
+    [
+      'takes a mail server with its sender',
+      { ASSAY_SMTP_URL: 'smtps://mail.example:465', ASSAY_MAIL_FROM: 'Assay <connect@example.com>' },
+      ({ mail }) => mail,
+      { smtpUrl: 'smtps://mail.example:465', from: 'Assay <connect@example.com>' },
+    ],
+  ]
+  for (const [title, given, pick, expected] of accepted) {
+    it(title, () => assert.deepEqual(pick(parseConfig({ ...production, ...given })), expected))
+  }
+})
+
+describe('a mistake in a setting', () => {
+  const refused: [string, string, string][] = [
+    ['ASSAY_MODE', 'staging', 'must be production or sandbox, got "staging"'],
+    ['ASSAY_HOST', 'api.example', 'must be an IP address or localhost'],
+    ['ASSAY_PORT', '65536', 'must be a whole number from 0 to 65535, got "65536"'],
+    ['ASSAY_PORT', '4e3', 'must be a whole number from 0 to 65535, got "4e3"'],
+    ['ASSAY_PORT', ' 4000', 'must be a whole number from 0 to 65535, got " 4000"'],
+    ['ASSAY_BASE_URL', 'api.example', 'must be a URL, got "api.example"'],
+    ['ASSAY_AUTH_URL', 'ftp://auth.example', 'must begin with https:// or http://'],
+    ['ASSAY_WIDGET_URL', 'https://w.example/connect?x=1', 'must have neither a query nor a fragment'],
+    ['DATABASE_POOLER', 'session', 'must be none or transaction, got "session"'],
+    ['DATABASE_POOL_SIZE', '1', 'must be a whole number from 2 to 1000, got "1"'],
+    ['ASSAY_LOG_LEVEL', 'verbose', 'must be fatal or error or warn or info or debug or silent, got "verbose"'],
+    ['ASSAY_EXCESS_PERMISSION', 'warn', 'must be refuse or allow, got "warn"'],
+    ['ASSAY_LIMIT_TOKEN', '0', 'must be a whole number from 1 to 1000000, got "0"'],
+  ]
+  for (const [name, value, message] of refused) {
+    it(`${name}=${JSON.stringify(value)} is told as it is`, () => {
+      assert.deepEqual(problemsOf({ ...production, [name]: value }), [`${name} ${message}`])
+    })
+  }
+
+  it('is told without the value where that may hold a password', () => {
+    const secrets = {
+      DATABASE_URL: 'mysql://assay:hunter2@db/assay',
+      DATABASE_LISTEN_URL: 'hunter2',
+      ASSAY_SMTP_URL: 'https://assay:hunter2@mail.example',
+    }
+    const problems = problemsOf({ ...production, ...secrets, ASSAY_MAIL_FROM: 'a@example.com' })
+    for (const name of Object.keys(secrets)) assert.ok(problems.some((problem) => problem.startsWith(`${name} must`)))
+    assert.doesNotMatch(problems.join('\n'), /hunter2/)
+  })
+
+  it('is told together with all the others', () => {
+    const environment = { ...production, ASSAY_PORT: 'http', DATABASE_POOLER: 'session', ASSAY_LOG_LEVEL: 'all' }
+    assert.deepEqual(
+      problemsOf(environment).map((problem) => problem.split(' ', 1)[0]),
+      ['ASSAY_PORT', 'DATABASE_POOLER', 'ASSAY_LOG_LEVEL'],
+    )
+    assert.throws(
+      () => parseConfig(environment),
+      /^ConfigError: The configuration has 3 mistakes:\n {2}ASSAY_PORT must .+\n {2}DATABASE_POOLER must .+\n {2}ASSAY_LOG_LEVEL must /,
+    )
+  })
+
+  it('is the only one told when it is one', () => {
+    assert.throws(
+      () => parseConfig({ ...production, ASSAY_PORT: 'http' }),
+      /^ConfigError: The configuration has a mistake:\n {2}ASSAY_PORT must /,
+    )
+  })
+})
+
+describe('an unknown setting', () => {
+  it('is refused, with the one that was probably meant', () => {
+    assert.deepEqual(problemsOf({ ...production, ASSAY_WORKERS_CONCURRENCY: '2' }), [
+      'ASSAY_WORKERS_CONCURRENCY is not a setting; did you mean ASSAY_WORKER_CONCURRENCY?',
+    ])
+  })
+
+  it('is refused without a guess when nothing is near', () => {
+    assert.deepEqual(problemsOf({ ...production, ASSAY_COLOUR: 'green' }), ['ASSAY_COLOUR is not a setting'])
+  })
+
+  it('is none of ours without the prefix', () => {
+    assert.deepEqual(problemsOf({ ...production, PATH: '/bin', DATABASE_NAME: 'x' }), [])
+  })
+})
+
+describe('settings that contradict each other', () => {
+  const contradictions: [string, Record<string, string>, string[]][] = [
+    [
+      'production without sealing keys',
+      {},
+      ['ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)"'],
+    ],
+    [
+      'a public address without its name',
+      { ...production, ASSAY_HOST: '0.0.0.0' },
+      ['ASSAY_BASE_URL is required when ASSAY_HOST is not a loopback address'],
+    ],
+    [
+      'plain http that is not on loopback',
+      { ...production, ASSAY_BASE_URL: 'http://api.example', ASSAY_WIDGET_URL: 'http://connect.example' },
+      [
+        'ASSAY_BASE_URL must be https, or http on a loopback address, got "http://api.example"',
+        'ASSAY_WIDGET_URL must be https, or http on a loopback address, got "http://connect.example"',
+      ],
+    ],
+    [
+      'simulated providers in production',
+      { ...production, ASSAY_SANDBOX_URL: 'http://127.0.0.1:4200' },
+      ['ASSAY_SANDBOX_URL is for ASSAY_MODE=sandbox only'],
+    ],
+    [
+      'a sandbox that others could reach',
+      { ASSAY_MODE: 'sandbox', ASSAY_HOST: '0.0.0.0' },
+      ['ASSAY_HOST must be a loopback address in sandbox mode, got "0.0.0.0"'],
+    ],
+    [
+      'simulated providers on another machine',
+      { ASSAY_MODE: 'sandbox', ASSAY_SANDBOX_URL: 'http://127.0.0.1.example:4200' },
+      ['ASSAY_SANDBOX_URL must be on a loopback address'],
+    ],
+    [
+      'a mail server without a sender',
+      { ...production, ASSAY_SMTP_URL: 'smtp://mail.example' },
+      ['ASSAY_SMTP_URL and ASSAY_MAIL_FROM must be given together'],
+    ],
+    [
+      'a sender without a mail server',
+      { ...production, ASSAY_MAIL_FROM: 'connect@example.com' },
+      ['ASSAY_SMTP_URL and ASSAY_MAIL_FROM must be given together'],
+    ],
+  ]
+  for (const [title, environment, expected] of contradictions) {
+    it(`${title}: refused`, () => assert.deepEqual(problemsOf(environment), expected))
+  }
+
+  it('loopback over http, and https anywhere, are fine', () => {
+    const urls = { ASSAY_BASE_URL: 'http://localhost:4000', ASSAY_AUTH_URL: 'https://auth.example' }
+    assert.deepEqual(problemsOf({ ...production, ...urls, ASSAY_HOST: '0.0.0.0' }), [])
+  })
+})

@@ -1,0 +1,31 @@
+/** The documents, held against the tree: every table is explained, and every link leads somewhere. */
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, it } from 'node:test'
+
+const root = path.resolve(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
+
+describe('docs/storage.md', () => {
+  it('has a row for every table of the schema, and for no other', () => {
+    const sources = ['apps/server/src/db/migrate.ts', ...globSync('apps/server/src/db/migrations/*.sql', { cwd: root })]
+    const made = sources.flatMap((file) =>
+      [...read(file).matchAll(/^.*\bcreate table (?:if not exists )?(\w+)/gm)].map(([, name]) => name),
+    )
+    const explained = [...read('docs/storage.md').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name)
+    assert.ok(made.length > 20, 'the schema was not found')
+    assert.deepEqual(explained.toSorted(), made.toSorted())
+  })
+})
+
+describe('links in the documents', () => {
+  const documents = globSync(['*.md', 'docs/**/*.md', '{apps,packages}/*/*.md'], { cwd: root })
+  for (const document of documents) {
+    it(`${document}: every relative link leads to a file`, () => {
+      const links = [...read(document).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link = '']) => link)
+      const broken = links.filter((link) => !existsSync(path.join(root, path.dirname(document), link)))
+      assert.deepEqual(broken, [])
+    })
+  }
+})
