@@ -23,6 +23,8 @@ export interface TestServiceOptions {
   role?: Exclude<Role, 'worker'>
   settings?: Record<string, string>
   pace?: 'fast' | 'real'
+  /** Where the log goes; to the terminal when left out. */
+  logTo?: (line: string) => void
 }
 
 type Scope = Pick<TestContext, 'after'>
@@ -53,7 +55,7 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
     DATABASE_URL: `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`,
     ...options.settings,
   }
-  const service = await startRole(options.role ?? 'all', environment)
+  const service = await startRole(options.role ?? 'all', environment, options.logTo)
   let stopped = false
   const stop = async (): Promise<void> => {
     if (!stopped) await service.stop()
@@ -64,7 +66,13 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
   return { url: service.url, db, sandbox, environment, stop }
 }
 
-function startRole(role: Role, environment: Record<string, string>): Promise<Service> {
+function startRole(
+  role: Role,
+  environment: Record<string, string>,
+  logTo: TestServiceOptions['logTo'],
+): Promise<Service> {
   const config = parseConfig(environment)
-  return startService(config, role, createLog({ level: config.logLevel }), { version: 'test', commit: undefined })
+  const destination = logTo === undefined ? {} : { destination: { write: logTo } }
+  const log = createLog({ level: config.logLevel, ...destination })
+  return startService(config, role, log, { version: 'test', commit: undefined })
 }

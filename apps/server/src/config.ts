@@ -43,6 +43,15 @@ function url(value: string): string {
   return value.replace(/\/+$/, '')
 }
 
+function day(value: string): number {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : Number.NaN
+  // Some days that no month has are read as days of the next one.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value) {
+    throw new RangeError(`must be a day such as 2027-06-30, got ${JSON.stringify(value)}`)
+  }
+  return ms
+}
+
 function postgresUrl(value: string): string {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
   return value
@@ -155,6 +164,11 @@ export const settings = {
     description: 'Addresses or networks, comma-separated, whose X-Forwarded-For is believed.',
     parse: (value: string): readonly string[] => value.split(',').map((part) => part.trim()),
   }),
+  ASSAY_V1_SUNSET: setting({
+    description:
+      'The day on which /platform/v1 is to end, such as 2027-06-30. Its answers then carry Deprecation and Sunset; nothing is switched off by itself.',
+    parse: day,
+  }),
   ASSAY_EXCESS_PERMISSION: setting({
     description:
       'What happens to a key that can trade or withdraw: refuse, or allow if your users need one key for both.',
@@ -247,6 +261,8 @@ export interface Config {
   metricsToken: string | undefined
   worker: { concurrency: number; silentAfterMs: number }
   trustedProxies: readonly string[]
+  /** Midnight UTC at the beginning of that day. */
+  v1SunsetMs: number | undefined
   excessPermission: 'refuse' | 'allow'
   mail: { smtpUrl: string; from: string } | undefined
   limits: { perToken: number; perAddress: number; perClient: number; oauthFailures: number; slowAfter: number }
@@ -329,6 +345,7 @@ export function parseConfig(environment: Environment): Config {
       silentAfterMs: given('ASSAY_WORKER_SILENT_AFTER', settings.ASSAY_WORKER_SILENT_AFTER),
     },
     trustedProxies: read('ASSAY_TRUSTED_PROXIES', settings.ASSAY_TRUSTED_PROXIES) ?? [],
+    v1SunsetMs: read('ASSAY_V1_SUNSET', settings.ASSAY_V1_SUNSET),
     excessPermission: given('ASSAY_EXCESS_PERMISSION', settings.ASSAY_EXCESS_PERMISSION),
     mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
     limits: {

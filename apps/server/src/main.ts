@@ -22,6 +22,7 @@ import {
   findUnready,
   type Log,
 } from './http/index.ts'
+import { findWidgetDirectory, widgetRoutes } from './http/widget.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from './http/routes.ts'
 import { installQueue, startWorker, type Task, type Worker } from './jobs/index.ts'
 import { ensureSandboxKeyring, parseKeyring, type Keyring } from './keys.ts'
@@ -123,7 +124,7 @@ interface OpenSandbox {
 
 async function openSandbox(config: Config, clock: Clock, tenants: Tenants): Promise<OpenSandbox | undefined> {
   if (config.mode !== 'sandbox' || config.sandbox.url === undefined) return undefined
-  await tenants.ensureSandboxTenant()
+  await tenants.ensureSandboxTenant(`http://127.0.0.1:${config.sandbox.demoPort}`)
   const control = createSandboxControl(config.sandbox.url, fetch)
   await control.setClock(await clock.advance(0))
   const { providers, prices_url } = await control.listProviders()
@@ -131,7 +132,7 @@ async function openSandbox(config: Config, clock: Clock, tenants: Tenants): Prom
   return { control, providerUrls: Object.fromEntries([...urls, ['coingecko', prices_url]]) }
 }
 
-interface Engine {
+export interface Engine {
   connections: Connections
   ledger: Ledger
   sync: Sync
@@ -151,7 +152,7 @@ function paceOf(config: Config): number {
   return config.mode === 'sandbox' && config.sandbox.pace === 'fast' ? fastPace : 1
 }
 
-function createEngine({ config, db, clock, keyring, log, providerUrls }: EngineDeps): Engine {
+export function createEngine({ config, db, clock, keyring, log, providerUrls }: EngineDeps): Engine {
   const pace = paceOf(config)
   const now = (): number => clock.now()
   const budgets = createBudgets({ db, pace })
@@ -275,7 +276,7 @@ interface Parts extends Omit<EngineDeps, 'providerUrls'> {
 
 async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> {
   const { config, db, keyring, clock, log, tenants, oauth } = parts
-  const { connections, sync, webhooks } = parts.engine
+  const { connections, ledger, sync, webhooks } = parts.engine
   const { mailer } = parts.post
   const { listenUrl } = config.database
   const onTime = (task: Task): Task => {
@@ -289,7 +290,7 @@ async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> 
     sync: onTime(sync.task),
     webhook: onTime(webhooks.task),
     refresh: onTime(sync.refreshTask),
-    upkeep: onTime(createUpkeep({ db, connections, oauth, sync, webhooks })),
+    upkeep: onTime(createUpkeep({ db, connections, oauth, sync, webhooks, ledger })),
   }
   if (mailer !== undefined) {
     const onRefused = (of: object): void => log.warn(of, 'the mail server refused a sign-in code for good')
@@ -316,7 +317,7 @@ async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> 
 }
 
 async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
-  const { config, db, clock, keyring, log, build, engine, sandbox, addresses, post, oauth, connect } = parts
+  const { config, db, clock, keyring, log, build, tenants, engine, sandbox, addresses, post, oauth, connect } = parts
   const { connections, ledger, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
   const limits = createLimits(config.limits, () => clock.now())
@@ -342,9 +343,15 @@ async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<v
       : { control: sandbox.control, mailbox: post.mailbox, newAccount }
   const groups = [
     oauthRoutes({ oauth, limits, log }),
-    resourceRoutes({ serve, cursors, connections, connect, ledger, sync, enterprise }),
+    resourceRoutes({ serve, cursors, connections, connect, ledger, sync, enterprise }, config),
     connectRoutes({ connect, admit, sandbox: helped }),
   ]
+  // An integrator may host the widget elsewhere; then its pages are not here.
+  if (new URL(widgetUrl).origin === new URL(baseUrl).origin) {
+    const { authUrl } = addresses
+    const findClient = tenants.findClient
+    groups.push(widgetRoutes({ directory: findWidgetDirectory(), authUrl, baseUrl, widgetUrl, findClient }))
+  }
   if (helped !== undefined) groups.push(sandboxRoutes({ db, clock, connect, ...helped }))
   const server = await createHttpServer({
     log,

@@ -7,6 +7,7 @@ import { sweepConnect } from './connect/index.ts'
 import type { Connections } from './connections/index.ts'
 import type { Database, Sql } from './db/index.ts'
 import { addJob, type Task } from './jobs/index.ts'
+import type { Ledger } from './ledger/index.ts'
 import type { Oauth } from './oauth/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 import type { Sync } from './sync/index.ts'
@@ -16,6 +17,7 @@ export interface UpkeepDeps {
   connections: Pick<Connections, 'sweep'>
   oauth: Pick<Oauth, 'sweep'>
   webhooks: Pick<Webhooks, 'sweep'>
+  ledger: Pick<Ledger, 'sweep'>
   sync: Pick<Sync, 'sweep'>
 }
 
@@ -25,12 +27,13 @@ export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
   await addJob(sql, { task: 'upkeep', payload: {}, key: 'upkeep', delayMs })
 }
 
-export function createUpkeep({ db, connections, oauth, sync, webhooks }: UpkeepDeps): Task {
+export function createUpkeep({ db, connections, oauth, sync, webhooks, ledger }: UpkeepDeps): Task {
   return async () => {
     // The next round is certain before this one begins: a failure costs one round, not all.
     await queueUpkeep(db, everyMs)
     await connections.sweep()
     await webhooks.sweep()
+    await ledger.sweep()
     await sweepConnect(db)
     await sync.sweep()
     while ((await db.transaction(oauth.sweep)) > 0);

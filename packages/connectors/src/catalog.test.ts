@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { catalog, findProvider } from './catalog.ts'
+import { catalog, findProvider, getStreams } from './catalog.ts'
 import { loadConnector } from './registry.ts'
 
 /** Everything that a file imports when it is loaded, through any number of local files. Types are erased. */
@@ -22,6 +22,7 @@ describe('the catalogue', () => {
       const connector = await loadConnector(provider_id)
       assert.equal(connector.providerId, provider_id)
       assert.ok(connector.streams.some((stream) => stream.required))
+      assert.equal(getStreams(provider_id), connector.streams)
     }
   })
 
@@ -29,6 +30,7 @@ describe('the catalogue', () => {
     for (const id of ['nowhere', 'toString', '__proto__', 'Kraken', '']) {
       assert.equal(findProvider(id), undefined)
       await assert.rejects(loadConnector(id), RangeError)
+      assert.throws(() => getStreams(id), RangeError)
     }
   })
 

@@ -36,3 +36,14 @@ export const AssetPosition = z
       .meta({ description: 'The same quantities as text, for readers whose numbers are binary floats.' }),
   })
   .meta({ id: 'AssetPosition', description: 'What one connection holds of one asset.' })
+
+export const AssetHistoryPoint = z
+  .object({
+    date: z.iso.date().meta({ description: 'UTC.', examples: ['2026-03-02'] }),
+    value_in_usd: decimalText.meta({ description: 'At the end of the day, or now for today, of what has a price.' }),
+    method: z.enum(['observed', 'derived']),
+    incomplete: z
+      .array(z.enum(['price', 'coverage']))
+      .meta({ description: 'price: something held has none that day. coverage: transactions do not explain it.' }),
+  })
+  .meta({ id: 'AssetHistoryPoint' })

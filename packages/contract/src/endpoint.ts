@@ -37,6 +37,8 @@ export interface Endpoint {
   readonly response: z.ZodType
   /** JSON unless said; of lines, `response` is one. */
   readonly mediaType?: 'application/x-ndjson'
+  /** Also as a table of text, by a parameter. */
+  readonly csv?: true
   readonly summary: string
   readonly description: string
   /** Beyond those that every endpoint can answer with. */

@@ -10,7 +10,6 @@ import type { Endpoint, Family } from './endpoint.ts'
 import { endpoints } from './endpoints/index.ts'
 import { ErrorResponse, ErrorResponseV1, statusOf } from './errors.ts'
 import { pageParameters } from './pages.ts'
-import { RefreshResponse, RefreshResponseV1 } from './refresh.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
 export interface JsonObject {
@@ -43,8 +42,6 @@ interface About {
   version: string
   description: string
   error: z.ZodType
-  /** Names the reference publishes; their endpoints are listed here once they are served. */
-  unused: readonly z.ZodType[]
 }
 
 const platform = 'Holdings and transactions of a user’s accounts at exchanges and wallets.'
@@ -57,7 +54,6 @@ const about: Readonly<Record<Version, About>> = {
     version: '2.0.2',
     description: platform,
     error: ErrorResponseV1,
-    unused: [RefreshResponseV1],
   },
   v2: {
     families: ['accounts_v2', 'enterprise_v2'],
@@ -65,7 +61,6 @@ const about: Readonly<Record<Version, About>> = {
     version: '2.1.0',
     description: platform,
     error: ErrorResponse,
-    unused: [RefreshResponse],
   },
   connect: {
     families: ['connect_v1'],
@@ -73,16 +68,14 @@ const about: Readonly<Record<Version, About>> = {
     version: '1.0.0',
     description: 'What a connect widget talks to, and a user’s own page. The Bearer is the secret of the session.',
     error: ErrorResponse,
-    unused: [],
   },
 }
 
 export function toOpenApi(version: Version, baseUrl: string): OpenApi {
-  const { families, error, unused, ...info } = about[version]
+  const { families, error, ...info } = about[version]
   const own = endpoints.filter(({ family }) => families.includes(family))
   const schemas = collectSchemas()
   const errorRef = schemas.add(error, 'output')
-  for (const schema of unused) schemas.add(schema, 'output')
 
   const paths: OpenApi['paths'] = {}
   for (const endpoint of own) {
@@ -143,6 +136,7 @@ function toOperation(endpoint: Endpoint, add: AddSchema, errorRef: JsonObject): 
           schema: add(endpoint.response, 'output'),
           example: endpoint.example.response as Json,
         },
+        ...(endpoint.csv === undefined ? {} : { 'text/csv': { schema: { type: 'string' } } }),
       },
     },
   }

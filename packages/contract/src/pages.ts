@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { successErrors } from './errors.ts'
 import { parameter } from './values.ts'
 
-const limitDefault = 30
-const limitMax = 100
+export const limitDefault = 30
+export const limitMax = 100
 
 export interface Paging {
   /** Where the next page is announced: `page.next` in the body (v2) or a Link header (v1, whose answers are bare). */

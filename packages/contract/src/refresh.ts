@@ -3,7 +3,7 @@ import { causes } from '@assay/core'
 import { z } from 'zod'
 import { successErrors } from './errors.ts'
 import { connectionId, CryptoSourceId, ProviderId } from './provider-ids.ts'
-import { time } from './values.ts'
+import { text, time } from './values.ts'
 
 const head = {
   refresh_id: z.string(),
@@ -30,3 +30,6 @@ export const RefreshResponse = z
 export const RefreshResponseV1 = z
   .object({ ...head, connections: z.array(v1Connection) })
   .meta({ id: 'v1/RefreshResponse' })
+
+/** Without `connection_ids`: all connections of the user. */
+export const refreshBody = z.strictObject({ connection_ids: z.array(text(64)).min(1).max(100).optional() }).optional()

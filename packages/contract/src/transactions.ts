@@ -67,6 +67,16 @@ export const Transaction = z
   .object({ ...head, provider_id: ProviderId, connection_id: connectionId, ...members })
   .meta({ id: 'Transaction' })
 
+export const EnterpriseTransaction = z
+  .object({
+    ...head,
+    user_id: z.string().meta({ description: 'Whose transaction it is.' }),
+    provider_id: ProviderId,
+    connection_id: connectionId,
+    ...members,
+  })
+  .meta({ id: 'EnterpriseTransaction' })
+
 export const TransactionV1 = z
   .object({ ...head, crypto_source_id: CryptoSourceId, connection_id: connectionId, ...members })
   .meta({ id: 'v1/Transaction' })

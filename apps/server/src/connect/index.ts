@@ -17,11 +17,11 @@ import { enterCode, requestCode, type Asker, type SignInDeps } from './sign-in.t
 import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
-export { createAccessLog, type AccessLog } from './access-log.ts'
+export { createAccessLog } from './access-log.ts'
 export { createMailTask, sweepConnect } from './tasks.ts'
 export { resendAfterSeconds } from './sign-in.ts'
 export type { ConnectSession } from './store.ts'
-export type { ManageSession, MyPage } from './manage.ts'
+export type { MyPage } from './manage.ts'
 export type { Progress } from './progress-store.ts'
 export type { SessionView } from './session-view.ts'
 

@@ -150,9 +150,8 @@ export async function resume(
 ): Promise<void> {
   const { tenantId, userId, clientId, sessionId } = session
   await db.transaction(async (tx) => {
-    // By id, so that two sessions that resume each other do not wait for each other.
-    const [first, second] = [sessionId, unfinishedId].toSorted()
-    for (const id of [first, second]) await store.lockSession(tx, id ?? '')
+    // In the order of their ids, so that two sessions that resume each other do not wait for each other.
+    for (const id of [sessionId, unfinishedId].toSorted()) await store.lockSession(tx, id)
     if (stepOf(await lock(tx, sessionId)) === 'ended') throw wrongStep(missing.ended)
     const other = await store.findSession(tx, unfinishedId)
     const same = other?.tenantId === tenantId && other.userId === userId && other.clientId === clientId

@@ -1,4 +1,7 @@
-/** All SQL over sign_in_codes and sign_in_events. */
+/**
+ * All SQL over sign_in_codes and sign_in_events. An event counts against a subject: an address, or the session that
+ * asked, each hashed; both stand in `address_hash`.
+ */
 import type { Sql } from '../db/index.ts'
 
 export interface Asker {
@@ -53,15 +56,15 @@ export async function deleteCode(sql: Sql, sessionId: string): Promise<void> {
 
 export type EventKind = 'code' | 'wrong_try'
 
-/** Counting and adding must be one step for an address, whichever process does it. Held to the transaction's end. */
-export async function lockAddress(tx: Sql, addressHash: Buffer): Promise<void> {
-  await tx.execute(`select pg_advisory_xact_lock(hashtextextended('sign_in ' || $1, 0))`, [addressHash.toString('hex')])
+/** Counting and adding must be one step for an address or session, whichever process does it. Held to the end. */
+export async function lockSubject(tx: Sql, subjectHash: Buffer): Promise<void> {
+  await tx.execute(`select pg_advisory_xact_lock(hashtextextended('sign_in ' || $1, 0))`, [subjectHash.toString('hex')])
 }
 
 /** Undefined while fewer than `max` happened in the window; otherwise the seconds until the oldest of them is out. */
 export async function findWaitSeconds(
   sql: Sql,
-  addressHash: Buffer,
+  subjectHash: Buffer,
   limit: { kind: EventKind; max: number; windowSeconds: number },
 ): Promise<number | undefined> {
   const row = await sql.maybeRow<{ seconds: number }>(
@@ -69,14 +72,14 @@ export async function findWaitSeconds(
      from sign_in_events
      where address_hash = $1 and kind = $2 and at > assay_now() - make_interval(secs => $4)
      order by at desc offset $3 limit 1`,
-    [addressHash, limit.kind, limit.max - 1, limit.windowSeconds],
+    [subjectHash, limit.kind, limit.max - 1, limit.windowSeconds],
   )
   return row === undefined ? undefined : Math.max(row.seconds, 1)
 }
 
-export async function addEvent(tx: Sql, addressHash: Buffer, kind: EventKind): Promise<void> {
+export async function addEvent(tx: Sql, subjectHash: Buffer, kind: EventKind): Promise<void> {
   await tx.execute('insert into sign_in_events (address_hash, kind, at) values ($1, $2, assay_now())', [
-    addressHash,
+    subjectHash,
     kind,
   ])
 }

@@ -1,14 +1,15 @@
 /**
  * Signing in by e-mail (contract §4): six digits, ten minutes, five tries, valid only in the session that asked; five
- * codes an hour and twenty wrong tries a day for each address. Nothing here looks for a user, so nothing can tell
- * whether the address is known; the user is found or made once the code was right.
+ * codes an hour and twenty wrong tries a day for each address, and ten codes for each session, which could otherwise
+ * write to one address after the other. Nothing here looks for a user, so nothing can tell whether the address is
+ * known; the user is found or made once the code was right.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
  * neither the table nor the queue holds it; a dump without the key tells nothing, although six digits hashed would.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal, type ErrorItem } from '@assay/core'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import { addJob } from '../jobs/index.ts'
 import { parseEmail } from '../tenants/index.ts'
 import * as store from './sign-in-store.ts'
@@ -19,6 +20,7 @@ export type { Asker } from './sign-in-store.ts'
 const codeSeconds = 600
 const triesMax = 5
 const codesPerHour = { kind: 'code', max: 5, windowSeconds: 3_600 } as const
+const codesPerSession = { kind: 'code', max: 10, windowSeconds: 3_600 } as const
 const wrongTriesPerDay = { kind: 'wrong_try', max: 20, windowSeconds: 86_400 } as const
 const nonceBytes = 16
 export const resendAfterSeconds = 30
@@ -31,15 +33,20 @@ export interface SignInDeps {
 }
 
 /** The address as it was understood. */
-export async function requestCode(deps: SignInDeps, asker: Asker, address: string): Promise<string> {
-  const email = parseEmail(address)
-  const hash = hashAddress(deps, asker.tenantId, email)
+export async function requestCode(deps: SignInDeps, asker: Asker, typed: string): Promise<string> {
+  const email = parseEmail(typed)
+  const address = hashAddress(deps, asker.tenantId, email)
+  const session = hash(deps, 'session', asker.sessionId)
   await deps.db.transaction(async (tx) => {
-    await store.lockAddress(tx, hash)
-    for (const limit of [codesPerHour, wrongTriesPerDay]) {
-      refuseFor(await store.findWaitSeconds(tx, hash, limit), limit.kind)
+    for (const one of [session, address]) await store.lockSubject(tx, one)
+    for (const [subject, limit] of [
+      [session, codesPerSession],
+      [address, codesPerHour],
+      [address, wrongTriesPerDay],
+    ] as const) {
+      refuseFor(await store.findWaitSeconds(tx, subject, limit), limit.kind)
     }
-    await store.addEvent(tx, hash, 'code')
+    for (const one of [session, address]) await store.addEvent(tx, one, 'code')
     const { sessionId, tenantId, clientId } = asker
     const nonce = deps.randomBytes(nonceBytes)
     await store.putCode(tx, { sessionId, tenantId, clientId, email, nonce, triesLeft: triesMax }, codeSeconds)
@@ -60,23 +67,18 @@ export async function enterCode(deps: SignInDeps, asker: Asker, given: string): 
   return outcome
 }
 
-async function tryCode(
-  deps: SignInDeps,
-  tx: Parameters<Parameters<Database['transaction']>[0]>[0],
-  asker: Asker,
-  given: string,
-): Promise<string | Refusal> {
+async function tryCode(deps: SignInDeps, tx: Sql, asker: Asker, given: string): Promise<string | Refusal> {
   const row = await store.lockCode(tx, asker.sessionId)
   if (row === undefined) return refuseCode('has expired or was not asked for in this session', 'Ask for a new code.')
-  const hash = hashAddress(deps, row.tenantId, row.email)
-  await store.lockAddress(tx, hash)
-  refuseFor(await store.findWaitSeconds(tx, hash, wrongTriesPerDay), 'wrong_try')
+  const address = hashAddress(deps, row.tenantId, row.email)
+  await store.lockSubject(tx, address)
+  refuseFor(await store.findWaitSeconds(tx, address, wrongTriesPerDay), 'wrong_try')
   const right = deps.signInKeys.map((key) => isSame(given, deriveCode(key, row))).includes(true)
   if (right) {
     await store.deleteCode(tx, asker.sessionId)
     return row.email
   }
-  await store.addEvent(tx, hash, 'wrong_try')
+  await store.addEvent(tx, address, 'wrong_try')
   const left = row.triesLeft - 1
   if (left === 0) {
     await store.deleteCode(tx, asker.sessionId)
@@ -104,11 +106,14 @@ function deriveCode(key: Uint8Array, { sessionId, nonce }: Pick<store.CodeRow, '
 }
 
 /** Without what stands after a plus: `ann+1@`, `ann+2@` … are mailboxes of one person, who would get all the mails. */
-function hashAddress({ signInKeys: [key] }: SignInDeps, tenantId: string, email: string): Buffer {
-  if (key === undefined) throw new Error('the keyring is empty')
+function hashAddress(deps: SignInDeps, tenantId: string, email: string): Buffer {
   const [local = '', domain = ''] = email.split('@')
-  const mailbox = `${local.replace(/(?<=.)\+.*$/, '')}@${domain}`
-  return createHmac('sha256', key).update(`address\n${tenantId}\n${mailbox}`).digest()
+  return hash(deps, 'address', `${tenantId}\n${local.replace(/(?<=.)\+.*$/, '')}@${domain}`)
+}
+
+function hash({ signInKeys: [key] }: SignInDeps, kind: 'address' | 'session', text: string): Buffer {
+  if (key === undefined) throw new Error('the keyring is empty')
+  return createHmac('sha256', key).update(`${kind}\n${text}`).digest()
 }
 
 function isSame(given: string, expected: string): boolean {
@@ -122,7 +127,7 @@ function refuseCode(rule: string, fix?: string): Refusal {
 
 function refuseFor(waitSeconds: number | undefined, kind: store.EventKind): void {
   if (waitSeconds === undefined) return
-  const what = kind === 'code' ? 'Too many codes were sent to this address' : 'Too many wrong codes for this address'
+  const what = kind === 'code' ? 'Too many codes were sent' : 'Too many wrong codes for this address'
   const item: ErrorItem = { cause: 'rate_limited', message: `${what}.`, retry_after_seconds: waitSeconds }
   throw new Refusal('rate_limited', `${what}; wait before you ask again.`, {
     items: [item],

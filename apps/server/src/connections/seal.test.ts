@@ -29,7 +29,7 @@ describe('sealed credentials', () => {
 
   it('do not open for another connection', async () => {
     const sealed = await sealer.seal('con_a', credentials)
-    await assert.rejects(sealer.open('con_b', sealed), /sealed for something else/)
+    await assert.rejects(sealer.open('con_b', sealed), /sealed for/)
   })
 
   it('do not open when a byte of any part was changed, the name of the connection included', async () => {

@@ -48,7 +48,7 @@ describe('an account', () => {
     assert.deepEqual(await statusOf(db, 'con_second'), { status: 'pending' })
   })
 
-  it('of another user, or at another provider, is another one', async (t) => {
+  it('of another user is another one', async (t) => {
     const db = await withPending(t, 'con_first', 'con_other')
     await db.execute("update connections set user_id = 'usr_b' where id = 'con_other'")
     assert.equal(await store.acceptPending(db, refOf('con_first'), account), undefined)

@@ -13,7 +13,7 @@ export type DatabaseAddress = { url: string } | { host: string; user: string; da
 
 export interface OpenPool {
   pool: pg.Pool
-  close(): Promise<void>
+  close(this: void): Promise<void>
 }
 
 /** A peer that is gone without a word never answers the goodbye. */

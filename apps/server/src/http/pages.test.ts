@@ -14,7 +14,7 @@ const transactions: List = {
 }
 
 function read(query: string, { list = transactions, subject = 'ann' } = {}): PageRequest {
-  return readPage(list, parseQuery(query, listParameters(list)), subject, cursors)
+  return readPage(list, parseQuery(query, listParameters(list)), { subject, path: list.endpoint.path }, cursors)
 }
 
 function refusalOf(query: string, options: Parameters<typeof read>[1] = {}): Refusal {

@@ -48,10 +48,18 @@ export function listParameters(list: List): ReadonlySet<string> {
   return new Set([...Object.keys(list.filters.shape), ...Object.keys(pageParameters[list.paging.style])])
 }
 
-export function readPage(list: List, query: Query, subject: string, cursors: Cursors): PageRequest {
-  const walk = { list: list.endpoint.id, subject: list.paging.bound === 'caller' ? subject : '' }
+/** Who walks, and where: the path is the endpoint's with the values of this request, such as a user's id. */
+interface Asker {
+  subject: string
+  path: string
+}
+
+export function readPage(list: List, query: Query, { subject, path }: Asker, cursors: Cursors): PageRequest {
+  // A list inside something (a user's assets) is another list for each such thing.
+  const name = path === list.endpoint.path ? list.endpoint.id : `${list.endpoint.id} ${path}`
+  const walk = { list: name, subject: list.paging.bound === 'caller' ? subject : '' }
   const asked = split(list, query)
-  const place = findPlace(list, asked)
+  const place = findPlace(list, asked, path)
   const found = place && cursors.find(walk, place.cursor)
   if (place !== undefined && found === undefined) {
     throw refuse([
@@ -72,8 +80,7 @@ export function readPage(list: List, query: Query, subject: string, cursors: Cur
     filters,
     limit,
     position: found?.position,
-    next: (end) =>
-      end === undefined ? '' : nextUri(list.endpoint.path, filters, limit, cursors.write(walk, filters, end)),
+    next: (end) => (end === undefined ? '' : nextUri(path, filters, limit, cursors.write(walk, filters, end))),
   }
 }
 
@@ -117,7 +124,7 @@ interface Place {
   inside: Asked | undefined
 }
 
-function findPlace(list: List, asked: Asked): Place | undefined {
+function findPlace(list: List, asked: Asked, path: string): Place | undefined {
   if (asked.cursor !== undefined && asked.next_uri !== undefined) {
     throw refuse([wrongParameter('next_uri', 'is another name for cursor; send one of them')])
   }
@@ -126,7 +133,6 @@ function findPlace(list: List, asked: Asked): Place | undefined {
   if (value === undefined) return undefined
   if (!value.startsWith('/')) return { parameter, cursor: value, inside: undefined }
 
-  const { path } = list.endpoint
   if (value.split('?', 1)[0] !== path) throw refuse([wrongParameter(parameter, `must be a next value of ${path}`)])
   const inside = split(list, parseWhole(list, parameter, queryOf(value)))
   if (inside.cursor === undefined) throw refuse([wrongParameter(parameter, 'must be a next value with a cursor in it')])

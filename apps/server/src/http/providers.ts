@@ -17,9 +17,14 @@ export function checkProviders(parameter: string, ids: readonly string[] | undef
 }
 
 /** The other two kinds are in the contract and in no provider of the catalogue yet. */
-export function toCredentials(given: z.output<typeof connection>): SealedCredentials {
+export function toCredentials(
+  parameter: string,
+  providerId: string,
+  given: z.output<typeof connection>,
+): SealedCredentials {
+  checkProviders(parameter, [providerId])
   if (given.type !== 'api_key') {
-    throw new Refusal('invalid_request', `No provider can be connected by ${given.type} yet.`, {
+    throw new Refusal('invalid_request', `This provider cannot be connected by ${given.type}.`, {
       items: [
         {
           cause: 'unsupported_connection_type',

@@ -6,11 +6,13 @@
  *
  * A caller without a valid token learns nothing and costs no parsing. Errors go to `problem.ts`.
  */
+import type { Readable } from 'node:stream'
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Admit } from './admission.ts'
+import { sendDocument, toDocument, weaken } from './conditional.ts'
 import type { Cursors, Position } from './cursor.ts'
 import type { RawJson } from './exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
@@ -52,8 +54,10 @@ type Wire<T> = T extends number
       ? { readonly [Key in keyof T]: Wire<T[Key]> }
       : T
 
-/** `text` is ready JSON, written once and served often; `json` is serialised here. */
-type Answer<E extends Endpoint> = ({ text: string } | { json: Wire<ResponseOf<E>> }) & {
+/** `text` is ready JSON, written once and served often; `json` is serialised here; `stream` is sent as it comes. */
+type Answer<E extends Endpoint> = (
+  { text: string } | { json: Wire<ResponseOf<E>> } | { stream: Readable; mediaType: string }
+) & {
   headers?: Readonly<Record<string, string>>
 }
 
@@ -130,13 +134,20 @@ function queryReader(endpoint: Endpoint, cursors: Cursors): (request: FastifyReq
   const list: List = { endpoint, paging, filters: schema }
   const known = listParameters(list)
   return (request) => {
-    const { filters, ...page } = readPage(list, parseQuery(queryOf(request.url), known), subjectOf(request), cursors)
+    const place = { subject: subjectOf(request.caller), path: pathOf(endpoint, request.params) }
+    const { filters, ...page } = readPage(list, parseQuery(queryOf(request.url), known), place, cursors)
     return { query: filters, page }
   }
 }
 
+/** The endpoint's path with this request's values in it. */
+function pathOf(endpoint: Endpoint, params: unknown): string {
+  const given = params as Readonly<Record<string, string>>
+  return endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))
+}
+
 /** A cursor survives a token refresh, so it hangs on user and client and not on the token. */
-function subjectOf({ caller }: FastifyRequest): string {
+export function subjectOf(caller: Caller | undefined): string {
   return caller === undefined ? '' : JSON.stringify([caller.tenantId, caller.userId, caller.clientId])
 }
 
@@ -153,6 +164,12 @@ function readParams(endpoint: Endpoint, request: FastifyRequest): object {
 function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answer: Answer<E>): FastifyReply {
   if (endpoint.scope !== null) void reply.header('Cache-Control', 'no-store')
   if (answer.headers !== undefined) void reply.headers(answer.headers)
+  if ('stream' in answer) return reply.type(answer.mediaType).send(answer.stream)
+  const text = 'text' in answer ? answer.text : JSON.stringify(answer.json)
+  // The same for everybody, so it may be kept and asked about.
+  if (endpoint.scope === null && endpoint.method === 'GET') {
+    return sendDocument(reply, weaken(toDocument(text)), 'application/json')
+  }
   // As bytes: to text Fastify would add a charset, a parameter that JSON does not have (RFC 8259 §11).
-  return reply.type('application/json').send(Buffer.from('text' in answer ? answer.text : JSON.stringify(answer.json)))
+  return reply.type('application/json').send(Buffer.from(text))
 }

@@ -53,9 +53,9 @@ describe('metrics', () => {
 })
 
 describe('documents', () => {
-  it('/openapi/v1.json and /openapi/v2.json name this server, and are conditional (RFC 9110 §13.1.2)', async (t) => {
+  it('/openapi/v1.json, v2.json and connect.json name this server, and are conditional (RFC 9110 §13.1.2)', async (t) => {
     const server = await startTestServer(t)
-    for (const version of ['v1', 'v2']) {
+    for (const version of ['v1', 'v2', 'connect']) {
       const path = `/openapi/${version}.json`
       const response = await server.get(path)
       assert.equal(response.headers.get('content-type'), 'application/json')
@@ -78,6 +78,7 @@ describe('documents', () => {
     for (const [path, call] of [
       ['/docs', '/accounts/v2/transactions/{id}'],
       ['/docs/v1', '/platform/v1/assets'],
+      ['/docs/connect', '/connect/v1/session/connections/{connection_id}'],
     ] as const) {
       const response = await server.get(path)
       assert.match(response.headers.get('content-security-policy') ?? '', /^default-src 'none';style-src 'self';/)

@@ -1,8 +1,8 @@
 /** The routes that belong to no version: health, metrics, the OpenAPI documents and the pages that show them. */
-import { createHash } from 'node:crypto'
 import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
 import { Refusal } from '@assay/core'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { sendDocument, toDocument } from './conditional.ts'
 import { docsStyle, renderDocs } from './docs/page.ts'
 import { checkMetricsAccess, type Metrics, type MetricsAccess } from './metrics.ts'
 import type { RouteGroup } from './route-table.ts'
@@ -64,9 +64,7 @@ function describe(version: Version, { baseUrl, authUrl }: Hosts): OpenApi {
 function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
   for (const version of versions) {
     const document = once(() => toDocument(JSON.stringify(describe(version, hosts))))
-    app.get(`/openapi/${version}.json`, async (request, reply) =>
-      sendDocument(request, reply, document(), 'application/json'),
-    )
+    app.get(`/openapi/${version}.json`, async (_, reply) => sendDocument(reply, document(), 'application/json'))
   }
 }
 
@@ -80,29 +78,12 @@ function registerDocs(app: FastifyInstance, hosts: Hosts): void {
   }
   for (const version of versions) {
     const document = once(() => toDocument(renderDocs(version, describe(version, hosts))))
-    app.get(version === 'v2' ? '/docs' : `/docs/${version}`, { helmet }, async (request, reply) =>
-      sendDocument(request, reply, document(), 'text/html; charset=utf-8'),
+    app.get(version === 'v2' ? '/docs' : `/docs/${version}`, { helmet }, async (_, reply) =>
+      sendDocument(reply, document(), 'text/html; charset=utf-8'),
     )
   }
   const style = toDocument(docsStyle)
-  app.get('/docs/style.css', async (request, reply) => sendDocument(request, reply, style, 'text/css; charset=utf-8'))
-}
-
-interface Document {
-  bytes: Buffer
-  etag: string
-}
-
-function toDocument(text: string): Document {
-  return { bytes: Buffer.from(text), etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
-}
-
-/** Conditional requests by RFC 9110 §13.1.2: a list of tags, compared weakly, or a star. */
-function sendDocument(request: FastifyRequest, reply: FastifyReply, document: Document, type: string): FastifyReply {
-  void reply.header('ETag', document.etag).header('Cache-Control', 'no-cache')
-  const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
-  if (known.includes(document.etag) || known.includes('*')) return reply.code(304).send()
-  return reply.type(type).send(document.bytes)
+  app.get('/docs/style.css', async (_, reply) => sendDocument(reply, style, 'text/css; charset=utf-8'))
 }
 
 function once<T>(make: () => T): () => T {

@@ -1,22 +1,30 @@
 /**
- * Runs jobs. graphile-worker does the claiming, the backoff and the lanes; what it does not do is notice that a worker
- * was killed: its locks, and the locks of its lanes, stay for four hours (measured). So every worker writes a
- * heartbeat, and every worker frees the locks of those that fell silent.
+ * Runs jobs. graphile-worker does the claiming, the backoff and the lanes. Two things it does not do: notice that a
+ * worker was killed (see silence.ts), and go on when the database was away at the moment a job ended. Then it gives up
+ * and its runner ends, and a process would be left that only looks alive; here the runner is started again.
  *
- *   beat every silentAfter/6 · sweep at start and every silentAfter/2 · free whoever is silent for silentAfter
- *
- * Jobs are short (a batch of pages, then queued again), so a living worker never falls silent that long.
+ * Jobs are short (a batch of pages, then queued again), so a living worker never falls silent for long.
  */
-import pg from 'pg'
 import type { Logger } from 'pino'
-import { EventEmitter } from 'node:events'
-import { Logger as QueueLogger, run, runMigrations, type TaskList, type WorkerEvents } from 'graphile-worker'
-import type { Database, DatabaseAddress } from '../db/index.ts'
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  Logger as QueueLogger,
+  run,
+  runMigrations,
+  type Runner,
+  type RunnerOptions,
+  type TaskList,
+  type WorkerEvents,
+} from 'graphile-worker'
+import { openPool, type Database, type DatabaseAddress } from '../db/index.ts'
+import { forgetWorkers, repeat, sweepSilentWorkers, writeHeartbeats } from './silence.ts'
 
 /** `signal` is aborted when the process is asked to stop: finish the page under way, then return. */
 export type Task = (payload: unknown, signal: AbortSignal) => Promise<void>
 
 export interface Worker {
+  /** Takes no further job and waits for those under way. */
   stop(): Promise<void>
 }
 
@@ -34,82 +42,100 @@ export interface WorkerOptions {
 }
 
 const pollIntervalMs = 1_000
+const restartDelayMs = 1_000
 
 export async function installQueue(connection: DatabaseAddress, log: Logger): Promise<void> {
-  const pool = openPool(connection, 2, log)
+  const { pool, close } = openQueuePool(connection, 2, log)
   try {
     await runMigrations({ pgPool: pool, logger: toQueueLogger(log) })
   } finally {
-    await pool.end()
+    await close()
   }
 }
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { db, log } = options
-  const pool = openPool(options.connection, options.concurrency + 2, log)
+  const { db, log, silentAfterMs } = options
+  const { pool, close } = openQueuePool(options.connection, options.concurrency + 2, log)
   const stopping = new AbortController()
-  const events: WorkerEvents = new EventEmitter()
   const workerIds = new Set<string>()
-  events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
+  const begin = (): Promise<Runner> => {
+    const events: WorkerEvents = new EventEmitter()
+    workerIds.clear()
+    events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
+    return run({ ...toRunnerOptions(options, stopping.signal), pgPool: pool, events })
+  }
 
-  await sweepSilentWorkers(db, options.alone ? 0 : options.silentAfterMs, log)
-  const runner = await run({
-    pgPool: pool,
-    events,
-    taskList: toTaskList(options.tasks, stopping.signal),
-    concurrency: options.concurrency,
-    pollInterval: pollIntervalMs,
-    noHandleSignals: true,
-    noPreparedStatements: options.pooler === 'transaction',
-    logger: toQueueLogger(log),
-  })
-  const beat = repeat(options.silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
-  const sweep = repeat(options.silentAfterMs / 2, log, () => sweepSilentWorkers(db, options.silentAfterMs, log))
-  // A runner that ends by itself (its pool was lost for good) must not leave a process that only looks alive.
-  runner.promise.catch((error: unknown) => log.fatal({ err: error }, 'the job runner ended'))
+  let first: Runner
+  try {
+    await sweepSilentWorkers(db, options.alone ? 0 : silentAfterMs, log)
+    first = await begin()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const beat = repeat(silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
+  const sweep = repeat(silentAfterMs / 2, log, () => sweepSilentWorkers(db, silentAfterMs, log))
+  const running = keepRunning(first, begin, stopping.signal, log)
 
   return {
     async stop() {
       stopping.abort()
-      await runner.stop()
-      await beat.stop()
-      await sweep.stop()
-      await forgetWorkers(db, [...workerIds])
-      await pool.end()
+      try {
+        // Heartbeats go on until the last job has ended, or others would take it over.
+        await running
+        await Promise.all([beat.stop(), sweep.stop()])
+        await forgetWorkers(db, [...workerIds])
+      } finally {
+        await close()
+      }
     },
   }
 }
 
-async function writeHeartbeats(db: Database, workerIds: string[]): Promise<void> {
-  await db.execute(
-    `insert into worker_heartbeats (worker_id, beat_at) select unnest($1::text[]), clock_timestamp()
-     on conflict (worker_id) do update set beat_at = excluded.beat_at`,
-    [workerIds],
-  )
+/** Until `stopping`: then until the jobs under way have ended. */
+async function keepRunning(
+  first: Runner,
+  begin: () => Promise<Runner>,
+  stopping: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  const asked = once(stopping, 'abort')
+  for (let runner: Runner | undefined = first; runner !== undefined; runner = await beginAgain(begin, stopping, log)) {
+    await Promise.race([runner.promise.catch(() => undefined), asked])
+    // Refused only by a runner that ended by itself, of which nothing is left to stop.
+    if (stopping.aborted) return runner.stop().catch(() => undefined)
+    log.error('the job runner ended by itself; it is started again')
+  }
 }
 
-async function forgetWorkers(db: Database, workerIds: string[]): Promise<void> {
-  await db.execute('delete from worker_heartbeats where worker_id = any($1::text[])', [workerIds])
+async function beginAgain(
+  begin: () => Promise<Runner>,
+  stopping: AbortSignal,
+  log: Logger,
+): Promise<Runner | undefined> {
+  while (!stopping.aborted) {
+    try {
+      return await begin()
+    } catch (error) {
+      log.warn({ err: error }, 'the job runner did not start')
+    }
+    await delay(restartDelayMs, undefined, { signal: stopping }).catch(() => undefined)
+  }
+  return undefined
 }
 
-async function sweepSilentWorkers(db: Database, silentAfterMs: number, log: Logger): Promise<void> {
-  // A lock without any heartbeat belongs to a worker killed before its first beat; it gets the same grace, by lock time.
-  const silent = await db.rows<{ worker_id: string }>(
-    `with locks as (
-       select locked_by as worker_id, locked_at from graphile_worker._private_jobs where locked_by is not null
-       union all
-       select locked_by, locked_at from graphile_worker._private_job_queues where locked_by is not null
-     ), limits as (select clock_timestamp() - make_interval(secs => $1::double precision / 1000) as silent_since)
-     select distinct worker_id from locks, limits
-     where locked_at <= silent_since
-       and not exists (select from worker_heartbeats h where h.worker_id = locks.worker_id and h.beat_at > silent_since)`,
-    [silentAfterMs],
-  )
-  if (silent.length === 0) return
-  const workerIds = silent.map((row) => row.worker_id)
-  await db.execute('select graphile_worker.force_unlock_workers($1::text[])', [workerIds])
-  await forgetWorkers(db, workerIds)
-  log.warn({ workerIds }, 'freed the jobs of workers that fell silent')
+function toRunnerOptions(options: WorkerOptions, signal: AbortSignal): RunnerOptions {
+  return {
+    taskList: toTaskList(options.tasks, signal),
+    concurrency: options.concurrency,
+    pollInterval: pollIntervalMs,
+    noHandleSignals: true,
+    noPreparedStatements: options.pooler === 'transaction',
+    logger: toQueueLogger(options.log),
+    // Without these a job's end is reported by a promise that nobody awaits (seen in 0.18.0, dist/worker.js): when the
+    // database is away at that moment, its rejection would end the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+  }
 }
 
 function toTaskList(tasks: Readonly<Record<string, Task>>, signal: AbortSignal): TaskList {
@@ -118,13 +144,8 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, signal: AbortSignal):
   )
 }
 
-function openPool(connection: DatabaseAddress, max: number, log: Logger): pg.Pool {
-  const pool = new pg.Pool({ ...('url' in connection ? { connectionString: connection.url } : connection), max })
-  // A connection that breaks is replaced at its next use; unheard, the event would end the process.
-  const tell = (error: Error): void => log.warn({ err: error }, 'a connection of the job queue broke')
-  pool.on('error', tell)
-  pool.on('connect', (client) => client.on('error', tell))
-  return pool
+function openQueuePool(connection: DatabaseAddress, max: number, log: Logger): ReturnType<typeof openPool> {
+  return openPool(connection, { max }, (error) => log.warn({ err: error }, 'a connection of the job queue was lost'))
 }
 
 function toQueueLogger(log: Logger): QueueLogger {
@@ -132,31 +153,4 @@ function toQueueLogger(log: Logger): QueueLogger {
   return new QueueLogger(() => (level, message) => {
     log[levels[level]]({ part: 'queue' }, message)
   })
-}
-
-/** The next round begins when the last has ended. A round that fails (the database is away) is only logged: the next comes. */
-function repeat(everyMs: number, log: Logger, round: () => Promise<void>): { stop(): Promise<void> } {
-  let stopped = false
-  let wake: () => void = () => undefined
-  const loop = async (): Promise<void> => {
-    while (!stopped) {
-      await round().catch((error: unknown) => log.warn({ err: error }, 'a round of upkeep failed'))
-      if (stopped) return
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, everyMs)
-        wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-  }
-  const running = loop()
-  return {
-    async stop() {
-      stopped = true
-      wake()
-      await running
-    },
-  }
 }

@@ -6,7 +6,10 @@ import type { Sql } from '../db/index.ts'
 const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
-/** A record that is known and unchanged is left alone; a changed one makes its group due again. */
+/**
+ * A record that is known and unchanged is left alone; a changed one makes its group due again. One that moves to another
+ * group (it could not be read before, or the provider corrected its reference) also makes the group due that it leaves.
+ */
 export async function upsertRaw(
   sql: Sql,
   ref: ConnectionRef,
@@ -16,6 +19,7 @@ export async function upsertRaw(
   if (records.length === 0) return
   // A provider may repeat a row within one page; one statement must not touch a row twice.
   const unique = [...new Map(records.map((record) => [record.key, record])).values()]
+  const left = await listLeftGroups(sql, ref, stream, unique)
   await sql.execute(
     `insert into raw_records as r (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body)
      select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::timestamptz[], $8::text[])
@@ -31,6 +35,36 @@ export async function upsertRaw(
       unique.map((record) => record.body),
     ],
   )
+  if (left.length > 0) await deriveAgain(sql, ref, left)
+}
+
+async function listLeftGroups(
+  sql: Sql,
+  ref: ConnectionRef,
+  stream: string,
+  records: readonly RawRecord[],
+): Promise<string[]> {
+  const rows = await sql.rows<{ group_key: string }>(
+    `select distinct r.group_key from raw_records r
+     join unnest($5::text[], $6::text[]) as n (source_key, group_key)
+       on n.source_key = r.source_key and n.group_key <> r.group_key
+     where r.tenant_id = $1 and r.user_id = $2 and r.connection_id = $3 and r.stream = $4`,
+    [...refOf(ref), stream, records.map((record) => record.key), records.map((record) => record.group)],
+  )
+  return rows.map((row) => row.group_key)
+}
+
+/** What is left of these groups; one without records is over, with what it had become. */
+async function deriveAgain(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<void> {
+  const rows = await sql.rows<{ group_key: string }>(
+    `update raw_records set derived = false
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[])
+     returning group_key`,
+    [...refOf(ref), groups],
+  )
+  const kept = new Set(rows.map((row) => row.group_key))
+  const over = groups.filter((group) => !kept.has(group))
+  if (over.length > 0) await retireGroups(sql, ref, over, [])
 }
 
 export async function listUnderivedGroups(sql: Sql, ref: ConnectionRef, limit: number): Promise<string[]> {
@@ -94,6 +128,22 @@ export async function replaceGroups(
   rendered: readonly RenderedTransaction[],
 ): Promise<void> {
   const ids = rendered.map(({ id }) => id)
+  await retireGroups(sql, ref, groups, ids)
+  if (rendered.length > 0) await upsertTransactions(sql, ref, providerId, rendered)
+  await sql.execute(
+    `update raw_records set derived = true
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[]) and not derived`,
+    [...refOf(ref), [...groups]],
+  )
+}
+
+/** Ends these groups but for the transactions that go on under the same ids. */
+async function retireGroups(
+  sql: Sql,
+  ref: ConnectionRef,
+  groups: readonly string[],
+  keptIds: readonly string[],
+): Promise<void> {
   await sql.execute(
     `with gone as (
        delete from transactions
@@ -104,18 +154,12 @@ export async function replaceGroups(
      )
      insert into removed_transactions (tenant_id, user_id, id, removed_at) select $1, $2, id, (select assay_now()) from gone
      on conflict (tenant_id, user_id, id) do update set removed_at = excluded.removed_at`,
-    [...refOf(ref), [...groups], ids],
-  )
-  if (rendered.length > 0) await upsertTransactions(sql, ref, providerId, rendered)
-  await sql.execute(
-    `update raw_records set derived = true
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[]) and not derived`,
-    [...refOf(ref), [...groups]],
+    [...refOf(ref), groups, keptIds],
   )
   await sql.execute(
     `delete from poison_groups
      where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[])`,
-    [...refOf(ref), [...groups]],
+    [...refOf(ref), groups],
   )
 }
 
@@ -144,6 +188,12 @@ async function upsertTransactions(
       rendered.map(({ document }) => document),
     ],
   )
+  // One that was gone and is back must not stand in both lists.
+  await sql.execute('delete from removed_transactions where tenant_id = $1 and user_id = $2 and id = any($3::text[])', [
+    ref.tenantId,
+    ref.userId,
+    rendered.map(({ id }) => id),
+  ])
   const assets = rendered.flatMap((one) => one.assetSymbols.map((symbol) => ({ one, symbol })))
   await sql.execute(
     `with stale as (delete from transaction_assets where tenant_id = $1 and user_id = $2 and id = any($6::text[])
@@ -177,6 +227,35 @@ export async function keepPoison(sql: Sql, ref: ConnectionRef, groupKey: string,
   )
 }
 
+export interface PoisonedTime {
+  stream: string
+  /** Half open, around the group's records of this stream. */
+  startMs: number
+  endMs: number
+  records: number
+}
+
+const poisonedTimesMax = 1_000
+
+/** When the groups lie that could not be derived; the newest, if there are very many. */
+export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<PoisonedTime[]> {
+  const rows = await sql.rows<{ stream: string; first_at: string; last_at: string; records: number }>(
+    `select r.stream, min(r.occurred_at) as first_at, max(r.occurred_at) as last_at, count(*)::int as records
+     from poison_groups p
+     join raw_records r on r.tenant_id = p.tenant_id and r.user_id = p.user_id
+       and r.connection_id = p.connection_id and r.group_key = p.group_key
+     where p.tenant_id = $1 and p.user_id = $2 and p.connection_id = $3
+     group by r.stream, p.group_key order by max(r.occurred_at) desc limit $4`,
+    [...refOf(ref), poisonedTimesMax],
+  )
+  return rows.map(({ stream, first_at, last_at, records }) => ({
+    stream,
+    startMs: Date.parse(first_at),
+    endMs: Date.parse(last_at) + 1,
+    records,
+  }))
+}
+
 export async function summarize(
   sql: Sql,
   ref: ConnectionRef,
@@ -203,4 +282,13 @@ export async function destroyConnection(sql: Sql, ref: ConnectionRef, was: { ser
   for (const table of ['raw_records', 'poison_groups']) {
     await sql.execute(`delete from ${table} where tenant_id = $1 and user_id = $2 and connection_id = $3`, refOf(ref))
   }
+}
+
+/** How long an integrator has to hear that a transaction is gone. */
+const removedKeptDays = 90
+
+export async function deleteOldRemovals(sql: Sql): Promise<void> {
+  await sql.execute('delete from removed_transactions where removed_at < assay_now() - make_interval(days => $1)', [
+    removedKeptDays,
+  ])
 }

@@ -6,7 +6,7 @@ import { getAsset, parseDecimal, SourceError, type Decimal } from '@assay/core'
 import type { Logger } from 'pino'
 import type { Database } from '../db/index.ts'
 import * as store from './store.ts'
-import type { Day } from './store.ts'
+import type { Day, Days } from './store.ts'
 
 /** Where prices come from, by the source's own ids. */
 export interface PriceSource {
@@ -16,7 +16,7 @@ export interface PriceSource {
 }
 
 export interface Prices {
-  /** Reads what is not known yet of each asset's days from `fromMs` to yesterday. A failing source leaves a gap, not an error. */
+  /** Reads what is not known yet of each asset's days from `fromMs` to today. A failing source leaves a gap, not an error. */
   ensureDaily(assetIds: readonly string[], fromMs: number): Promise<void>
   /** The price of the day, for the pairs asked for. */
   loadDaily(
@@ -40,11 +40,11 @@ const currentStaleAfterMs = 5 * 60_000
 export function createPrices(deps: PricesDeps): Prices {
   const { db, source } = deps
 
-  async function readDaily(assetId: string, sourceId: string, firstDay: Day, lastDay: Day): Promise<void> {
-    const points = await source.fetchDaily(sourceId, Date.parse(firstDay), Date.parse(lastDay) + dayMs)
+  async function readDaily(assetId: string, sourceId: string, days: Days): Promise<void> {
+    const points = await source.fetchDaily(sourceId, Date.parse(days.firstDay), Date.parse(days.lastDay) + dayMs)
     const byDay = new Map(points.map((point) => [toDay(point.dayMs), point.price]))
     const prices = [...byDay].map(([day, price]) => ({ day, price }))
-    await db.transaction((tx) => store.keepDailyPrices(tx, assetId, source.name, { firstDay, lastDay }, prices))
+    await db.transaction((tx) => store.keepDailyPrices(tx, assetId, source.name, days, prices))
   }
 
   return {
@@ -54,10 +54,9 @@ export function createPrices(deps: PricesDeps): Prices {
       const known = new Map((await store.listDailyReads(db, assetIds)).map((read) => [read.asset_id, read]))
       for (const assetId of assetIds) {
         const sourceId = getAsset(assetId).coingeckoId
-        const read = known.get(assetId)
-        if (sourceId === null || (read !== undefined && read.first_day <= firstDay && read.last_day >= lastDay))
-          continue
-        await tolerate(deps, assetId, () => readDaily(assetId, sourceId, firstDay, lastDay))
+        const missing = findMissing({ firstDay, lastDay }, known.get(assetId))
+        if (sourceId === null || missing === undefined) continue
+        await tolerate(deps, assetId, () => readDaily(assetId, sourceId, missing))
       }
     },
 
@@ -86,6 +85,15 @@ export function createPrices(deps: PricesDeps): Prices {
       })
     },
   }
+}
+
+/**
+ * What was read stays one unbroken run of days, so that "read from, read to" tells all: older days are asked for
+ * together with everything after them, newer ones from the last day on, whose price may not have been there yet.
+ */
+function findMissing(wanted: Days, read: { first_day: Day; last_day: Day } | undefined): Days | undefined {
+  if (read === undefined || wanted.firstDay < read.first_day) return wanted
+  return wanted.lastDay > read.last_day ? { firstDay: read.last_day, lastDay: wanted.lastDay } : undefined
 }
 
 /** A bulkhead: without a price the rest of the data is still right, so a failing source is logged and left for later. */

@@ -5,6 +5,12 @@ import type { Sql } from '../db/index.ts'
 /** `YYYY-MM-DD`, UTC. */
 export type Day = string
 
+/** Both included. */
+export interface Days {
+  firstDay: Day
+  lastDay: Day
+}
+
 export async function listDailyReads(
   sql: Sql,
   assetIds: readonly string[],
@@ -19,13 +25,14 @@ export async function keepDailyPrices(
   sql: Sql,
   assetId: string,
   source: string,
-  read: { firstDay: Day; lastDay: Day },
+  read: Days,
   prices: readonly { day: Day; price: Decimal }[],
 ): Promise<void> {
+  // The first price of a day stays: transactions were rendered with it, and deriving again must give the same bytes.
   await sql.execute(
     `insert into daily_prices (asset_id, source, day, price_in_usd)
      select $1, $2, * from unnest($3::date[], $4::numeric[])
-     on conflict (asset_id, day) do update set price_in_usd = excluded.price_in_usd, source = excluded.source`,
+     on conflict (asset_id, day) do nothing`,
     [assetId, source, prices.map(({ day }) => day), prices.map(({ price }) => price)],
   )
   await sql.execute(

@@ -8,43 +8,49 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import type { Logger } from 'pino'
-import type { ConnectionRef, Connections, OpenedConnection } from '../connections/index.ts'
-import type { Database, Sql } from '../db/index.ts'
+import type { ConnectionRef, OpenedConnection } from '../connections/index.ts'
+import type { Sql } from '../db/index.ts'
 import { addJob, type Task } from '../jobs/index.ts'
-import type { Ledger } from '../ledger/index.ts'
+import { ConnectionGone } from '../ledger/index.ts'
 import { backoffMs } from './backoff.ts'
-import { OverBudget, type Budgets } from './budget.ts'
-import { readStream, type JobAllowance } from './read-stream.ts'
+import { OverBudget } from './budget.ts'
+import { findCompleteness, findCoverage, type Completeness, type StreamCoverage } from './coverage.ts'
+import { chooseUntil, readBalances, readHistory, startAllowance, type ReadingDeps } from './read-connection.ts'
+import { createRefreshTask } from './refresh-job.ts'
+import { deleteOldRefreshes } from './refresh-store.ts'
+import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './refreshes.ts'
 import * as store from './store.ts'
 
 export { createBudgets } from './budget.ts'
-export type { Budgets } from './budget.ts'
+export type { StreamCoverage } from './coverage.ts'
+export type { Refresh, RefreshKind } from './refreshes.ts'
+
+interface Owner {
+  tenantId: string
+  userId: string
+}
 
 export interface Sync {
   /** Begins a run as soon as a worker is free. */
   begin(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   task: Task
+  /** The job behind a refresh. */
+  refreshTask: Task
   forget(tx: Sql, ref: ConnectionRef): Promise<void>
+  /** Undefined when the owner has no such connection. */
+  findCoverage(ref: ConnectionRef): Promise<StreamCoverage[] | undefined>
+  /** From when on nothing is missing in the histories of all the owner's connections. */
+  findCompleteness(owner: Owner): Promise<Completeness>
+  /** Reads again, all connections or those named; refuses when every one of them was read again a moment ago. */
+  requestRefresh(owner: Owner, kind: RefreshKind, connectionIds: readonly string[] | undefined): Promise<Refresh>
+  findRefresh(owner: Owner, refreshId: string): Promise<Refresh | undefined>
+  /** Upkeep: refreshes nobody asks about any more. */
+  sweep(): Promise<void>
 }
 
-export interface SyncDeps {
-  db: Database
-  connections: Connections
-  ledger: Ledger
-  budgets: Budgets
-  now(): number
-  random(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
-  log: Logger
-}
+export type SyncDeps = ReadingDeps
 
-const pagesPerJobMax = 50
-const jobMaxMs = 20_000
 const intervalMs = 15 * 60_000
-/** Rows of the last moments may still be on their way to the provider's own list. */
-const settleMs = 2_000
 
 const payloadSchema = z.object({
   tenant_id: z.string(),
@@ -60,7 +66,15 @@ export function createSync(deps: SyncDeps): Sync {
   return {
     begin: (tx, ref, keyLane) => queue(tx, ref, keyLane, { delayMs: 0 }),
     task: (payload, signal) => runJob(deps, payloadSchema.parse(payload), signal),
+    refreshTask: createRefreshTask(deps),
     forget: (tx, ref) => store.forgetConnection(tx, ref),
+    findCoverage: (ref) => findCoverage(deps, ref),
+    findCompleteness: (owner) => findCompleteness(deps, owner),
+    requestRefresh: (owner, kind, connectionIds) => requestRefresh(deps.db, owner, kind, connectionIds),
+    findRefresh: (owner, refreshId) => findRefresh(deps.db, owner, refreshId),
+    async sweep() {
+      await deleteOldRefreshes(deps.db)
+    },
   }
 }
 
@@ -84,10 +98,13 @@ async function runJob(deps: SyncDeps, payload: Payload, signal: AbortSignal): Pr
   const ref = { tenantId: payload.tenant_id, userId: payload.user_id, connectionId: payload.connection_id }
   const opened = await deps.connections.open(ref)
   if (opened === undefined) return
-  const untilMs = payload.until === undefined ? deps.now() - settleMs / deps.pace : Number(payload.until)
+  const untilMs = chooseUntil(deps, payload.until)
   const allowance = startAllowance(signal)
   try {
-    if (payload.until === undefined) await readBalances(deps, ref, opened)
+    if (payload.until === undefined) {
+      if (opened.status !== 'syncing') await deps.connections.checkRights(opened)
+      await readBalances(deps, ref, opened)
+    }
     const done = await readHistory(deps, ref, opened, untilMs, allowance)
     if (!done) {
       await queue(deps.db, ref, payload.lane, { delayMs: 0, untilMs })
@@ -95,29 +112,11 @@ async function runJob(deps: SyncDeps, payload: Payload, signal: AbortSignal): Pr
     }
     await endRun(deps, ref, payload.lane)
   } catch (error) {
+    // Removed meanwhile: nothing was kept of the page, and there is nothing left to read for.
+    if (error instanceof ConnectionGone) return
     if (!(error instanceof SourceError)) throw error
     await standBack(deps, ref, opened, { payload, untilMs, pagesRead: allowance.pagesRead() }, error)
   }
-}
-
-async function readBalances(deps: SyncDeps, ref: ConnectionRef, opened: OpenedConnection): Promise<void> {
-  await deps.budgets.take(opened, opened.connector.budget.balancesCost)
-  const balances = await opened.session.fetchBalances()
-  await deps.ledger.keepHoldings(ref, opened.providerId, balances)
-}
-
-/** False when the job's allowance ended first. Deriving waits for every stream: half a conversion must not show as a sale. */
-async function readHistory(
-  deps: SyncDeps,
-  ref: ConnectionRef,
-  opened: OpenedConnection,
-  untilMs: number,
-  allowance: JobAllowance,
-): Promise<boolean> {
-  for (const stream of opened.connector.streams) {
-    if (!(await readStream(deps, ref, opened, stream, untilMs, allowance))) return false
-  }
-  return deps.ledger.derive(ref, opened.connector, () => allowance.mayReadOn())
 }
 
 async function endRun(deps: SyncDeps, ref: ConnectionRef, lane: string): Promise<void> {
@@ -143,7 +142,8 @@ async function standBack(
     return
   }
   const { fault, message } = error
-  deps.log.warn(
+  // Being told to wait is how a tier is learned; everything else an operator may want to see.
+  deps.log[fault === 'rate_limited' ? 'info' : 'warn'](
     { connection: ref.connectionId, provider: opened.providerId, fault, reason: message },
     'reading stopped',
   )
@@ -159,16 +159,4 @@ async function standBack(
 /** A run that had not come past its balances begins again; a later one goes on where its bookmark is. */
 function resumeAt(job: { payload: Payload; untilMs: number; pagesRead: number }): { untilMs?: number } {
   return job.pagesRead > 0 || job.payload.until !== undefined ? { untilMs: job.untilMs } : {}
-}
-
-function startAllowance(signal: AbortSignal): JobAllowance {
-  const endsAt = performance.now() + jobMaxMs
-  let pages = 0
-  return {
-    mayReadOn: () => pages < pagesPerJobMax && performance.now() < endsAt && !signal.aborted,
-    countPage() {
-      pages += 1
-    },
-    pagesRead: () => pages,
-  }
 }

@@ -5,7 +5,7 @@
 import type { Pager, Window } from '@assay/connectors'
 
 /** Nothing of interest happened before; a start of 0 would be as right and reads worse in a coverage report. */
-const beginningMs = Date.UTC(2009, 0, 1)
+export const beginningMs = Date.UTC(2009, 0, 1)
 
 /** Undefined when everything up to `untilMs` is covered. */
 export function nextWindow(pager: Pager, covered: readonly Window[], untilMs: number): Window | undefined {

@@ -64,14 +64,12 @@ async function commitPage(
 ): Promise<Bookmark | undefined> {
   return deps.db.transaction(async (tx) => {
     await deps.ledger.keepRaw(tx, ref, stream.name, page.records)
-    if (page.next === null) {
-      await store.closeWindow(tx, ref, stream.name, window)
-      return undefined
-    }
-    const to: Bookmark = { window, position: page.next }
-    if (!(await store.moveBookmark(tx, ref, stream.name, from, to))) {
-      throw new Error(`another worker reads ${stream.name} of ${ref.connectionId}`)
-    }
+    const to = page.next === null ? undefined : { window, position: page.next }
+    const done =
+      to === undefined
+        ? await store.closeWindow(tx, ref, stream.name, from, window)
+        : await store.moveBookmark(tx, ref, stream.name, from, to)
+    if (!done) throw new Error(`another worker reads ${stream.name} of ${ref.connectionId}`)
     return to
   })
 }

@@ -23,7 +23,8 @@ export async function findBookmark(sql: Sql, ref: ConnectionRef, stream: string)
 
 /**
  * Moves from one place to the next, or says that somebody else did. That happens when a worker that was taken for dead
- * comes back: its page is refused as a whole instead of moving the bookmark backwards.
+ * comes back: its page is refused as a whole instead of moving the bookmark backwards. The caller throws, and so takes
+ * back what it wrote.
  */
 export async function moveBookmark(
   sql: Sql,
@@ -44,18 +45,30 @@ export async function moveBookmark(
   const moved = await sql.execute(
     `update stream_bookmarks set window_start = $5, window_end = $6, position = $7
      where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-       and window_end = $8 and position is not distinct from $9`,
-    [...values, toTime(from.window.endMs), from.position],
+       and window_start = $8 and window_end = $9 and position is not distinct from $10`,
+    [...values, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
   )
   return moved === 1
 }
 
-/** The window was read to its end: what was two windows that touch becomes one. */
-export async function closeWindow(sql: Sql, ref: ConnectionRef, stream: string, window: Window): Promise<void> {
-  await sql.execute(
-    'delete from stream_bookmarks where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4',
+/**
+ * The window was read to its end: what was two windows that touch becomes one. Refused like a move when somebody else
+ * has moved the bookmark since.
+ */
+export async function closeWindow(
+  sql: Sql,
+  ref: ConnectionRef,
+  stream: string,
+  from: Bookmark | undefined,
+  window: Window,
+): Promise<boolean> {
+  const left = await sql.rows<{ window_start: string; window_end: string; position: string | null }>(
+    `delete from stream_bookmarks where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
+     returning window_start, window_end, position`,
     [...refOf(ref), stream],
   )
+  const [found] = left.map((row): Bookmark => ({ window: toWindow(row), position: row.position }))
+  if (!isSamePlace(found, from)) return false
   const touching = await sql.rows<{ window_start: string; window_end: string }>(
     `delete from covered_windows
      where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
@@ -74,6 +87,11 @@ export async function closeWindow(sql: Sql, ref: ConnectionRef, stream: string, 
       toTime(Math.max(...all.map(({ endMs }) => endMs))),
     ],
   )
+  return true
+}
+
+function isSamePlace(a: Bookmark | undefined, b: Bookmark | undefined): boolean {
+  return a?.window.startMs === b?.window.startMs && a?.window.endMs === b?.window.endMs && a?.position === b?.position
 }
 
 export async function listCovered(sql: Sql, ref: ConnectionRef, stream: string): Promise<Window[]> {
@@ -83,6 +101,27 @@ export async function listCovered(sql: Sql, ref: ConnectionRef, stream: string):
     [...refOf(ref), stream],
   )
   return rows.map(toWindow)
+}
+
+/** Of every stream, oldest first. */
+export async function listAllCovered(sql: Sql, ref: ConnectionRef): Promise<(Window & { stream: string })[]> {
+  const rows = await sql.rows<{ stream: string; window_start: string; window_end: string }>(
+    `select stream, window_start, window_end from covered_windows
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 order by window_start`,
+    refOf(ref),
+  )
+  return rows.map((row) => ({ stream: row.stream, ...toWindow(row) }))
+}
+
+/** The owner's settled connections. */
+export async function listReadable(
+  sql: Sql,
+  owner: { tenantId: string; userId: string },
+): Promise<{ id: string; provider_id: string }[]> {
+  return sql.rows(
+    'select id, provider_id from readable_connections where tenant_id = $1 and user_id = $2 order by id',
+    [owner.tenantId, owner.userId],
+  )
 }
 
 export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { anew: boolean }): Promise<number> {
@@ -104,7 +143,8 @@ export async function clearFailures(sql: Sql, ref: ConnectionRef): Promise<void>
 }
 
 export async function forgetConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
-  for (const table of ['stream_bookmarks', 'covered_windows', 'sync_failures']) {
+  const tables = ['stream_bookmarks', 'covered_windows', 'sync_failures', 'refresh_connections', 'refresh_cool_downs']
+  for (const table of tables) {
     await sql.execute(`delete from ${table} where tenant_id = $1 and user_id = $2 and connection_id = $3`, refOf(ref))
   }
 }

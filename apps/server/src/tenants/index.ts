@@ -113,7 +113,7 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     /** Last of all: whatever else belongs to the user refers to this row. */
     deleteUser: (tx: Sql, user: { tenantId: string; userId: string }) =>
       store.deleteUser(tx, user.tenantId, user.userId),
-    ensureSandboxTenant: () => ensureSandboxTenant(db),
+    ensureSandboxTenant: (demoUrl?: string) => ensureSandboxTenant(db, demoUrl),
   }
 }
 

@@ -10,28 +10,36 @@ import * as store from './store.ts'
 
 const sandboxTenantId = 'ten_sandbox'
 
-const clients: readonly (ClientRegistration & { clientId: string; secret: string })[] = [
-  {
-    clientId: 'cli_demo',
-    secret: 'sandbox-demo-secret',
-    name: 'Demo application',
-    redirectUris: ['http://127.0.0.1:4100/callback'],
-    embedOrigins: ['http://127.0.0.1:4100'],
-    scopes: platformScopes,
-    homepageUri: 'http://127.0.0.1:4100/',
-  },
-  {
-    clientId: 'cli_enterprise',
-    secret: 'sandbox-enterprise-secret',
-    name: 'Enterprise back office',
-    scopes: enterpriseScopes,
-  },
-]
+type SandboxClient = ClientRegistration & { clientId: string; secret: string }
 
-export async function ensureSandboxTenant(db: Database): Promise<string> {
+/** One redirect URI alone, so that requests may leave it out. */
+function clientsFor(demoUrl: string): readonly SandboxClient[] {
+  return [
+    {
+      clientId: 'cli_demo',
+      secret: 'sandbox-demo-secret',
+      name: 'Northwind',
+      redirectUris: [`${demoUrl}/callback`],
+      embedOrigins: [demoUrl],
+      scopes: platformScopes,
+      homepageUri: `${demoUrl}/`,
+    },
+    {
+      clientId: 'cli_enterprise',
+      secret: 'sandbox-enterprise-secret',
+      name: 'Enterprise back office',
+      scopes: enterpriseScopes,
+    },
+  ]
+}
+
+/** Where the demo application listens unless the operator moves it. */
+const demoUrlDefault = 'http://127.0.0.1:4100'
+
+export async function ensureSandboxTenant(db: Database, demoUrl = demoUrlDefault): Promise<string> {
   await db.transaction(async (tx) => {
     await store.putTenant(tx, sandboxTenantId, 'Sandbox')
-    for (const { clientId, secret, ...registration } of clients) {
+    for (const { clientId, secret, ...registration } of clientsFor(demoUrl)) {
       await store.putClient(tx, clientId, sandboxTenantId, checkRegistration(registration))
       await store.putSecret(tx, clientId, sha256(secret))
     }

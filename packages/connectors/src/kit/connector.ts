@@ -48,6 +48,10 @@ export interface Stream {
   cost: number
   /** A history without this stream is not complete. The others only add detail. */
   required: boolean
+  /** What the provider itself does not give in this list, in words for a person; null when nothing is known. */
+  providerLimit: string | null
+  /** What the person can do about that; null when nothing. */
+  remedy: string | null
 }
 
 /** Half open: startMs ≤ t < endMs, of times cut to milliseconds. */

@@ -8,13 +8,13 @@ import type { ApiKeyCredentials, Connector, Io, Session } from '../kit/connector
 import { toAccount } from './account.ts'
 import { toBalances } from './balances.ts'
 import { createClient } from './client.ts'
-import { fetchPage, streams } from './pages.ts'
+import { fetchPage } from './pages.ts'
+import { krakenStreams } from './streams.ts'
 import { toTransactions } from './transactions.ts'
 
 export const krakenConnector: Connector = {
   providerId: 'kraken',
-  streams,
-  // The Starter tier (docs.kraken.com, Spot REST rate limits): a key does not tell which tier its account has.
+  streams: krakenStreams,
   budget: {
     // Pro, Intermediate, Starter: docs.kraken.com, "Spot REST rate limits". No call tells which one an account has.
     tiers: [
@@ -36,7 +36,7 @@ function openSession(credentials: ApiKeyCredentials, io: Io): Session {
     verify: async () => toAccount(credentials.apiKey, await call('GetApiKeyInfo')),
     fetchBalances: async () => toBalances(await call('BalanceEx')),
     fetchPage: async (name, window, position) => {
-      const stream = streams.find((candidate) => candidate.name === name)
+      const stream = krakenStreams.find((candidate) => candidate.name === name)
       if (stream === undefined) throw new RangeError(`Kraken has no stream ${JSON.stringify(name)}`)
       return fetchPage(call, stream.name, window, position)
     },

@@ -6,52 +6,12 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import type { Page, RawRecord, Stream, Window } from '../kit/connector.ts'
+import type { Page, RawRecord, Window } from '../kit/connector.ts'
 import { isJsonObject, withTextNumbers } from '../kit/json.ts'
 import type { Call } from './client.ts'
 import { groupOf } from './families.ts'
 import { parseFundingRecord, parseLedgerRow } from './records.ts'
-
-const hourMs = 3_600_000
-const pageSize = 50
-
-export const streams = [
-  {
-    name: 'ledger',
-    // The end of a window is fixed, so rows written meanwhile do not shift its offsets.
-    pager: {
-      kind: 'offset',
-      pageSizeMax: pageSize,
-      order: 'newest_first',
-      windowMaxMs: null,
-      retentionMs: null,
-      overlapMs: hourMs,
-    },
-    cost: 2,
-    required: true,
-  },
-  fundingStream('deposits'),
-  fundingStream('withdrawals'),
-] as const satisfies readonly Stream[]
-
-function fundingStream<const Name extends string>(name: Name): Stream & { name: Name } {
-  return {
-    name,
-    pager: {
-      kind: 'cursor',
-      pageSizeMax: pageSize,
-      order: 'newest_first',
-      windowMaxMs: null,
-      retentionMs: null,
-      // These records change after they appeared: pending, then on hold for a review, then done or returned.
-      overlapMs: 14 * 24 * hourMs,
-    },
-    cost: 1,
-    required: false,
-  }
-}
-
-export type StreamName = (typeof streams)[number]['name']
+import { pageSize, type StreamName } from './streams.ts'
 
 export function fetchPage(call: Call, stream: StreamName, window: Window, position: string | null): Promise<Page> {
   return stream === 'ledger'

@@ -1,14 +1,14 @@
 /** Platform v2, under /accounts/v2: answers are `data` and `errors`, lists have a `page`. */
-import { categories, transactionTypes } from '@assay/core'
 import { z } from 'zod'
 import { AssetPosition } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
+import { transactionFilters } from '../filters.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
 import { connectionId, ProviderId } from '../provider-ids.ts'
 import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
 import { RemovedTransaction, Transaction } from '../transactions.ts'
-import { isoTimeParameter, list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
+import { list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
 import * as examples from './examples.ts'
 
 const family = 'accounts_v2'
@@ -116,20 +116,7 @@ export const listTransactions = defineEndpoint({
   path: '/accounts/v2/transactions',
   scope: 'transactions:read',
   paging: pagesV2,
-  query: z
-    .strictObject({
-      start_time: isoTimeParameter('At this moment or later.').optional(),
-      end_time: isoTimeParameter('Before this moment.').optional(),
-      provider_ids: list('Only these providers, separated by commas.').optional(),
-      connection_ids: list('Only these connections, separated by commas.').optional(),
-      asset_symbols: list('Only transactions that touch one of these assets, exact case.').optional(),
-      types: list('Only these types, separated by commas.', transactionTypes).optional(),
-      categories: list('Only these categories, separated by commas.', categories).optional(),
-      updated_since: isoTimeParameter(
-        'Changed at this moment or later; the answer then also has `removed`.',
-      ).optional(),
-    })
-    .check(refuseEmptyRange),
+  query: z.strictObject(transactionFilters).check(refuseEmptyRange),
   response: pageOf(Transaction).extend({ removed: z.array(RemovedTransaction).optional() }),
   summary: 'List transactions',
   description: 'Newest first by (timestamp, id).',

@@ -103,3 +103,23 @@ export const catalogued = {
   status: 'available',
   website: 'https://www.kraken.com',
 }
+
+export const coverage = {
+  stream: 'ledger',
+  windows: [{ start_time: '2026-01-01T00:00:00.000Z', end_time: time }],
+  holes: [
+    {
+      start_time: '2009-01-01T00:00:00.000Z',
+      end_time: '2026-01-01T00:00:00.000Z',
+      cause: 'sync_in_progress',
+      message: 'This part of the history is still being read.',
+    },
+  ],
+  provider_limit: null,
+  remedy: null,
+}
+
+const refreshed = { refresh_id: 'rfr_01jq8n9c4mf5dbr3e8w6x2vtya', status: 'queued', requested_at: time }
+const queued = { connection_id: connectionId, status: 'queued', cause: null }
+export const refreshedV1 = { ...refreshed, connections: [{ ...queued, crypto_source_id: 'kraken' }] }
+export const refreshedV2 = { ...refreshed, connections: [{ ...queued, provider_id: 'kraken' }] }

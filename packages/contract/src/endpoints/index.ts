@@ -2,13 +2,23 @@
 import type { Endpoint } from '../endpoint.ts'
 import * as v2 from './accounts-v2.ts'
 import * as connect from './connect-v1.ts'
+import * as stats from './enterprise-stats-v2.ts'
+import * as enterprise from './enterprise-v2.ts'
 import * as manage from './manage-v1.ts'
 import * as v1 from './platform-v1.ts'
+import * as bulk from './bulk-v2.ts'
+import * as reading from './reading-v2.ts'
+import * as refreshV1 from './refresh-v1.ts'
 
 export * from './accounts-v2.ts'
+export * from './bulk-v2.ts'
 export * from './connect-v1.ts'
+export * from './enterprise-stats-v2.ts'
+export * from './enterprise-v2.ts'
 export * from './manage-v1.ts'
 export * from './platform-v1.ts'
+export * from './reading-v2.ts'
+export * from './refresh-v1.ts'
 
 export const endpoints: readonly Endpoint[] = [
   v1.addProviderV1,
@@ -16,15 +26,36 @@ export const endpoints: readonly Endpoint[] = [
   v1.removeProviderV1,
   v1.completeProviderV1,
   v1.listAssetsV1,
+  refreshV1.refreshAssetsV1,
   v1.listTransactionsV1,
+  refreshV1.refreshTransactionsV1,
   v2.listCatalog,
   v2.addProvider,
   v2.listProviders,
   v2.removeProvider,
   v2.completeProvider,
+  reading.getCoverage,
   v2.listAssets,
+  reading.refreshAssets,
+  bulk.getAssetHistory,
   v2.listTransactions,
   v2.getTransaction,
+  bulk.exportTransactions,
+  reading.refreshTransactions,
+  reading.getRefresh,
+  enterprise.listEnterpriseTransactions,
+  enterprise.listUsers,
+  enterprise.searchUsers,
+  enterprise.getUser,
+  enterprise.listUserAssets,
+  enterprise.listUserTransactions,
+  enterprise.endUser,
+  enterprise.listAccounts,
+  stats.getUserStats,
+  stats.getAccountStats,
+  stats.getBalanceStats,
+  stats.getTopAssets,
+  enterprise.listEnterpriseProviders,
   connect.createSession,
   connect.getSession,
   connect.requestSessionCode,

@@ -21,7 +21,9 @@ describe('the connect session', async () => {
     return row.user_id
   }
   const listProviders = async (token: string): Promise<{ connection_id: string; status: string }[]> => {
-    const response = await fetch(`${connect.url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
+    const response = await fetch(`${connect.url}/accounts/v2/providers`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
     return ((await response.json()) as { data: { connection_id: string; status: string }[] }).data
   }
 
@@ -192,6 +194,27 @@ describe('the connect session', async () => {
       assert.equal(again.body.redirect_to, answer.body.redirect_to)
     })
 
+    it('declined while a page is on its way: what arrives later is not kept', async () => {
+      const fault = { kind: 'latency_ms', latency_ms: 400 }
+      await fetch(`${connect.url}/sandbox/providers/kraken/faults`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(fault),
+      })
+      const browser = await connect.begin()
+      await browser.enter('late-page@example.com')
+      const userId = await userOf(browser)
+      const { data } = await browser.add(await connect.mintKey('default'))
+      const key = `sync:${data.connection_id}`
+      const findJob = (): Promise<{ locked: boolean } | undefined> =>
+        connect.db.maybeRow('select locked_at is not null as locked from graphile_worker.jobs where key = $1', [key])
+      await until(async () => ((await findJob())?.locked === true ? true : undefined))
+      await browser.call('POST', '/session/decline', {})
+      await until(async () => ((await findJob()) === undefined ? true : undefined))
+      await fetch(`${connect.url}/sandbox/providers/kraken/faults`, { method: 'DELETE' })
+      assert.deepEqual(await countAll(userId), nothing)
+    })
+
     it('expired: within a minute', async () => {
       const browser = await prepared('expired@example.com')
       const userId = await userOf(browser)
@@ -250,7 +273,9 @@ describe('the connect session', async () => {
       await first.redeem(await first.finish())
       const connectionId = data.connection_id ?? ''
       await until(async () => {
-        const row = await connect.db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
+        const row = await connect.db.row<{ status: string }>('select status from connections where id = $1', [
+          connectionId,
+        ])
         return row.status === 'active' ? true : undefined
       })
       await connect.db.execute(
@@ -270,7 +295,9 @@ describe('the connect session', async () => {
       const { data, errors } = await browser.add(key, { connection_id: connectionId })
       assert.deepEqual([data.added, data.connection_id, errors], [true, connectionId, []])
       await until(async () => {
-        const row = await connect.db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
+        const row = await connect.db.row<{ status: string }>('select status from connections where id = $1', [
+          connectionId,
+        ])
         return row.status === 'active' ? true : undefined
       })
       assert.equal(await countConnections(await userOf(browser)), 1)

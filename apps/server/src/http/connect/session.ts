@@ -51,7 +51,7 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     const result = await connect.addSource(session, {
       providerId: body.provider_id,
       displayLabel: body.display_label ?? null,
-      credentials: toCredentials(body.connection),
+      credentials: toCredentials('provider_id', body.provider_id, body.connection),
       ...(body.connection_id === undefined ? {} : { repairOf: body.connection_id }),
     })
     return toAdded(result)

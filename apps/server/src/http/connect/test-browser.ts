@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { ErrorResponse, getSession, ResponseOf } from '@assay/contract'
-import { startTestService, type TestService } from '../../../../../test/service.ts'
+import { startTestService, type TestService, type TestServiceOptions } from '../../../../../test/service.ts'
 import { ownedBySuite } from '../../oauth/test-oauth.ts'
 
 export type WireSession = ResponseOf<typeof getSession>['session']
@@ -45,8 +45,8 @@ export interface TestBrowser {
 }
 
 /** To be called in an async `describe`. */
-export async function startConnect(settings: Record<string, string> = {}): Promise<TestConnect> {
-  const service = await startTestService(ownedBySuite(), { settings })
+export async function startConnect(options: TestServiceOptions = {}): Promise<TestConnect> {
+  const service = await startTestService(ownedBySuite(), options)
   const call: TestConnect['call'] = async (method, path, { body, secret } = {}) => {
     const response = await fetch(`${service.url}/connect/v1${path}`, {
       method,
@@ -109,8 +109,7 @@ async function beginInBrowser(connect: TestConnect, parameters: Record<string, s
     session,
     verifier,
     state,
-    call: (method, path, body) =>
-      connect.call(method, path, body === undefined ? { secret } : { secret, body }),
+    call: (method, path, body) => connect.call(method, path, body === undefined ? { secret } : { secret, body }),
     read: async () => (await browser.call<{ session: WireSession }>('GET', '/session')).body.session,
     async readMail() {
       type Help = { mail: { code: string } | null }

@@ -1,4 +1,5 @@
 /** The authorization server behind the real HTTP server, on free ports: one node or two over one database. */
+import type { Limits } from '../../limits/index.ts'
 import { noLimits } from '../../limits/test-limits.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { openOauth, ownedBySuite, type TestOauth } from '../../oauth/test-oauth.ts'
@@ -14,9 +15,9 @@ export interface TestAuthServer extends TestOauth {
   post: (path: string, body: Record<string, string> | string, headers?: Record<string, string>) => Promise<Response>
 }
 
-export async function startAuthServer(): Promise<TestAuthServer> {
+export async function startAuthServer(limits: Limits = noLimits): Promise<TestAuthServer> {
   const owner = ownedBySuite()
-  const [first, second] = await Promise.all([startNode(owner), startNode(owner)])
+  const [first, second] = await Promise.all([startNode(owner, limits), startNode(owner, limits)])
   // The issuer's name has the port in it, so the server comes first.
   const fixture = await openOauth(owner, first.url)
   first.serve(fixture.oauth)
@@ -35,7 +36,7 @@ export async function startAuthServer(): Promise<TestAuthServer> {
   }
 }
 
-async function startNode(owner: ReturnType<typeof ownedBySuite>) {
+async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits) {
   let served: Oauth | undefined
   const node = (): Oauth => {
     if (served === undefined) throw new Error('the node was asked before it was ready')
@@ -53,7 +54,7 @@ async function startNode(owner: ReturnType<typeof ownedBySuite>) {
     warn: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
   }
   const server = await startTestServer(owner, {
-    groups: [{ cors: 'anyone', register: (app) => registerOauthRoutes(app, { oauth, limits: noLimits, log }) }],
+    groups: [{ cors: 'anyone', register: (app) => registerOauthRoutes(app, { oauth, limits, log }) }],
   })
   const serve = (started: Oauth): void => {
     served = started

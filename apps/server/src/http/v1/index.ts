@@ -3,10 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerAssets } from './assets.ts'
 import { registerProvider } from './provider.ts'
+import { registerRefresh } from './refresh.ts'
 import { registerTransactions } from './transactions.ts'
 
 export function registerV1(app: FastifyInstance, deps: FrontDoors): void {
   registerAssets(app, deps)
   registerProvider(app, deps)
+  registerRefresh(app, deps)
   registerTransactions(app, deps)
 }

@@ -16,7 +16,7 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
     const result = await connections.add(ownerOf(caller), {
       providerId: body.crypto_source_id,
       displayLabel: body.display_label ?? null,
-      credentials: toCredentials(body.connection),
+      credentials: toCredentials('crypto_source_id', body.crypto_source_id, body.connection),
       sessionId: null,
     })
     return { json: toAddedV1(result) }

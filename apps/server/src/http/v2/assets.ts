@@ -32,7 +32,7 @@ export function registerAssets(app: FastifyInstance, { serve, connections, ledge
   })
 }
 
-function toAsset(row: Position) {
+export function toAsset(row: Position) {
   return {
     provider_id: row.provider_id,
     connection_id: row.connection_id,

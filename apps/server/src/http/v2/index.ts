@@ -2,11 +2,17 @@
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerAssets } from './assets.ts'
+import { registerExport } from './export.ts'
+import { registerHistory } from './history.ts'
 import { registerProviders } from './providers.ts'
+import { registerReading } from './reading.ts'
 import { registerTransactions } from './transactions.ts'
 
 export function registerV2(app: FastifyInstance, deps: FrontDoors): void {
   registerProviders(app, deps)
   registerAssets(app, deps)
   registerTransactions(app, deps)
+  registerExport(app, deps)
+  registerReading(app, deps)
+  registerHistory(app, deps)
 }

@@ -1,7 +1,7 @@
 /** /accounts/v2/providers: add, list, remove, and the catalogue. */
 import { addProvider, completeProvider, listCatalog, listProviders, removeProvider } from '@assay/contract'
-import { catalog } from '@assay/connectors/catalog'
 import type { FastifyInstance } from 'fastify'
+import { readCatalog } from '../catalog.ts'
 import { ownerOf } from '../owner.ts'
 import { toAdded, toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
@@ -11,7 +11,7 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
     const result = await connections.add(ownerOf(caller), {
       providerId: body.provider_id,
       displayLabel: body.display_label ?? null,
-      credentials: toCredentials(body.connection),
+      credentials: toCredentials('provider_id', body.provider_id, body.connection),
       sessionId: null,
     })
     return { json: toAdded(result) }
@@ -49,16 +49,5 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
     return { json: { data: { removed: true as const, connection_ids: ids, data_destroyed: true }, errors: [] } }
   })
 
-  serve(app, listCatalog, async ({ query, page }) => {
-    const search = query.search?.toLowerCase() ?? ''
-    const after = page.position?.[0]
-    const rows = catalog
-      .filter((provider) => query.kind === undefined || provider.kind === query.kind)
-      .filter(({ name, provider_id: id }) => name.toLowerCase().includes(search) || id.includes(search))
-      .toSorted((a, b) => (a.provider_id < b.provider_id ? -1 : 1))
-      .filter((provider) => after === undefined || provider.provider_id > after)
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
-    return { json: { page: { next: page.next(last && [last.provider_id]) }, data: shown, errors: [] } }
-  })
+  serve(app, listCatalog, async ({ query, page }) => ({ json: readCatalog(page, query) }))
 }

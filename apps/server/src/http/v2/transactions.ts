@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { TransactionRow } from '../../ledger/index.ts'
 import { ownerOf } from '../owner.ts'
 import { checkProviders } from '../providers.ts'
+import { toTransactionFilters } from '../transactions.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 export function registerTransactions(app: FastifyInstance, { serve, connections, ledger }: FrontDoors): void {
@@ -17,16 +18,7 @@ export function registerTransactions(app: FastifyInstance, { serve, connections,
       ledger.listTransactions(owner, {
         limit: page.limit + 1,
         after,
-        filters: {
-          startTime: query.start_time,
-          endTime: query.end_time,
-          providerIds: query.provider_ids,
-          connectionIds: query.connection_ids,
-          assetSymbols: query.asset_symbols,
-          types: query.types,
-          categories: query.categories,
-          updatedSince: query.updated_since,
-        },
+        filters: toTransactionFilters(query),
       }),
       connections.listRemarks(owner),
       // With the first page, whole: what is gone has no place in the order of what is there.
@@ -48,6 +40,6 @@ export function registerTransactions(app: FastifyInstance, { serve, connections,
 }
 
 /** The head in v2's words, then the ready text. None of the head's values needs escaping: ids and times. */
-function toText(row: TransactionRow): string {
+export function toText(row: TransactionRow): string {
   return `{"id":"${row.id}","provider_id":"${row.provider_id}","connection_id":"${row.connection_id}","updated_at":"${row.updated_at}",${row.document}`
 }

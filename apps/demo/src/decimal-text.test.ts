@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { toAmount, toDollars, toScaled, toShare } from './decimal-text.ts'
+
+describe('amounts', () => {
+  it('sums exactly what floats would not', () => {
+    assert.equal(toDollars(toScaled('0.1') + toScaled('0.2')), '$0.30')
+    assert.equal(toDollars(toScaled('123456789012.129999999999999999')), '$123,456,789,012.12')
+    assert.equal(toDollars(toScaled('-5.019')), '−$5.01')
+  })
+
+  it('keeps every digit of a quantity', () => {
+    assert.equal(toAmount('1234567.000000000000000001'), '1,234,567.000000000000000001')
+    assert.equal(toAmount('-12'), '−12')
+  })
+
+  it('a share of nothing is nothing', () => {
+    assert.equal(toShare(1n, 0n), 0)
+    assert.equal(toShare(toScaled('1'), toScaled('4')), 0.25)
+  })
+})

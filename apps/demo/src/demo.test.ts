@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { html } from './html.ts'
+import { startDemo, type Demo } from './index.ts'
+
+/** Nobody listens at the service's addresses: these are the things Northwind does by itself. */
+async function open(t: TestContext): Promise<Demo> {
+  const demo = await startDemo({
+    port: 0,
+    authUrl: 'http://127.0.0.1:9',
+    baseUrl: 'http://127.0.0.1:9',
+    widgetUrl: 'http://127.0.0.1:9/connect',
+    clientId: 'cli_demo',
+    clientSecret: 'not-a-secret',
+  })
+  t.after(() => demo.stop())
+  return demo
+}
+
+describe('Northwind', () => {
+  it('sends the browser to the widget with PKCE and a state, and keeps the rest', async (t) => {
+    const { url } = await open(t)
+    const answer = await fetch(`${url}/connect?connection_id=con_1`, { redirect: 'manual' })
+    assert.equal(answer.status, 303)
+    const { searchParams } = new URL(answer.headers.get('location') ?? '')
+    assert.match(searchParams.get('code_challenge') ?? '', /^[\w-]{43}$/)
+    assert.equal(searchParams.get('code_challenge_method'), 'S256')
+    assert.match(searchParams.get('state') ?? '', /^[0-9a-f-]{36}$/)
+    assert.equal(searchParams.get('redirect_uri'), `${url}/callback`)
+    assert.equal(searchParams.get('connection_id'), 'con_1')
+    assert.match(answer.headers.get('set-cookie') ?? '', /^northwind=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+  })
+
+  it('an answer that this browser did not ask for, or of another issuer, is not redeemed', async (t) => {
+    const { url } = await open(t)
+    const begun = await fetch(`${url}/connect`, { redirect: 'manual' })
+    const cookie = begun.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
+    const iss = encodeURIComponent('http://127.0.0.1:9')
+    for (const [query, headers] of [
+      [`code=x&state=${state}&iss=${iss}`, {}],
+      [`code=x&state=other&iss=${iss}`, { cookie }],
+      [`code=x&state=${state}&iss=https%3A%2F%2Fevil.example`, { cookie }],
+      // The state was taken by the call before.
+      [`code=x&state=${state}&iss=${iss}`, { cookie }],
+    ] as const) {
+      const answer = await fetch(`${url}/callback?${query}`, { redirect: 'manual', headers })
+      assert.equal(answer.headers.get('location'), '/?notice=unexpected', query)
+    }
+  })
+
+  it('the embedding request holds neither verifier nor secret', async (t) => {
+    const { url } = await open(t)
+    const answer = await fetch(`${url}/connect/request`, { method: 'POST' })
+    const { loader, request } = (await answer.json()) as { loader: string; request: Record<string, string> }
+    assert.equal(loader, 'http://127.0.0.1:9/connect/loader.js')
+    assert.deepEqual(Object.keys(request).toSorted(), [
+      'clientId',
+      'codeChallenge',
+      'redirectUri',
+      'state',
+      'widgetUrl',
+    ])
+  })
+
+  it('a form on another site cannot act', async (t) => {
+    const { url } = await open(t)
+    for (const path of ['/disconnect', '/sign-out', '/connect/request']) {
+      const answer = await fetch(url + path, { method: 'POST', headers: { origin: 'https://evil.example' } })
+      assert.equal(answer.status, 403, path)
+    }
+  })
+
+  it('takes events and lists them, and refuses what is no event', async (t) => {
+    const { url } = await open(t)
+    const body = JSON.stringify({ type: 'connection.changed', text: '<script>' })
+    assert.equal((await fetch(`${url}/webhooks`, { method: 'POST', body })).status, 204)
+    assert.equal((await fetch(`${url}/webhooks`, { method: 'POST', body: 'not json' })).status, 400)
+    const page = await (await fetch(`${url}/webhooks`)).text()
+    assert.match(page, /connection\.changed/)
+    assert.match(page, /&lt;script&gt;/)
+  })
+
+  it('an unknown page is a 404, and no page runs a script that is not ours', async (t) => {
+    const { url } = await open(t)
+    const answer = await fetch(`${url}/nowhere`)
+    assert.equal(answer.status, 404)
+    assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self' http:/)
+  })
+})
+
+describe('html', () => {
+  it('escapes every value, in text and in attributes, but not HTML itself', () => {
+    const inner = html`<b title="${'"<&'}">${"it's"}</b>`
+    assert.equal(html`<p>${inner}${null}${false}</p>`.html, '<p><b title="&quot;&lt;&amp;">it&#39;s</b></p>')
+  })
+})

@@ -1,0 +1,57 @@
+/**
+ * Northwind, a small portfolio product of an imagined integrator: the sample application of the sandbox, and the
+ * shortest complete example of the long-term flow. Node's own HTTP, pages from the server, tokens on the server.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createRoutes } from './routes.ts'
+import { createService } from './service.ts'
+import { createSessions } from './sessions.ts'
+import { createWebhookBox } from './webhooks.ts'
+
+export interface DemoOptions {
+  port: number
+  authUrl: string
+  baseUrl: string
+  widgetUrl: string
+  clientId: string
+  clientSecret: string
+}
+
+export interface Demo {
+  url: string
+  stop(): Promise<void>
+}
+
+const host = '127.0.0.1'
+
+export async function startDemo(options: DemoOptions): Promise<Demo> {
+  const server = createServer((request, response) => void handle(request, response))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, host, resolve)
+  })
+  const url = `http://${host}:${(server.address() as AddressInfo).port}`
+  // The redirect URI must be known to the letter, hence after the port.
+  const service = createService({ ...options, redirectUri: `${url}/callback` }, Date.now)
+  const answer = createRoutes({
+    ...options,
+    url,
+    service,
+    sessions: createSessions(service, Date.now),
+    webhooks: createWebhookBox(Date.now),
+  })
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, headers, body } = await answer(request)
+    response.writeHead(status, headers).end(body)
+  }
+  return {
+    url,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

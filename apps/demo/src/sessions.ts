@@ -1,0 +1,73 @@
+/**
+ * Who is who between requests: a random cookie, everything else here in memory. Tokens never reach the browser. A real
+ * product keeps this in its database beside its own users.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Access, Authorization, Service } from './service.ts'
+import { AccessEnded } from './service.ts'
+
+export interface DemoSession {
+  id: string
+  /** Begun and not answered yet; a person may have two tabs open. */
+  pending: Map<string, Authorization>
+  access: Access | undefined
+  renewing: Promise<Access> | undefined
+}
+
+export const cookieName = 'northwind'
+const sessionsMax = 10_000
+const pendingMax = 10
+/** Renewed a little early, so that no call is made with a token that ends on the way. */
+const renewEarlyMs = 60_000
+
+export function createSessions(service: Service, now: () => number) {
+  const sessions = new Map<string, DemoSession>()
+
+  return {
+    find(cookies: string | undefined): DemoSession | undefined {
+      const id = new RegExp(`(?:^|; )${cookieName}=([\\w-]{43})(?:;|$)`).exec(cookies ?? '')?.[1]
+      return id === undefined ? undefined : sessions.get(id)
+    },
+
+    create(): DemoSession {
+      const session = {
+        id: randomBytes(32).toString('base64url'),
+        pending: new Map(),
+        access: undefined,
+        renewing: undefined,
+      }
+      const oldest = sessions.keys().next()
+      if (sessions.size >= sessionsMax && oldest.done !== true) sessions.delete(oldest.value)
+      sessions.set(session.id, session)
+      return session
+    },
+
+    end(session: DemoSession): void {
+      sessions.delete(session.id)
+    },
+
+    remember(session: DemoSession, authorization: Authorization): void {
+      const oldest = session.pending.keys().next()
+      if (session.pending.size >= pendingMax && oldest.done !== true) session.pending.delete(oldest.value)
+      session.pending.set(authorization.state, authorization)
+    },
+
+    /** Once: a second answer with the same state finds nothing. */
+    take(session: DemoSession, state: string): Authorization | undefined {
+      const authorization = session.pending.get(state)
+      session.pending.delete(state)
+      return authorization
+    },
+
+    /** A refresh token works once, so two requests at a time share one renewal. */
+    async access(session: DemoSession): Promise<Access> {
+      const { access } = session
+      if (access === undefined) throw new AccessEnded('not connected')
+      if (now() < access.expiresAtMs - renewEarlyMs) return access
+      session.renewing ??= service.renew(access).finally(() => (session.renewing = undefined))
+      return (session.access = await session.renewing)
+    },
+  }
+}
+
+export type Sessions = ReturnType<typeof createSessions>

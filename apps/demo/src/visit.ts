@@ -1,0 +1,58 @@
+/** One request and its answer. */
+import type { IncomingMessage } from 'node:http'
+import type { Service } from './service.ts'
+import { ServiceFailed } from './service.ts'
+import { cookieName, type DemoSession, type Sessions } from './sessions.ts'
+import type { WebhookBox } from './webhooks.ts'
+
+export interface DemoDeps {
+  /** Our own address. */
+  url: string
+  authUrl: string
+  widgetUrl: string
+  clientId: string
+  service: Service
+  sessions: Sessions
+  webhooks: WebhookBox
+}
+
+export interface Visit {
+  request: IncomingMessage
+  url: URL
+  session: DemoSession | undefined
+}
+
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: string | Buffer
+}
+
+const bodyBytesMax = 64 * 1024
+
+export function page(html: string, status = 200): Answer {
+  return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }, body: html }
+}
+
+export function goTo(location: string, session?: DemoSession): Answer {
+  return {
+    status: 303,
+    headers: { Location: location, ...(session === undefined ? {} : setCookie(session)) },
+    body: '',
+  }
+}
+
+export function setCookie(session: DemoSession): Record<string, string> {
+  return { 'Set-Cookie': `${cookieName}=${session.id}; Path=/; HttpOnly; SameSite=Lax` }
+}
+
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > bodyBytesMax) throw new ServiceFailed('the body is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

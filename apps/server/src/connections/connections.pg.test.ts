@@ -1,0 +1,232 @@
+import { faults, type Fault } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseKeyring } from '../keys.ts'
+import { openEngine, type Account } from '../test-engine.ts'
+import { addConnection } from './add.ts'
+import { createSealer } from './seal.ts'
+
+describe('the read-only gate', async () => {
+  const engine = await openEngine()
+  const readOnly = ['query-funds', 'query-closed-trades', 'query-ledger']
+  const count = (userId: string): Promise<{ rows: number }> =>
+    engine.db.row('select count(*)::int as rows from connections where user_id = $1', [userId])
+
+  it('lets a key through that can only read, and begins to read it', async () => {
+    const owner = await engine.newOwner()
+    const result = await engine.add(owner, await engine.newAccount('empty'))
+    assert.equal(result.added, true)
+    assert.equal(result.status, 'syncing')
+    assert.deepEqual(result.errors, [])
+    const jobs = await engine.db.rows('select from graphile_worker.jobs where key = $1', [
+      `sync:${result.connectionId}`,
+    ])
+    assert.equal(jobs.length, 1)
+  })
+
+  interface Refused {
+    title: string
+    cause: Fault
+    prepare: (account: Account) => Promise<unknown>
+    says?: RegExp
+    scenario?: string
+  }
+  const keyIs = (change: object) => (account: Account) => engine.control(`accounts/${account.accountId}/key`, change)
+  const fault = (kind: string, more: object = {}) => {
+    return (account: Account) =>
+      engine.control('providers/kraken/faults', { kind, account_id: account.accountId, ...more })
+  }
+  const refusals: Refused[] = [
+    {
+      title: 'a key that may withdraw',
+      cause: 'excess_permission',
+      prepare: keyIs({ permissions: [...readOnly, 'withdraw-funds'] }),
+      says: /“Funds permissions - Withdraw”/,
+    },
+    {
+      title: 'a key with a right that nobody knew when this was written',
+      cause: 'excess_permission',
+      prepare: keyIs({ permissions: [...readOnly, 'lend-everything'] }),
+      says: /“lend-everything”/,
+    },
+    {
+      title: 'a key that may not read the ledger',
+      cause: 'missing_permission',
+      prepare: keyIs({ permissions: ['query-funds', 'query-closed-trades'] }),
+      says: /“Data - Query ledger entries”/,
+    },
+    { title: 'a key that was deleted', cause: 'invalid_credentials', prepare: keyIs({ revoked: true }) },
+    { title: 'a provider that is down', cause: 'venue_down', prepare: fault('down') },
+    { title: 'a provider that only says "slow down"', cause: 'rate_limited', prepare: fault('rate_limited') },
+    { title: 'HTML instead of JSON', cause: 'venue_down', prepare: fault('html') },
+  ]
+  for (const { title, cause, prepare, says, scenario = 'empty' } of refusals) {
+    it(`refuses ${title} with ${cause}, and keeps nothing`, async () => {
+      const owner = await engine.newOwner()
+      const account = await engine.newAccount(scenario)
+      await prepare(account)
+      const result = await engine.add(owner, account)
+      assert.deepEqual([result.added, result.connectionId, result.status], [false, null, null])
+      assert.deepEqual(
+        result.errors.map((error) => error.cause),
+        [cause],
+      )
+      assert.match(result.errors[0]?.message ?? '', says ?? /./)
+      assert.match(result.errors[0]?.fix ?? '', /./)
+      assert.equal((await count(owner.userId)).rows, 0)
+    })
+  }
+
+  it('tries again when the provider fails for a moment', async () => {
+    const account = await engine.newAccount('empty')
+    await fault('http_5xx', { times: 2 })(account)
+    const result = await engine.add(await engine.newOwner(), account)
+    assert.equal(result.added, true, JSON.stringify(result.errors))
+  })
+
+  it('finds the connection that an account has already', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    const first = await engine.add(owner, account)
+    const second = await engine.add(owner, account)
+    assert.deepEqual([second.added, second.connectionId], [false, first.connectionId])
+    assert.deepEqual(
+      second.errors.map((error) => [error.cause, error.connection_id]),
+      [['already_connected', first.connectionId]],
+    )
+    assert.equal((await count(owner.userId)).rows, 1)
+  })
+
+  it('says that the key was not checked when no worker came to it, blames nobody, and keeps nothing', async () => {
+    const owner = await engine.newOwner()
+    const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+    const deps = { db: engine.db, keyring, verdictTimeoutMs: 60 }
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    const result = await addConnection(deps, createSealer(keyring), owner, request)
+    assert.deepEqual([result.added, result.connectionId], [false, null])
+    assert.deepEqual(
+      result.errors.map((error) => error.cause),
+      ['internal'],
+    )
+    assert.equal((await count(owner.userId)).rows, 0)
+    // The job that comes too late finds nothing to verify.
+    await engine.drain()
+    assert.equal((await count(owner.userId)).rows, 0)
+  })
+})
+
+describe('the state of a connection', async () => {
+  const engine = await openEngine()
+  const states = ['syncing', 'active', 'degraded', 'needs_reauth'] as const
+  const owners: Fault[] = [
+    'invalid_credentials',
+    'missing_permission',
+    'excess_permission',
+    'ip_not_allowed',
+    'key_expired',
+    'needs_reauth',
+  ]
+
+  it('follows from the one before and the fault: the owner has to act, or waiting mends it', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    for (const from of states) {
+      for (const fault of faults) {
+        const set = 'update connections set status = $2, status_cause = null where id = $1'
+        await engine.db.execute(set, [ref.connectionId, from])
+        const mayPass = await engine.connections.recordFault(ref, 'kraken', fault)
+        assert.equal(mayPass, !owners.includes(fault), fault)
+        const after = await engine.connections.find(ref)
+        const expected = !mayPass ? 'needs_reauth' : from === 'active' ? 'degraded' : from
+        assert.equal(after?.status, expected, `${from}, ${fault}`)
+        // What waits for its owner keeps the cause it stopped with.
+        assert.equal(after.status_cause, from === 'needs_reauth' ? null : fault, `${from}, ${fault}`)
+      }
+    }
+  })
+
+  it('is active after a whole read, and the words of a fault are gone', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.connections.recordFault(ref, 'kraken', 'venue_down')
+    const remarks = await engine.connections.listRemarks(ref)
+    assert.deepEqual(
+      remarks.map(({ cause }) => cause),
+      ['sync_in_progress'],
+    )
+    const facts = { historyFrom: '2026-01-02T03:04:05.678Z', transactionCount: 3, nextSyncInMs: 60_000 }
+    await engine.db.transaction((tx) => engine.connections.recordRead(tx, ref, facts))
+    const row = await engine.connections.find(ref)
+    assert.deepEqual([row?.status, row?.status_cause, row?.status_message], ['active', null, null])
+    assert.equal(row?.history_from, facts.historyFrom)
+    assert.equal(row.transaction_count, '3')
+    assert.equal(Date.parse(row.next_sync_at ?? '') - Date.parse(row.last_synced_at ?? ''), 60_000)
+    assert.deepEqual(await engine.connections.listRemarks(ref), [])
+  })
+
+  it('that waits for its owner is not read, and not made active by a read that ends late', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.connections.recordFault(ref, 'kraken', 'key_expired')
+    assert.equal(await engine.connections.open(ref), undefined)
+    const facts = { historyFrom: null, transactionCount: 0, nextSyncInMs: 60_000 }
+    await engine.db.transaction((tx) => engine.connections.recordRead(tx, ref, facts))
+    assert.equal((await engine.connections.find(ref))?.status, 'needs_reauth')
+  })
+})
+
+describe('removal', async () => {
+  const engine = await openEngine()
+
+  it('takes one connection, or all of a provider, and nothing of anybody else', async () => {
+    const [owner, other] = [await engine.newOwner(), await engine.newOwner()]
+    const mine = [
+      await engine.connect(owner, 'empty'),
+      await engine.connect(owner, 'empty'),
+      await engine.connect(owner, 'empty'),
+    ]
+    const theirs = await engine.connect(other, 'empty')
+    const [first] = mine
+    assert.deepEqual(await engine.connections.remove(owner, { connectionId: first?.connectionId ?? '' }), [
+      first?.connectionId,
+    ])
+    await assert.rejects(engine.connections.remove(owner, { connectionId: first?.connectionId ?? '' }), {
+      code: 'not_found',
+    })
+    await assert.rejects(engine.connections.remove(owner, { connectionId: theirs.connectionId }), { code: 'not_found' })
+    const rest = await engine.connections.remove(owner, { providerId: 'kraken' })
+    assert.deepEqual(
+      rest.toSorted(),
+      mine
+        .slice(1)
+        .map(({ connectionId }) => connectionId)
+        .toSorted(),
+    )
+    assert.notEqual(await engine.connections.find(theirs), undefined)
+  })
+
+  it('asked for twice at once is done once', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    const results = await Promise.allSettled([
+      engine.connections.remove(ref, { connectionId: ref.connectionId }),
+      engine.connections.remove(ref, { connectionId: ref.connectionId }),
+    ])
+    assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  })
+
+  it('leaves a row in no table that has a connection', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    await engine.drain()
+    await engine.connections.remove(ref, { connectionId: ref.connectionId })
+    const tables = await engine.db.rows<{ table_name: string }>(
+      `select table_name from information_schema.columns
+       join information_schema.tables using (table_schema, table_name)
+       where table_schema = 'public' and column_name = 'connection_id' and table_type = 'BASE TABLE'`,
+    )
+    assert.ok(tables.length > 5)
+    for (const { table_name: table } of tables) {
+      const left = await engine.db.rows(`select 1 from ${table} where connection_id = $1`, [ref.connectionId])
+      assert.deepEqual(left, [], table)
+    }
+    assert.deepEqual(await engine.db.rows('select 1 from connections where id = $1', [ref.connectionId]), [])
+  })
+})

@@ -1,0 +1,74 @@
+/** Limits on the wire: RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10), 429 and Retry-After. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { createLimits } from '../limits/index.ts'
+import { createAdmit } from './admission.ts'
+import { startTestServer, type TestServer } from './test-server.ts'
+
+const settings = { perToken: 3, perClient: 9, oauthFailures: 9, perAddress: 2, slowAfter: 9 }
+
+async function start(t: TestContext, trustedProxies: string[] = []): Promise<TestServer & { move(ms: number): void }> {
+  let now = 0
+  const admit = createAdmit(createLimits(settings, () => now))
+  const server = await startTestServer(t, { admit, trustedProxies })
+  return { ...server, move: (ms) => void (now += ms) }
+}
+
+const ann = { authorization: 'Bearer ann' }
+const rows = '/accounts/v2/rows'
+
+describe('admission', () => {
+  it('every answer says the policy and what is left of it', async (t) => {
+    const server = await start(t)
+    const first = await server.get(rows, ann)
+    assert.equal(first.headers.get('ratelimit-policy'), '"token";q=3;w=60')
+    assert.equal(first.headers.get('ratelimit'), '"token";r=2;t=60')
+    server.move(12_500)
+    const second = await server.get(rows, ann)
+    assert.equal(second.headers.get('ratelimit'), '"token";r=1;t=48')
+  })
+
+  it('over the limit it is a 429 with Retry-After, for that token alone, until the window ends', async (t) => {
+    const server = await start(t)
+    for (let request = 0; request < 3; request += 1) assert.equal((await server.get(rows, ann)).status, 200)
+    const refused = await server.get(rows, ann)
+    assert.equal(refused.status, 429)
+    assert.equal(refused.headers.get('retry-after'), '60')
+    assert.equal(refused.headers.get('ratelimit'), '"token";r=0;t=60')
+    const { code, errors } = (await refused.json()) as { code: string; errors: { cause: string }[] }
+    assert.deepEqual([code, errors[0]?.cause], ['rate_limited', 'rate_limited'])
+    assert.equal((await server.get(rows, { authorization: 'Bearer bob' })).status, 200)
+    server.move(60_000)
+    assert.equal((await server.get(rows, ann)).status, 200)
+  })
+
+  it('calls without a token, or with a wrong one, are counted by address; valid tokens there are not held up', async (t) => {
+    const server = await start(t)
+    assert.equal((await server.get('/accounts/v2/open', {})).status, 200)
+    assert.equal((await server.get(rows, { authorization: 'Bearer wrong' })).status, 401)
+    assert.equal((await server.get(rows, { authorization: 'Bearer wrong' })).status, 429)
+    assert.equal((await server.get(rows, {})).status, 429)
+    assert.equal((await server.get('/accounts/v2/open', {})).status, 429)
+    assert.equal((await server.get(rows, ann)).status, 200)
+  })
+
+  it('a token without the scope is counted too', async (t) => {
+    const server = await start(t)
+    const poor = { authorization: 'Bearer ann:transactions:read' }
+    const seen: number[] = []
+    for (let request = 0; request < 4; request += 1) seen.push((await server.get(rows, poor)).status)
+    assert.deepEqual(seen, [403, 403, 403, 429])
+  })
+
+  it('X-Forwarded-For is believed only from configured proxies', async (t) => {
+    const open = async (server: TestServer, address: string): Promise<number> =>
+      (await server.get('/accounts/v2/open', { 'x-forwarded-for': address })).status
+    const direct = await start(t)
+    assert.deepEqual(
+      [await open(direct, '10.0.0.1'), await open(direct, '10.0.0.2'), await open(direct, '10.0.0.3')],
+      [200, 200, 429],
+    )
+    const proxied = await start(t, ['127.0.0.1'])
+    for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) assert.equal(await open(proxied, address), 200)
+  })
+})

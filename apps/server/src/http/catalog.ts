@@ -1,0 +1,22 @@
+/** Pages of the provider catalogue, which is a list in memory: for everybody, and for a tenant. */
+import { catalog } from '@assay/connectors/catalog'
+import type { Position } from './cursor.ts'
+
+interface CatalogPage {
+  limit: number
+  position: Position | undefined
+  next(end: Position | undefined): string
+}
+
+export function readCatalog(page: CatalogPage, wanted: { search?: string | undefined; kind?: string | undefined }) {
+  const search = wanted.search?.toLowerCase() ?? ''
+  const after = page.position?.[0]
+  const rows = catalog
+    .filter(({ kind }) => wanted.kind === undefined || kind === wanted.kind)
+    .filter(({ name, provider_id: id }) => name.toLowerCase().includes(search) || id.includes(search))
+    .toSorted((a, b) => (a.provider_id < b.provider_id ? -1 : 1))
+    .filter(({ provider_id: id }) => after === undefined || id > after)
+  const shown = rows.slice(0, page.limit)
+  const last = rows.length > page.limit ? shown.at(-1) : undefined
+  return { page: { next: page.next(last && [last.provider_id]) }, data: shown, errors: [] }
+}

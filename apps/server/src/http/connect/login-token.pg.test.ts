@@ -1,0 +1,144 @@
+/** Signing in by login_token, by the rules of contract §4 and RFC 8725. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
+import { createTenants } from '../../tenants/index.ts'
+import { startConnect, toQuery, type WireSession } from './test-browser.ts'
+
+describe('signing in by login_token', async () => {
+  const connect = await startConnect()
+  const tenants = createTenants({ db: connect.db })
+  const es256 = await generateKeyPair('ES256', { extractable: true })
+  const ed25519 = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+  const stranger = await generateKeyPair('ES256', { extractable: true })
+  const esKid = await tenants.addLoginKey('cli_demo', await exportJWK(es256.publicKey))
+  const edKid = await tenants.addLoginKey('cli_demo', await exportJWK(ed25519.publicKey))
+
+  interface Wishes {
+    claims?: Record<string, unknown>
+    key?: CryptoKey
+    alg?: string
+    kid?: string
+    lifeSeconds?: number
+    iat?: number
+  }
+  const verifier = randomBytes(32).toString('base64url')
+  const challenge = createHash('sha256').update(verifier).digest('base64url')
+  const write = async (wishes: Wishes = {}): Promise<string> => {
+    const iat = wishes.iat ?? Math.floor(Date.now() / 1_000)
+    const claims = { iss: 'cli_demo', sub: 'ann-17', aud: connect.url, jti: randomUUID(), code_challenge: challenge }
+    return new SignJWT({ ...claims, iat, exp: iat + (wishes.lifeSeconds ?? 60), ...wishes.claims })
+      .setProtectedHeader({ alg: wishes.alg ?? 'ES256', kid: wishes.kid ?? esKid })
+      .sign(wishes.key ?? es256.privateKey)
+  }
+  const begin = async (token: string) => {
+    const query = toQuery(verifier, randomUUID(), { login_token: token })
+    type Begun = { session: WireSession | null; session_secret: string | null; redirect_to: string | null }
+    const { body } = await connect.call<Begun>('POST', '/session', { body: { query } })
+    const redirect = body.redirect_to === null ? undefined : new URL(body.redirect_to)
+    return { ...body, told: redirect?.searchParams.get('error_description') ?? null }
+  }
+
+  it('names the user by the tenant’s own id, with ES256 and with EdDSA', async () => {
+    const first = await begin(await write())
+    assert.deepEqual([first.session?.step, first.session?.user], ['consent', { email: null }])
+    const second = await begin(await write({ alg: 'EdDSA', key: ed25519.privateKey, kid: edKid }))
+    assert.equal(second.session?.step, 'consent')
+    const users = await connect.db.rows(`select id from users where external_user_id = 'ann-17'`)
+    assert.equal(users.length, 1)
+  })
+
+  it('login_token replay: the second use is refused', async () => {
+    const token = await write()
+    assert.equal((await begin(token)).session?.step, 'consent')
+    const again = await begin(token)
+    assert.deepEqual([again.session_secret, again.told], [null, 'login_token was used before'])
+  })
+
+  it('login_token replay: of two uses at once one wins', async () => {
+    const token = await write()
+    const begun = await Promise.all([begin(token), begin(token), begin(token)])
+    assert.equal(begun.filter(({ session }) => session !== null).length, 1)
+  })
+
+  const refused: [string, Wishes, RegExp][] = [
+    [
+      'another request’s code_challenge',
+      { claims: { code_challenge: 'x'.repeat(43) } },
+      /must have the code_challenge/,
+    ],
+    ['another audience', { claims: { aud: 'https://other.example' } }, /wrong or missing aud/],
+    ['another client as issuer', { claims: { iss: 'cli_enterprise' } }, /wrong or missing iss/],
+    ['a life of more than a minute', { lifeSeconds: 61 }, /at most 60 seconds/],
+    ['an end in the past', { iat: Math.floor(Date.now() / 1_000) - 120 }, /has expired/],
+    ['a beginning in the future', { iat: Math.floor(Date.now() / 1_000) + 30 }, /from the future/],
+    ['no jti', { claims: { jti: undefined } }, /wrong or missing jti/],
+    ['an empty sub', { claims: { sub: '' } }, /must have a sub/],
+    ['a sub with a control character', { claims: { sub: 'ann\0' } }, /must have a sub/],
+    ['a sub that is no text', { claims: { sub: 7 } }, /login_token/],
+    ['a key that is not registered', { key: stranger.privateKey }, /wrong signature/],
+    ['a kid that is not registered', { kid: 'other' }, /not registered/],
+  ]
+  for (const [name, wishes, told] of refused) {
+    it(`refuses ${name}`, async () => {
+      const { session_secret, told: answer } = await begin(await write(wishes))
+      assert.equal(session_secret, null)
+      assert.match(answer ?? '', told)
+    })
+  }
+
+  it('refuses alg none and HMAC with the public key (RFC 8725 §2.1)', async () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const iat = Math.floor(Date.now() / 1_000)
+    const claims = {
+      iss: 'cli_demo',
+      sub: 'eve',
+      aud: connect.url,
+      jti: 'x',
+      code_challenge: challenge,
+      iat,
+      exp: iat + 60,
+    }
+    const none = `${part({ alg: 'none' })}.${part(claims)}.`
+    const publicJwk = JSON.stringify(await exportJWK(es256.publicKey))
+    const hmac = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: esKid })
+      .sign(new TextEncoder().encode(publicJwk))
+    for (const token of [none, hmac]) assert.equal((await begin(token)).session, null)
+    assert.equal(await connect.db.maybeRow(`select 1 from users where external_user_id = 'eve'`), undefined)
+  })
+
+  it('a user by login_token and one by e-mail are two users, whatever they are called', async () => {
+    const browser = await connect.begin()
+    await browser.signIn('both@example.com')
+    await begin(await write({ claims: { sub: 'both@example.com' } }))
+    const users = await connect.db.rows(
+      `select id from users where email = 'both@example.com' or external_user_id = 'both@example.com'`,
+    )
+    assert.equal(users.length, 2)
+  })
+
+  it('a link passed on: what somebody connected there cannot be picked up by the one who passed it on', async () => {
+    const victim = await begin(await write({ claims: { sub: 'mallory' } }))
+    const secret = victim.session_secret ?? ''
+    await connect.call('POST', '/session/consent', { secret, body: {} })
+    const body = { provider_id: 'kraken', connection: { type: 'api_key', ...(await connect.mintKey('empty')) } }
+    const added = await connect.call<{ data: { added: boolean } }>('POST', '/session/connections', { secret, body })
+    assert.equal(added.body.data.added, true)
+    const mallory = await begin(await write({ claims: { sub: 'mallory' } }))
+    assert.equal(mallory.session?.unfinished, null)
+    const taken = await connect.call('POST', '/session/resume', {
+      secret: mallory.session_secret ?? '',
+      body: { session_id: victim.session?.session_id },
+    })
+    assert.equal(taken.status, 404)
+  })
+
+  it('a private key is not registered, nor one of another kind', async () => {
+    const rsa = await generateKeyPair('RS256', { extractable: true })
+    for (const jwk of [await exportJWK(es256.privateKey), await exportJWK(rsa.publicKey), {}, null, 'x']) {
+      await assert.rejects(tenants.addLoginKey('cli_demo', jwk), /jwk /)
+    }
+  })
+})

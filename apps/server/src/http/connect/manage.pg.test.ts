@@ -1,0 +1,164 @@
+/** A user's own page over HTTP: sign-in, what there is, revoke, remove, delete. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { getMe, type ResponseOf } from '@assay/contract'
+import { startConnect, until, type Answer, type TestBrowser } from './test-browser.ts'
+
+type Me = ResponseOf<typeof getMe>
+
+describe('the manage page', async () => {
+  const connect = await startConnect()
+
+  interface Page {
+    secret: string
+    call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>>
+    me(): Promise<Me>
+  }
+  const open = async (): Promise<Page> => {
+    const begun = await connect.call<{ session_secret: string }>('POST', '/me/session', {
+      body: { client_id: 'cli_demo' },
+    })
+    const secret = begun.body.session_secret
+    const page: Page = {
+      secret,
+      call: (method, path, body) => connect.call(method, path, body === undefined ? { secret } : { secret, body }),
+      me: async () => (await page.call<Me>('GET', '/me')).body,
+    }
+    return page
+  }
+  const signIn = async (email: string): Promise<Page> => {
+    const page = await open()
+    await page.call('POST', '/me/email', { email })
+    type Help = { mail: { code: string } | null }
+    const code = await until(async () => (await page.call<Help>('GET', '/me/sandbox')).body.mail?.code)
+    assert.deepEqual((await page.call('POST', '/me/code', { code })).body, { signed_in: true })
+    return page
+  }
+  const connected = async (email: string): Promise<{ browser: TestBrowser; token: string; connectionId: string }> => {
+    const browser = await connect.begin()
+    await browser.enter(email)
+    const { data } = await browser.add(await connect.mintKey('empty'))
+    const { access_token: token } = await browser.redeem(await browser.finish())
+    return { browser, token, connectionId: data.connection_id ?? '' }
+  }
+  const read = (token: string): Promise<Response> =>
+    fetch(`${connect.url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
+
+  it('shows connections, grants, and who read what and when', async () => {
+    const { token, connectionId } = await connected('shown@example.com')
+    await read(token)
+    await read(token)
+    const page = await signIn('shown@example.com')
+    const me = await until(async () => {
+      const found = await page.me()
+      return found.grants[0]?.accesses.length === 0 ? undefined : found
+    })
+    assert.deepEqual(getMe.response.safeParse(me).error?.issues, undefined)
+    assert.equal(me.user.email, 'shown@example.com')
+    assert.deepEqual(
+      me.connections.map(({ connection_id }) => connection_id),
+      [connectionId],
+    )
+    assert.equal(me.grants[0]?.client.client_id, 'cli_demo')
+    const [access] = me.grants[0]?.accesses ?? []
+    assert.deepEqual([access?.endpoint, access?.count], ['listProviders', 2])
+    assert.match(access?.hour ?? '', /:00:00\.000Z$/)
+  })
+
+  it('needs a sign-in for everything', async () => {
+    const page = await open()
+    for (const [method, path] of [
+      ['GET', '/me'],
+      ['DELETE', '/me'],
+      ['DELETE', '/me/grants/grt_x'],
+      ['DELETE', '/me/connections/con_x'],
+    ] as const) {
+      assert.equal((await page.call(method, path)).status, 401)
+    }
+    assert.equal((await connect.call('POST', '/me/session', { body: { client_id: 'cli_nobody' } })).status, 400)
+  })
+
+  it('a code of a connect session does not work here', async () => {
+    const browser = await connect.begin()
+    await browser.call('POST', '/session/email', { email: 'elsewhere@example.com' })
+    const code = await browser.readMail()
+    assert.equal((await (await open()).call('POST', '/me/code', { code })).status, 400)
+  })
+
+  it('a revoked consent ends its tokens at the very next request', async () => {
+    const { token } = await connected('revoke@example.com')
+    const page = await signIn('revoke@example.com')
+    const grantId = (await page.me()).grants[0]?.grant_id ?? ''
+    assert.deepEqual((await page.call('DELETE', `/me/grants/${grantId}`)).body, { removed: true })
+    assert.equal((await read(token)).status, 401)
+    assert.equal((await page.call('DELETE', `/me/grants/${grantId}`)).status, 404)
+    assert.equal((await page.me()).grants.length, 0)
+  })
+
+  it('a removed connection is gone for the application too', async () => {
+    const { token, connectionId } = await connected('remove-mine@example.com')
+    const page = await signIn('remove-mine@example.com')
+    assert.equal((await page.call('DELETE', `/me/connections/${connectionId}`)).status, 200)
+    assert.deepEqual(((await (await read(token)).json()) as { data: unknown[] }).data, [])
+    assert.equal((await page.call('DELETE', `/me/connections/${connectionId}`)).status, 404)
+  })
+
+  it('cross-user: somebody else’s grant or connection is a 404, like a missing one', async () => {
+    const { token, connectionId } = await connected('their@example.com')
+    const theirs = await signIn('their@example.com')
+    const grantId = (await theirs.me()).grants[0]?.grant_id ?? ''
+    const mine = await signIn('mine@example.com')
+    for (const path of [
+      `/me/grants/${grantId}`,
+      `/me/connections/${connectionId}`,
+      '/me/grants/x',
+      '/me/connections/x',
+    ]) {
+      assert.equal((await mine.call('DELETE', path)).status, 404)
+    }
+    assert.equal((await read(token)).status, 200)
+  })
+
+  it('deleting the account leaves nothing of the user, nor a token that works', async () => {
+    const { token } = await connected('delete@example.com')
+    const open = await connect.begin()
+    await open.enter('delete@example.com')
+    await open.add(await connect.mintKey('empty'))
+    const { user_id: userId } = await connect.db.row<{ user_id: string }>(
+      `select id as user_id from users where email = 'delete@example.com'`,
+    )
+    const page = await signIn('delete@example.com')
+    assert.deepEqual((await page.call('DELETE', '/me')).body, { removed: true })
+    assert.equal((await read(token)).status, 401)
+    assert.equal((await page.call('GET', '/me')).status, 401)
+    assert.equal((await open.call('GET', '/session')).status, 401)
+    const tables = await connect.db.rows<{ name: string }>(
+      `select c.table_name as name from information_schema.columns c
+       join information_schema.tables t using (table_schema, table_name)
+       where c.table_schema = 'public' and c.column_name = 'user_id' and t.table_type = 'BASE TABLE'`,
+    )
+    assert.ok(tables.length > 10)
+    // A token without its family is refused; its row lives fifteen minutes.
+    for (const { name } of tables.filter((table) => table.name !== 'access_tokens')) {
+      const rows = await connect.db.rows(`select 1 from ${name} where user_id = $1`, [userId])
+      assert.deepEqual(rows, [], name)
+    }
+    assert.equal(await connect.db.maybeRow('select 1 from users where id = $1', [userId]), undefined)
+  })
+
+  it('ends after fifteen minutes of silence, and after an hour however busy', async () => {
+    const idle = await signIn('idle@example.com')
+    await connect.moveClock(890)
+    assert.equal((await idle.call('GET', '/me')).status, 200)
+    await connect.moveClock(910)
+    assert.equal((await idle.call('GET', '/me')).status, 401)
+
+    const busy = await signIn('busy@example.com')
+    for (let quarter = 0; quarter < 4; quarter += 1) {
+      await connect.moveClock(880)
+      assert.equal((await busy.call('GET', '/me')).status, 200)
+    }
+    await connect.moveClock(100)
+    assert.equal((await busy.call('GET', '/me')).status, 401)
+  })
+})

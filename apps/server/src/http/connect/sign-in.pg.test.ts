@@ -1,0 +1,175 @@
+/** Signing in by e-mail, by the rules of contract §4. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startConnect, until, type Problem, type TestBrowser } from './test-browser.ts'
+
+function wrongFor(code: string): string {
+  return code === '000000' ? '000001' : '000000'
+}
+
+describe('signing in by e-mail', async () => {
+  const connect = await startConnect()
+  const ask = (browser: TestBrowser, email: string) => browser.call<Problem>('POST', '/session/email', { email })
+  const enter = (browser: TestBrowser, code: string) => browser.call<Problem>('POST', '/session/code', { code })
+
+  it('the mail names the application and its tenant, and the address is not echoed as it was typed', async () => {
+    const browser = await connect.begin()
+    const answer = await browser.call('POST', '/session/email', { email: ' Mail.Me@Example.COM ' })
+    assert.deepEqual(answer.body, { sent_to: 'mail.me@example.com', resend_after_seconds: 30 })
+    const code = await browser.readMail()
+    const mailbox = (await (await fetch(`${connect.url}/sandbox/mailbox`)).json()) as {
+      data: { to: string; subject: string; text: string; sent_at: string }[]
+    }
+    const mail = mailbox.data.find(({ to }) => to === 'mail.me@example.com')
+    const { client, tenant } = browser.session
+    assert.equal(mail?.subject, `${code} is your code for ${client.name}`)
+    assert.ok(mail.text.includes(`${client.name}, by ${tenant.name}`))
+    assert.match(code, /^\d{6}$/)
+  })
+
+  it('a known and an unknown address get the same answer, and only the code makes the user', async () => {
+    const known = await connect.begin()
+    await known.signIn('known@example.com')
+    const answers = []
+    for (const email of ['known@example.com', 'unknown@example.com']) {
+      const { status, body } = await ask(await connect.begin(), email)
+      answers.push([status, JSON.stringify(body).replace(email, 'x')])
+    }
+    assert.deepEqual(answers[0], answers[1])
+    assert.equal(await connect.db.maybeRow(`select 1 from users where email = 'unknown@example.com'`), undefined)
+  })
+
+  it('five tries, then the code is gone, also for the right one', async () => {
+    const browser = await connect.begin()
+    await ask(browser, 'tries@example.com')
+    const code = await browser.readMail()
+    const fixes = []
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const { status, body } = await enter(browser, wrongFor(code))
+      assert.equal(status, 400)
+      assert.equal(body.errors[0]?.parameter, 'code')
+      fixes.push(body.errors[0]?.fix)
+    }
+    assert.match(fixes[0] ?? '', /4 tries left/)
+    assert.match(fixes[3] ?? '', /1 try left/)
+    assert.match(fixes[4] ?? '', /new code/)
+    assert.equal((await enter(browser, code)).status, 400)
+  })
+
+  it('five tries at once are five tries', async () => {
+    const browser = await connect.begin()
+    await ask(browser, 'parallel@example.com')
+    const code = await browser.readMail()
+    const guesses = Array.from({ length: 12 }, (_, index) => String(index).padStart(6, '0')).filter(
+      (one) => one !== code,
+    )
+    const answers = await Promise.all(guesses.map((guess) => enter(browser, guess)))
+    const told = answers.map(({ body }) => body.errors[0]?.message)
+    assert.equal(told.filter((message) => message?.startsWith('is wrong')).length, 5)
+    assert.equal((await enter(browser, code)).status, 400)
+  })
+
+  it('ten minutes', async () => {
+    const browser = await connect.begin()
+    await ask(browser, 'late@example.com')
+    const code = await browser.readMail()
+    await connect.moveClock(601)
+    const { status, body } = await enter(browser, code)
+    assert.deepEqual([status, body.errors[0]?.fix], [400, 'Ask for a new code.'])
+  })
+
+  it('only in the session that asked', async () => {
+    const browser = await connect.begin()
+    await ask(browser, 'mine@example.com')
+    const code = await browser.readMail()
+    const other = await connect.begin()
+    await ask(other, 'mine@example.com')
+    await other.readMail()
+    assert.equal((await enter(await connect.begin(), code)).status, 400)
+    // Two codes can be equal by chance, once in a million runs.
+    assert.equal((await enter(other, code)).status, 400)
+    assert.equal((await enter(browser, code)).status, 200)
+  })
+
+  it('a new code ends the one before', async () => {
+    const browser = await connect.begin()
+    await ask(browser, 'twice@example.com')
+    const first = await browser.readMail()
+    await ask(browser, 'twice@example.com')
+    await until(async () => ((await browser.readMail()) === first ? undefined : true))
+    assert.equal((await enter(browser, first)).status, 400)
+    assert.equal((await enter(browser, await browser.readMail())).status, 200)
+  })
+
+  it('what is no code costs no try, and spaces in one do not matter', async () => {
+    const browser = await connect.begin()
+    await ask(browser, 'spaces@example.com')
+    const code = await browser.readMail()
+    for (const text of ['12345', '1234567', 'abcdef', '１２３４５６'])
+      assert.equal((await enter(browser, text)).status, 400)
+    assert.equal((await enter(browser, `${code.slice(0, 3)} ${code.slice(3)}`)).status, 200)
+  })
+
+  it('mail bombing: five codes an hour for an address, however it is written and from whichever session', async () => {
+    const spellings = [
+      'bomb@example.com',
+      'BOMB@example.com',
+      'bomb+1@example.com',
+      'bomb+2@example.com',
+      ' bomb@example.com',
+    ]
+    for (const spelling of spellings) assert.equal((await ask(await connect.begin(), spelling)).status, 200)
+    const refused = await ask(await connect.begin(), 'bomb+3@example.com')
+    assert.equal(refused.status, 429)
+    assert.ok(Number(refused.headers.get('retry-after')) > 3_000)
+    assert.equal(refused.body.errors[0]?.cause, 'rate_limited')
+    await connect.moveClock(3_601)
+    assert.equal((await ask(await connect.begin(), 'bomb@example.com')).status, 200)
+  })
+
+  it('mail bombing: ten codes for a session, whomever they are for', async () => {
+    const browser = await connect.begin()
+    const seen: number[] = []
+    for (let person = 0; person < 11; person += 1) {
+      seen.push((await ask(browser, `person-${person}@example.com`)).status)
+    }
+    assert.deepEqual(seen, [...Array.from({ length: 10 }, () => 200), 429])
+  })
+
+  it('twenty wrong tries a day for an address, over all sessions; then not even the right code', async () => {
+    const email = 'guess@example.com'
+    const waiting = await connect.begin()
+    await ask(waiting, email)
+    const right = await waiting.readMail()
+    for (let round = 0; round < 4; round += 1) {
+      const browser = await connect.begin()
+      await ask(browser, email)
+      const code = await browser.readMail()
+      for (let attempt = 0; attempt < 5; attempt += 1) await enter(browser, wrongFor(code))
+    }
+    const refused = await enter(waiting, right)
+    assert.deepEqual([refused.status, refused.body.errors[0]?.cause], [429, 'rate_limited'])
+    await connect.moveClock(3_601)
+    assert.equal((await ask(await connect.begin(), email)).status, 429, 'nor is another code sent')
+    await connect.moveClock(86_401)
+    assert.equal((await ask(await connect.begin(), email)).status, 200)
+  })
+
+  it('refuses what is no address, or could be read as several', async () => {
+    const browser = await connect.begin()
+    for (const email of [
+      'nobody',
+      'a@b@c',
+      'ann@example.com,eve@example.com',
+      'x<ann@example.com>',
+      'group:ann@example.com;',
+      '"ann"@example.com',
+      'ann@example.com\r\nBcc: eve@example.com',
+      'ann\n@example.com',
+      `${'a'.repeat(250)}@example.com`,
+    ]) {
+      const { status, body } = await ask(browser, email)
+      assert.deepEqual([status, body.errors[0]?.parameter], [400, 'email'], email)
+    }
+  })
+})

@@ -1,0 +1,29 @@
+/** GET /enterprise/v2/accounts and /enterprise/v2/providers */
+import { listAccounts, listEnterpriseProviders } from '@assay/contract'
+import type { FastifyInstance } from 'fastify'
+import type { FrontDoors } from '../front-doors.ts'
+import { readCatalog } from '../catalog.ts'
+import { toConnectedMembers } from '../providers.ts'
+import { remarksOf } from './remarks.ts'
+
+export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
+  const { serve, enterprise } = deps
+
+  serve(app, listAccounts, async ({ page, caller }) => {
+    const [addedAt, id] = page.position ?? []
+    const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
+    const rows = await enterprise.listAccounts(caller.tenantId, { limit: page.limit + 1, after })
+    const shown = rows.slice(0, page.limit)
+    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    const data = shown.map((row) => ({
+      user_id: row.user_id,
+      connection_id: row.id,
+      provider_id: row.provider_id,
+      ...toConnectedMembers(row),
+    }))
+    const errors = await remarksOf(deps, caller.tenantId, shown)
+    return { json: { page: { next: page.next(last && [last.added_at, last.id]) }, data, errors } }
+  })
+
+  serve(app, listEnterpriseProviders, async ({ page }) => ({ json: readCatalog(page, {}) }))
+}

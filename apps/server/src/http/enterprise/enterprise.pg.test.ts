@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  endUser,
+  getAccountStats,
+  getBalanceStats,
+  getTopAssets,
+  getUser,
+  getUserStats,
+  listAccounts,
+  listEnterpriseProviders,
+  listEnterpriseTransactions,
+  listUserAssets,
+  listUsers,
+  listUserTransactions,
+  searchUsers,
+} from '@assay/contract'
+import { openResource } from '../test-resource.ts'
+
+interface Page {
+  page: { next: string }
+  data: { id: string; user_id: string }[]
+}
+
+const kraken = [{ provider_id: 'kraken' }]
+
+describe('the enterprise API', async () => {
+  const api = await openResource()
+  const ann = await api.signIn('ann', { providers: kraken })
+  const bob = await api.signIn('bob', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
+  const cat = await api.signIn('cat', { scope: 'assets:read' })
+  const token = await api.enterpriseToken()
+  const usersPath = '/enterprise/v2/users'
+
+  describe('200', () => {
+    it('transactions of all users are those of each user, with whose they are', async () => {
+      const seen: string[] = []
+      for (let next = '/enterprise/v2/transactions?limit=100'; next !== '';) {
+        const page = await api.ask(listEnterpriseTransactions, next, token)
+        for (const { user_id: user, id } of page.data) {
+          assert.equal(user, ann.user_id)
+          seen.push(id)
+        }
+        next = page.page.next
+      }
+      const own: string[] = []
+      for (let next = '/accounts/v2/transactions?limit=100'; next !== '';) {
+        const { body } = await api.call<Page>('GET', next, ann.access_token)
+        own.push(...body.data.map(({ id }) => id))
+        next = body.page.next
+      }
+      assert.ok(own.length > 100)
+      assert.deepEqual(seen, own)
+    })
+
+    it('a user’s transactions have pages of their own, whose cursors fit no other user', async () => {
+      const path = `${usersPath}/${ann.user_id}/transactions`
+      const first = await api.ask(listUserTransactions, `${path}?limit=2&types=send`, token)
+      assert.equal(first.data.length, 2)
+      assert.ok(first.page.next.startsWith(`${path}?`), first.page.next)
+      const second = await api.ask(listUserTransactions, first.page.next, token)
+      assert.notDeepEqual(second.data, first.data)
+      const cursor = new URLSearchParams(first.page.next.split('?')[1]).get('cursor') ?? ''
+      const other = `${usersPath}/${bob.user_id}/transactions?cursor=${cursor}`
+      assert.equal((await api.call('GET', other, token)).status, 400)
+      const whole = await api.ask(
+        listUserTransactions,
+        `${path}?next_uri=${encodeURIComponent(first.page.next)}`,
+        token,
+      )
+      assert.deepEqual(whole.data, second.data)
+    })
+
+    it('updated_since also says what is gone', async () => {
+      const path = '/enterprise/v2/transactions?updated_since=2020-01-01T00:00:00Z&limit=1'
+      assert.deepEqual((await api.ask(listEnterpriseTransactions, path, token)).removed, [])
+    })
+
+    it('users come in pages, with what their consents cover', async () => {
+      const first = await api.ask(listUsers, `${usersPath}?limit=2`, token)
+      const second = await api.ask(listUsers, first.page.next, token)
+      const users = [...first.data, ...second.data]
+      assert.deepEqual(new Set(users.map((user) => user.user_id)), new Set([ann.user_id, bob.user_id, cat.user_id]))
+      assert.deepEqual((await api.ask(getUser, `${usersPath}/${ann.user_id}`, token)).data.connection_count, 1)
+      const { data } = await api.ask(getUser, `${usersPath}/${cat.user_id}`, token)
+      assert.deepEqual([data.scopes, data.connection_count], [['assets:read'], null])
+    })
+
+    it('users are found by the tenant’s own ids, page by page, with the cursor in the body', async () => {
+      const { data: known } = await api.ask(getUser, `${usersPath}/${ann.user_id}`, token)
+      const { data: other } = await api.ask(getUser, `${usersPath}/${bob.user_id}`, token)
+      const names = [known.external_user_id, other.external_user_id, 'nobody,at all']
+      const path = `${usersPath}/search`
+      const first = await api.ask(searchUsers, path, token, { external_user_ids: names, limit: 1 })
+      assert.equal(first.data.length, 1)
+      const cursor = new URLSearchParams(first.page.next.split('?')[1]).get('cursor')
+      for (const body of [
+        { cursor },
+        { cursor: first.page.next },
+        { cursor, external_user_ids: names.toReversed(), limit: 30 },
+      ]) {
+        const second = await api.ask(searchUsers, path, token, body)
+        assert.equal(second.page.next, '')
+        assert.deepEqual(
+          new Set([...first.data, ...second.data].map((user) => user.user_id)),
+          new Set([ann.user_id, bob.user_id]),
+        )
+      }
+      assert.deepEqual((await api.ask(searchUsers, path, token, { emails: ['A@example.com'] })).data, [])
+      const changed = { cursor, external_user_ids: ['other'] }
+      assert.equal((await api.call('POST', path, token, changed)).status, 400)
+      assert.equal((await api.call('POST', path, token, { cursor: 'AAAA' })).status, 400)
+    })
+
+    it('a user’s assets are those the user’s own application reads', async () => {
+      const path = `${usersPath}/${ann.user_id}/assets?limit=100`
+      const { data } = await api.ask(listUserAssets, path, token)
+      const own = await api.call<{ data: unknown }>('GET', '/accounts/v2/assets?limit=100', ann.access_token)
+      assert.deepEqual(data, own.body.data)
+    })
+
+    it('accounts, providers and sums have the shape of the contract', async () => {
+      const { data: accounts } = await api.ask(listAccounts, '/enterprise/v2/accounts', token)
+      assert.deepEqual(new Set(accounts.map((account) => account.user_id)), new Set([ann.user_id, bob.user_id]))
+      const { data: providers } = await api.ask(listEnterpriseProviders, '/enterprise/v2/providers', token)
+      assert.ok(providers.some((provider) => provider.provider_id === 'kraken'))
+      const { data: counts } = await api.ask(getUserStats, '/enterprise/v2/stats/users', token)
+      assert.deepEqual(counts, { users: 3, users_with_accounts: 2 })
+      const byProvider = await api.ask(getAccountStats, '/enterprise/v2/stats/accounts-by-provider', token)
+      assert.deepEqual(byProvider.data, [{ name: 'Kraken', provider_id: 'kraken', accounts: 2, users: 2 }])
+      const balances = await api.ask(getBalanceStats, '/enterprise/v2/stats/balances', token)
+      assert.notEqual(balances.data.value_in_usd, '0')
+      const top = await api.ask(getTopAssets, '/enterprise/v2/stats/top-assets', token)
+      assert.ok(top.data.length > 3)
+    })
+  })
+
+  it('400: unknown parameters, unknown providers, wrong bodies', async () => {
+    for (const path of [
+      'transactions?users=x',
+      'transactions?provider_ids=nowhere',
+      'users?limit=101',
+      'accounts?a=b',
+    ]) {
+      assert.equal((await api.call('GET', `/enterprise/v2/${path}`, token)).status, 400, path)
+    }
+    for (const body of [{ names: [] }, { emails: [] }, { limit: 0 }, { emails: 'a' }]) {
+      const { status } = await api.call('POST', `${usersPath}/search`, token, body)
+      assert.equal(status, 400, JSON.stringify(body))
+    }
+  })
+
+  it('401, 403: no token, a user’s token, and reading rights alone do not do', async () => {
+    assert.equal((await api.call('GET', usersPath)).status, 401)
+    assert.equal((await api.call('GET', usersPath, ann.access_token)).status, 403)
+    assert.equal((await api.call('GET', '/accounts/v2/assets', token)).status, 403)
+    const reader = await api.enterpriseToken('enterprise:read')
+    assert.equal((await api.call('DELETE', `${usersPath}/${bob.user_id}`, reader)).status, 403)
+  })
+
+  it('404: users that do not exist, or whose consent does not cover what is asked', async () => {
+    for (const path of [
+      `${usersPath}/usr_nobody`,
+      `${usersPath}/usr_nobody/assets`,
+      `${usersPath}/${cat.user_id}/transactions`,
+    ]) {
+      const { status, body } = await api.call<{ code: string }>('GET', path, token)
+      assert.deepEqual([status, body.code], [404, 'not_found'], path)
+    }
+  })
+
+  it('DELETE ends the consents: the application’s tokens fail at once and the tenant sees the user no more', async () => {
+    const path = `${usersPath}/${ann.user_id}`
+    const { data } = await api.ask(endUser, path, token)
+    assert.deepEqual(data, { user_id: ann.user_id, grants_ended: 1 })
+    assert.equal((await api.call('GET', '/accounts/v2/assets', ann.access_token)).status, 401)
+    assert.equal((await api.call('GET', path, token)).status, 404)
+    assert.equal((await api.call('DELETE', path, token)).status, 404)
+    const { data: transactions } = await api.ask(listEnterpriseTransactions, '/enterprise/v2/transactions', token)
+    assert.deepEqual(transactions, [])
+  })
+})

@@ -1,0 +1,16 @@
+/** Enterprise v2, under /enterprise/v2: shapes over the front door of enterprise. No rule lives here. */
+import type { FastifyInstance } from 'fastify'
+import type { FrontDoors } from '../front-doors.ts'
+import { registerAccounts } from './accounts.ts'
+import { registerSearch } from './search.ts'
+import { registerStats } from './stats.ts'
+import { registerTransactions } from './transactions.ts'
+import { registerUsers } from './users.ts'
+
+export function registerEnterprise(app: FastifyInstance, deps: FrontDoors): void {
+  registerTransactions(app, deps)
+  registerUsers(app, deps)
+  registerSearch(app, deps)
+  registerAccounts(app, deps)
+  registerStats(app, deps)
+}

@@ -1,0 +1,78 @@
+/** Limits of /oauth/* (contract §10): what failed counts, a client with its secret is always heard, guessing is slow. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createLimits } from '../../limits/index.ts'
+import { demo, enterprise, redirectUri } from '../../oauth/test-oauth.ts'
+import { startAuthServer } from './test-auth-server.ts'
+
+describe('limits of the OAuth endpoints', async () => {
+  let now = 0
+  const settings = { perToken: 99, perClient: 4, oauthFailures: 3, perAddress: 99, slowAfter: 2 }
+  const server = await startAuthServer(createLimits(settings, () => now))
+  const nextMinute = (): void => void (now += 60_000)
+  const token = (body: Record<string, string>): Promise<Response> => server.post('/oauth/token', body)
+  const ofTenant = { grant_type: 'client_credentials', ...enterprise }
+  const noCode = {
+    grant_type: 'authorization_code',
+    code: 'x',
+    code_verifier: 'v'.repeat(43),
+    redirect_uri: redirectUri,
+  }
+
+  it('failures are counted for the address; then it is 429, as OAuth clients read it', async () => {
+    nextMinute()
+    const seen: number[] = []
+    for (let request = 0; request < 5; request += 1) {
+      seen.push((await token({ ...noCode, client_id: demo.client_id })).status)
+    }
+    assert.deepEqual(seen, [400, 400, 400, 429, 429])
+    const refused = await token({ ...noCode, client_id: demo.client_id })
+    assert.equal(((await refused.json()) as { error: string }).error, 'temporarily_unavailable')
+    assert.equal(refused.headers.get('retry-after'), '60')
+    assert.equal(refused.headers.get('ratelimit-policy'), '"failures";q=3;w=60')
+  })
+
+  it('a client that brings its secret is heard from an address full of failures', async () => {
+    nextMinute()
+    for (let request = 0; request < 4; request += 1) await token({ ...noCode, client_id: demo.client_id })
+    const heard = await token(ofTenant)
+    assert.equal(heard.status, 200)
+    assert.equal(heard.headers.get('ratelimit'), '"client";r=3;t=60')
+  })
+
+  it('an authenticated client has a limit of its own, which nobody else can use up', async () => {
+    nextMinute()
+    const wrong = { ...ofTenant, client_secret: 'wrong' }
+    assert.equal((await token(wrong)).status, 401)
+    const seen: number[] = []
+    for (let request = 0; request < 5; request += 1) seen.push((await token(ofTenant)).status)
+    assert.deepEqual(seen, [200, 200, 200, 200, 429])
+  })
+
+  it('successful short-term exchanges from one address are not counted', async () => {
+    nextMinute()
+    for (let user = 0; user < 5; user += 1) {
+      const { code, verifier } = await server.authorize({ user: `user ${user}` })
+      const fields = { ...noCode, code, code_verifier: verifier, client_id: demo.client_id }
+      assert.equal((await token(fields)).status, 200)
+    }
+  })
+
+  it('wrong secrets are slowed, also the right one among them, and for that client alone', async () => {
+    nextMinute()
+    const wrong = { ...ofTenant, client_secret: 'wrong' }
+    const timed = async (body: Record<string, string>): Promise<[number, number]> => {
+      const began = performance.now()
+      const { status } = await token(body)
+      return [status, performance.now() - began]
+    }
+    await timed(wrong)
+    await timed(wrong)
+    const [status, tookMs] = await timed(ofTenant)
+    assert.equal(status, 200)
+    assert.ok(tookMs >= 245, `${tookMs} ms`)
+    const fields = { grant_type: 'refresh_token', refresh_token: 'x', ...demo }
+    const [, otherMs] = await timed(fields)
+    assert.ok(otherMs < 245, `${otherMs} ms`)
+  })
+})

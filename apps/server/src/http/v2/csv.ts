@@ -1,0 +1,60 @@
+/**
+ * Transactions as a table (RFC 4180): one row each, what came and what left as text such as `0.5 BTC; 3 ETH`. For people
+ * and spreadsheets; programs take ndjson, which loses nothing.
+ */
+import type { ResponseOf, exportTransactions } from '@assay/contract'
+import { parseDecimal, sum, type Decimal } from '@assay/core'
+
+type Transaction = ResponseOf<typeof exportTransactions>
+type Leg = Pick<Transaction['inputs'][number], 'amount' | 'asset_symbol'>
+
+const columns: readonly [name: string, cell: (transaction: Transaction) => string | null][] = [
+  ['id', ({ id }) => id],
+  ['timestamp', ({ timestamp }) => timestamp],
+  ['type', ({ type }) => type],
+  ['category', ({ categorization }) => categorization.category],
+  ['status', ({ status }) => status],
+  ['provider_id', ({ provider_id: provider }) => provider],
+  ['connection_id', ({ connection_id: connection }) => connection],
+  ['inputs', ({ inputs }) => toLegs(inputs)],
+  ['outputs', ({ outputs }) => toLegs(outputs)],
+  ['fees', ({ fees }) => toLegs(fees.items)],
+  ['inputs_in_usd', ({ inputs }) => toTotal(inputs)],
+  ['outputs_in_usd', ({ outputs }) => toTotal(outputs)],
+  ['fees_in_usd', ({ fees }) => fees.total_in_usd],
+  ['network', ({ network }) => network],
+  ['hash', ({ hash }) => hash],
+  ['from_address', ({ from_address: from }) => from],
+  ['to_address', ({ to_address: to }) => to],
+  ['counterpart', ({ counterpart }) => counterpart?.transaction_id ?? null],
+  ['spam', ({ spam }) => String(spam)],
+  ['provider_reference', ({ provider_reference: reference }) => reference],
+  ['description', ({ description }) => description],
+  ['incomplete', ({ incomplete }) => incomplete.join('; ')],
+  ['updated_at', ({ updated_at: updated }) => updated],
+]
+
+export const csvHeader = `${columns.map(([name]) => name).join(',')}\r\n`
+
+export function toCsvRow(transaction: Transaction): string {
+  return `${columns.map(([, cell]) => toCell(cell(transaction) ?? '')).join(',')}\r\n`
+}
+
+/**
+ * A provider's text may be anybody's (the name of a token, a note on a payment), and spreadsheets run what looks like a
+ * formula. The apostrophe makes it text (OWASP, CSV injection).
+ */
+export function toCell(value: string): string {
+  const safe = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
+  return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+function toLegs(legs: readonly Leg[]): string {
+  return legs.map(({ amount, asset_symbol: symbol }) => `${amount} ${symbol}`).join('; ')
+}
+
+/** Unknown as soon as one part is. */
+function toTotal(legs: readonly { value_in_usd: string | null }[]): Decimal | null {
+  const values = legs.flatMap(({ value_in_usd: value }) => (value === null ? [] : [parseDecimal(value)]))
+  return values.length < legs.length || legs.length === 0 ? null : sum(values)
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { exportTransactions, listTransactions } from '@assay/contract'
+import { openResource, until } from '../test-resource.ts'
+
+const rows = 5_000
+
+describe('GET /accounts/v2/transactions/export', async () => {
+  const api = await openResource()
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const big = await api.signIn('big', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
+  const path = '/accounts/v2/transactions/export'
+  // 5,000 copies of a real row, two kilobytes each.
+  await api.service.db.execute(
+    `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
+     select t.tenant_id, $2, 'txn_' || md5(n::text), $3, t.provider_id, n::text, t.occurred_at + n * interval '1 ms', t.type, t.category,
+       t.updated_at, replace(t.document, '"description":null', '"description":"' || repeat('x', 2000) || '"')
+     from (select * from transactions where user_id = $1 limit 1) t, generate_series(1, $4::int) n`,
+    [ann.user_id, big.user_id, big.connectionIds[0], rows],
+  )
+
+  it('200 ndjson: the transactions of the list, in its order, one a line', async () => {
+    const { text, headers } = await api.call('GET', `${path}?format=ndjson&types=send,receive`, ann.access_token)
+    assert.equal(headers.get('content-type'), 'application/x-ndjson')
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('content-disposition'), 'attachment; filename="transactions.ndjson"')
+    const lines = text.split('\n').filter((line) => line !== '')
+    const listed: unknown[] = []
+    for (let next = '/accounts/v2/transactions?types=send,receive&limit=100'; next !== '';) {
+      const page = await api.ask(listTransactions, next, ann.access_token)
+      listed.push(...page.data)
+      next = page.page.next
+    }
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line) as unknown),
+      listed,
+    )
+    assert.deepEqual(exportTransactions.response.safeParse(listed[0]).error?.issues ?? [], [])
+  })
+
+  it('200 csv: a header row, then as many rows, each with as many cells', async () => {
+    const { text, headers } = await api.call('GET', `${path}?format=csv`, ann.access_token)
+    assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
+    const [header = '', ...lines] = text.trimEnd().split('\r\n')
+    assert.match(header, /^id,timestamp,type,category,/)
+    const { body } = await api.call<{ data: { transaction_count: number }[] }>(
+      'GET',
+      '/accounts/v2/providers',
+      ann.access_token,
+    )
+    assert.equal(lines.length, body.data[0]?.transaction_count)
+    for (const line of lines) {
+      const cells = line.replaceAll(/"(?:[^"]|"")*"/g, 'quoted').split(',')
+      assert.equal(cells.length, header.split(',').length, line)
+    }
+  })
+
+  it('200: 5,000 rows in one answer, and none to a user without any', async () => {
+    const { text } = await api.call('GET', `${path}?format=ndjson`, big.access_token)
+    assert.equal(text.split('\n').length - 1, rows)
+    const zoe = await api.signIn('zoe')
+    assert.equal((await api.call('GET', `${path}?format=ndjson`, zoe.access_token)).text, '')
+    assert.equal((await api.call('GET', `${path}?format=csv`, zoe.access_token)).text.split('\r\n').length, 2)
+  })
+
+  it('429: a fourth export at once; a client that goes away ends its walk and frees its place', async () => {
+    const begin = async (): Promise<{ status: number; leave: () => Promise<void> }> => {
+      const abort = new AbortController()
+      const headers = { authorization: `Bearer ${big.access_token}` }
+      const response = await fetch(`${api.url}${path}?format=ndjson`, { headers, signal: abort.signal })
+      const reader = response.body?.getReader()
+      return {
+        status: response.status,
+        async leave() {
+          await reader?.read()
+          abort.abort()
+        },
+      }
+    }
+    const three = [await begin(), await begin(), await begin()]
+    assert.deepEqual(
+      three.map(({ status }) => status),
+      [200, 200, 200],
+    )
+    assert.equal((await begin()).status, 429)
+    for (const { leave } of three) await leave()
+    await until(begin, ({ status }) => status === 200).then(({ leave }) => leave())
+    const { text } = await api.call('GET', `${path}?format=ndjson`, big.access_token)
+    assert.equal(text.split('\n').length - 1, rows)
+  })
+
+  it('400: without a format, with another one, or with paging', async () => {
+    for (const query of ['', '?format=xml', '?format=csv&limit=10', '?format=csv&cursor=x', '?format=csv&types=x']) {
+      assert.equal((await api.call('GET', `${path}${query}`, ann.access_token)).status, 400, query)
+    }
+  })
+
+  it('401, 403: needs transactions:read', async () => {
+    assert.equal((await api.call('GET', `${path}?format=csv`)).status, 401)
+    const narrow = await api.signIn('ann', { scope: 'assets:read' })
+    assert.equal((await api.call('GET', `${path}?format=csv`, narrow.access_token)).status, 403)
+  })
+})

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, it } from 'node:test'
+import type { TransactionRow } from '../../ledger/index.ts'
+import { toCell } from './csv.ts'
+import { writeLines } from './export.ts'
+
+describe('a cell of the table', () => {
+  const table: [string, string][] = [
+    ['plain', 'plain'],
+    ['', ''],
+    ['0.5 BTC', '0.5 BTC'],
+    ['say "hi", twice', '"say ""hi"", twice"'],
+    ['two\nlines', '"two\nlines"'],
+    [' edge', '" edge"'],
+    ['=1+1', "'=1+1"],
+    ['+49', "'+49"],
+    ['-5', "'-5"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['=HYPERLINK("x","y")', '"\'=HYPERLINK(""x"",""y"")"'],
+  ]
+  for (const [given, written] of table) {
+    it(`${JSON.stringify(given)} is written ${JSON.stringify(written)}`, () => assert.equal(toCell(given), written))
+  }
+
+  it('never begins with what a spreadsheet would run', () => {
+    for (const start of ['=', '+', '-', '@', '\t', '\r', '\n']) {
+      assert.match(toCell(`${start}cmd`), /^"?'/)
+    }
+  })
+})
+
+describe('the lines of an export', () => {
+  const total = 50_000
+
+  /** A history of 50,000 rows that remembers how far it was read. */
+  function history(): { asked: number; listPage: (after: { id: string }) => Promise<TransactionRow[]> } {
+    const source = {
+      asked: 1,
+      listPage: async ({ id }: { id: string }): Promise<TransactionRow[]> => {
+        source.asked += 1
+        return rowsFrom(Number(id.slice(4)) + 1)
+      },
+    }
+    return source
+  }
+  const rowsFrom = (start: number): TransactionRow[] =>
+    Array.from({ length: Math.max(0, Math.min(500, total - start)) }, (_, index) => ({
+      id: `txn_${start + index}`,
+      connection_id: 'con_1',
+      provider_id: 'kraken',
+      occurred_at: '2026-01-01T00:00:00.000Z',
+      updated_at: '2026-01-01T00:00:00.000Z',
+      document: '"type":"send"}',
+    }))
+
+  it('are all there, each once', async () => {
+    const { listPage } = history()
+    let lines = 0
+    for await (const chunk of writeLines('ndjson', rowsFrom(0), listPage)) lines += chunk.split('\n').length - 1
+    assert.equal(lines, total)
+  })
+
+  it('are made as they are read: a reader that waits holds no more than a few pages', async () => {
+    const source = history()
+    const stream = Readable.from(writeLines('ndjson', rowsFrom(0), source.listPage))
+    const reader = stream[Symbol.asyncIterator]()
+    for (let read = 1; read <= 20; read += 1) {
+      await reader.next()
+      assert.ok(source.asked - read <= 3, `${source.asked} pages asked for, ${read} read`)
+    }
+    stream.destroy()
+    const { asked } = source
+    await new Promise((resolve) => stream.once('close', resolve))
+    assert.ok(source.asked <= asked + 1)
+  })
+})

@@ -1,0 +1,86 @@
+/**
+ * GET /accounts/v2/transactions/export. The answer is written page by page as fast as the client reads, so its length
+ * costs no memory and no database connection is held between pages. When the client goes away, so does the walk.
+ */
+import { Readable } from 'node:stream'
+import { exportTransactions, type ResponseOf } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import type { FastifyInstance } from 'fastify'
+import type { TransactionRow } from '../../ledger/index.ts'
+import type { FrontDoors } from '../front-doors.ts'
+import { ownerOf } from '../owner.ts'
+import { checkProviders } from '../providers.ts'
+import { toTransactionFilters } from '../transactions.ts'
+import { csvHeader, toCsvRow } from './csv.ts'
+import { toText } from './transactions.ts'
+
+type Format = 'csv' | 'ndjson'
+type After = { occurredAt: string; id: string }
+
+const rowsPerPage = 500
+/** For one user in one process; a stream that nobody reads stays open until its connection ends. */
+const openPerUserMax = 3
+
+const mediaTypes: Readonly<Record<Format, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  ndjson: 'application/x-ndjson',
+}
+
+export function registerExport(app: FastifyInstance, { serve, ledger }: FrontDoors): void {
+  const open = new Map<string, number>()
+
+  serve(app, exportTransactions, async ({ query, caller }) => {
+    checkProviders('provider_ids', query.provider_ids)
+    const { format, ...wanted } = query
+    const owner = ownerOf(caller)
+    const filters = toTransactionFilters(wanted)
+    const listPage = (after: After | undefined): Promise<TransactionRow[]> =>
+      ledger.listTransactions(owner, { limit: rowsPerPage, after, filters })
+    // Before the head of the answer is sent: what can be refused still can be.
+    const first = await listPage(undefined)
+    const stream = Readable.from(writeLines(format, first, listPage))
+    holdPlace(open, `${owner.tenantId} ${owner.userId}`, stream)
+    return {
+      stream,
+      mediaType: mediaTypes[format],
+      headers: { 'Content-Disposition': `attachment; filename="transactions.${format}"` },
+    }
+  })
+}
+
+/** A chunk of text for each page; the next page is asked for when this one has been taken. */
+export async function* writeLines(
+  format: Format,
+  first: readonly TransactionRow[],
+  listPage: (after: After) => Promise<readonly TransactionRow[]>,
+): AsyncGenerator<string, void, undefined> {
+  if (format === 'csv') yield csvHeader
+  for (let rows = first; ;) {
+    if (rows.length > 0) yield rows.map((row) => toLine(format, row)).join('')
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < rowsPerPage) return
+    rows = await listPage({ occurredAt: last.occurred_at, id: last.id })
+  }
+}
+
+function toLine(format: Format, row: TransactionRow): string {
+  const text = toText(row)
+  // Our own rendering, so it has the contract's shape.
+  return format === 'ndjson' ? `${text}\n` : toCsvRow(JSON.parse(text) as ResponseOf<typeof exportTransactions>)
+}
+
+function holdPlace(open: Map<string, number>, user: string, stream: Readable): void {
+  const before = open.get(user) ?? 0
+  if (before >= openPerUserMax) {
+    stream.destroy()
+    throw new Refusal('rate_limited', `At most ${openPerUserMax} exports of a user run at once.`, {
+      retryAfterSeconds: 5,
+    })
+  }
+  open.set(user, before + 1)
+  stream.once('close', () => {
+    const left = (open.get(user) ?? 1) - 1
+    if (left === 0) open.delete(user)
+    else open.set(user, left)
+  })
+}

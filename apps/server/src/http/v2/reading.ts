@@ -1,0 +1,54 @@
+/** What was read of a connection (/accounts/v2/providers/{connection_id}/coverage), and reading again. */
+import { getCoverage, getRefresh, refreshAssets, refreshTransactions } from '@assay/contract'
+import { hasIdShape, Refusal } from '@assay/core'
+import type { FastifyInstance } from 'fastify'
+import type { StreamCoverage } from '../../sync/index.ts'
+import type { FrontDoors } from '../front-doors.ts'
+import { ownerOf } from '../owner.ts'
+import { toRefreshData } from '../refreshes.ts'
+
+export function registerReading(app: FastifyInstance, { serve, connections, sync }: FrontDoors): void {
+  serve(app, getCoverage, async ({ params, caller }) => {
+    const owner = ownerOf(caller)
+    const { connection_id: connectionId } = params
+    const known = hasIdShape('con', connectionId)
+    const streams = known ? await sync.findCoverage({ ...owner, connectionId }) : undefined
+    if (streams === undefined) throw new Refusal('not_found', 'No such connection.')
+    return { json: { data: { streams: streams.map(toWire) }, errors: await connections.listRemarks(owner) } }
+  })
+
+  serve(app, refreshAssets, async ({ body, caller }) => {
+    const refresh = await sync.requestRefresh(ownerOf(caller), 'assets', body?.connection_ids)
+    return { json: { data: toRefreshData(refresh), errors: [] } }
+  })
+
+  serve(app, refreshTransactions, async ({ body, caller }) => {
+    const refresh = await sync.requestRefresh(ownerOf(caller), 'transactions', body?.connection_ids)
+    return { json: { data: toRefreshData(refresh), errors: [] } }
+  })
+
+  serve(app, getRefresh, async ({ params, caller }) => {
+    const owner = ownerOf(caller)
+    const known = hasIdShape('rfr', params.refresh_id)
+    const refresh = known ? await sync.findRefresh(owner, params.refresh_id) : undefined
+    if (refresh === undefined) throw new Refusal('not_found', 'There is no such refresh.')
+    return { json: { data: toRefreshData(refresh), errors: await connections.listRemarks(owner) } }
+  })
+}
+
+const toTime = (ms: number): string => new Date(ms).toISOString()
+
+function toWire({ stream, windows, holes, providerLimit, remedy }: StreamCoverage) {
+  return {
+    stream,
+    windows: windows.map(({ startMs, endMs }) => ({ start_time: toTime(startMs), end_time: toTime(endMs) })),
+    holes: holes.map(({ startMs, endMs, cause, message }) => ({
+      start_time: toTime(startMs),
+      end_time: toTime(endMs),
+      cause,
+      message,
+    })),
+    provider_limit: providerLimit,
+    remedy,
+  }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { fastify, type FastifyInstance } from 'fastify'
+import { sendProblem } from './problem.ts'
+import { widgetRoutes } from './widget.ts'
+
+const page = '<!doctype html><html data-root="./"><head><title>x</title></head></html>'
+
+/** A small built widget, and the routes over it. */
+async function serveWidget(t: TestContext, files: Record<string, string> = builtFiles): Promise<FastifyInstance> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-widget-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.join(directory, path.dirname(name)), { recursive: true })
+    await writeFile(path.join(directory, name), text)
+  }
+  const app = fastify()
+  t.after(() => app.close())
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
+  await widgetRoutes({
+    directory,
+    authUrl: 'https://auth.example',
+    baseUrl: 'https://api.example',
+    widgetUrl: 'https://api.example/connect',
+    findClient: async (id) => (id === 'cli_known' ? { embedOrigins: ['https://app.example'] } : undefined),
+  }).register(app)
+  return app
+}
+
+const builtFiles = {
+  'index.html': page,
+  'manage/index.html': page,
+  'callback/index.html': page,
+  'config.json': '{"auth_url":"placeholder"}',
+  'loader.js': 'export {}',
+  'assets/index-abc123.js': 'let x',
+  'secret.key': 'not ours to serve',
+}
+
+function policyOf(headers: Record<string, unknown>): string {
+  return String(headers['content-security-policy'])
+}
+
+describe('the hosted widget', () => {
+  it('a page may run our scripts alone, ask our service alone, and be framed by nobody', async (t) => {
+    const app = await serveWidget(t)
+    for (const url of ['/connect', '/connect/', '/connect/manage', '/connect/callback?code=a&state=b']) {
+      const { statusCode, headers, body } = await app.inject(url)
+      assert.equal(statusCode, 200, url)
+      const policy = policyOf(headers)
+      assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
+      assert.match(policy, /connect-src 'self' https:\/\/auth\.example https:\/\/api\.example;/)
+      assert.match(policy, /frame-ancestors 'none'$/)
+      assert.doesNotMatch(policy, /unsafe/)
+      assert.equal(headers['x-frame-options'], 'DENY')
+      assert.match(body, /<base href="\/connect\//)
+    }
+  })
+
+  it('for display=iframe exactly the registered origin may frame it; any other stays out', async (t) => {
+    const app = await serveWidget(t)
+    const framed = 'display=iframe&web_message_origin=https%3A%2F%2Fapp.example'
+    for (const query of [
+      `${framed}&client_id=cli_known`,
+      `${framed.replace('display=iframe', '')}&embedded_by=cli_known`,
+    ]) {
+      const { headers } = await app.inject(`/connect?${query}`)
+      assert.match(policyOf(headers), /frame-ancestors https:\/\/app\.example$/)
+      assert.equal(headers['x-frame-options'], undefined)
+    }
+    for (const query of [
+      `${framed}&client_id=cli_unknown`,
+      'client_id=cli_known&web_message_origin=https%3A%2F%2Fapp.example',
+      'client_id=cli_known&display=iframe&web_message_origin=https%3A%2F%2Fevil.example',
+      'client_id=cli_known&display=iframe&web_message_origin=https%3A%2F%2Fapp.example%20https%3A%2F%2Fevil.example',
+      'client_id=cli_known&display=iframe',
+    ]) {
+      assert.match(policyOf((await app.inject(`/connect?${query}`)).headers), /frame-ancestors 'none'$/, query)
+    }
+    const manage = await app.inject(`/connect/manage?${framed}&client_id=cli_known`)
+    assert.match(policyOf(manage.headers), /frame-ancestors 'none'$/)
+  })
+
+  it('config.json names this service, whatever the package came with', async (t) => {
+    const app = await serveWidget(t)
+    const { body } = await app.inject('/connect/config.json')
+    assert.deepEqual(JSON.parse(body), { auth_url: 'https://auth.example', base_url: 'https://api.example' })
+  })
+
+  it('hashed assets may be kept for good, pages are asked for again, and a known one is a 304', async (t) => {
+    const app = await serveWidget(t)
+    const asset = await app.inject('/connect/assets/index-abc123.js')
+    assert.match(String(asset.headers['cache-control']), /immutable/)
+    assert.match(String(asset.headers['content-type']), /javascript/)
+    const first = await app.inject('/connect')
+    assert.equal(first.headers['cache-control'], 'no-cache')
+    const again = await app.inject({ url: '/connect', headers: { 'if-none-match': String(first.headers['etag']) } })
+    assert.equal(again.statusCode, 304)
+  })
+
+  it('only files of the package’s own kinds are there, and no path leads out of it', async (t) => {
+    const app = await serveWidget(t)
+    for (const url of [
+      '/connect/secret.key',
+      '/connect/..%2f..%2fetc%2fpasswd',
+      '/connect/assets/%2e%2e%2findex.html',
+    ]) {
+      assert.equal((await app.inject(url)).statusCode, 404, url)
+    }
+  })
+
+  it('a widget that was not built says how to build it', async (t) => {
+    const app = await serveWidget(t, {})
+    const { statusCode, body } = await app.inject('/connect')
+    assert.equal(statusCode, 503)
+    assert.match(body, /npm run build/)
+  })
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import { addJob, hastenJobs } from './index.ts'
+import { openQueue, type TestQueue } from './test-queue.ts'
+
+/** Payloads in the order in which their jobs began and ended. */
+interface Recorder {
+  began: string[]
+  ended: string[]
+  release(this: void): void
+  task(this: void, payload: unknown): Promise<void>
+}
+
+function recorder(): Recorder {
+  const began: string[] = []
+  const ended: string[] = []
+  let release: () => void = () => undefined
+  const gate = new Promise<void>((resolve) => (release = resolve))
+  return {
+    began,
+    ended,
+    release: () => release(),
+    async task(payload) {
+      const { name = '', waits } = payload as { name?: string; waits?: string }
+      began.push(name)
+      if (waits === 'yes') await gate
+      ended.push(name)
+    },
+  }
+}
+
+async function listWaiting({ db }: TestQueue): Promise<string[]> {
+  const rows = await db.rows<{ key: string }>(
+    'select key from graphile_worker.jobs where locked_at is null order by key',
+  )
+  return rows.map(({ key }) => key)
+}
+
+describe('a job', async () => {
+  const queue = await openQueue()
+
+  it('is added in the caller’s transaction or not at all', async () => {
+    const add = (key: string, fails: boolean): Promise<void> =>
+      queue.db.transaction(async (tx) => {
+        await addJob(tx, { task: 'note', payload: {}, key })
+        if (fails) throw new Error('no')
+      })
+    await add('kept', false)
+    await assert.rejects(add('lost', true), /no/)
+    assert.deepEqual(await listWaiting(queue), ['kept'])
+  })
+
+  it('waits once for each key: adding it again moves it and replaces its payload', async () => {
+    await addJob(queue.db, { task: 'note', payload: { name: 'first' }, key: 'one', delayMs: 3_600_000 })
+    await addJob(queue.db, { task: 'note', payload: { name: 'second' }, key: 'one' })
+    const { began, task } = recorder()
+    await queue.start({ note: task })
+    await until('the job', () => (began.length > 0 ? true : undefined))
+    assert.deepEqual(await listWaiting(queue), [])
+    assert.deepEqual(began, ['second'])
+  })
+
+  it('that is running is not disturbed by another of its key', async () => {
+    const { began, ended, release, task } = recorder()
+    await queue.start({ note: task })
+    await addJob(queue.db, { task: 'note', payload: { name: 'running', waits: 'yes' }, key: 'one', lane: 'a' })
+    await until('the first', () => (began.length === 1 ? true : undefined))
+    await addJob(queue.db, { task: 'note', payload: { name: 'waiting' }, key: 'one', lane: 'a' })
+    assert.deepEqual(await listWaiting(queue), ['one'])
+    release()
+    await until('both', () => (ended.length === 2 ? true : undefined))
+    assert.deepEqual(ended, ['running', 'waiting'])
+  })
+
+  it('runs after every other of its lane, while other lanes go on', async () => {
+    const { began, ended, release, task } = recorder()
+    await queue.start({ note: task })
+    await addJob(queue.db, { task: 'note', payload: { name: 'a1', waits: 'yes' }, key: 'a1', lane: 'a' })
+    await until('a1', () => (began.includes('a1') ? true : undefined))
+    for (const name of ['a2', 'a3']) await addJob(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a' })
+    await addJob(queue.db, { task: 'note', payload: { name: 'b1' }, key: 'b1', lane: 'b' })
+    await until('b1', () => (ended.includes('b1') ? true : undefined))
+    assert.deepEqual(began, ['a1', 'b1'])
+    release()
+    await until('lane a', () => (ended.length === 4 ? true : undefined))
+    assert.deepEqual(ended, ['b1', 'a1', 'a2', 'a3'])
+  })
+
+  it('for which a person waits goes before the background', async () => {
+    for (const name of ['background', 'interactive']) {
+      const interactive = name === 'interactive'
+      await addJob(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a', interactive })
+    }
+    const { ended, task } = recorder()
+    await queue.start({ note: task })
+    await until('both', () => (ended.length === 2 ? true : undefined))
+    assert.deepEqual(ended, ['interactive', 'background'])
+  })
+
+  it('is due at once when the sandbox clock went past its time, and not when it did not', async () => {
+    await addJob(queue.db, { task: 'note', payload: { name: 'soon' }, key: 'soon', delayMs: 3_600_000 })
+    await addJob(queue.db, { task: 'note', payload: { name: 'later' }, key: 'later', delayMs: 3 * 3_600_000 })
+    await hastenJobs(queue.db, 2 * 3_600_000)
+    const { ended, task } = recorder()
+    await queue.start({ note: task })
+    await until('the job that is due', () => (ended.length > 0 ? true : undefined))
+    assert.deepEqual(ended, ['soon'])
+    assert.deepEqual(await listWaiting(queue), ['later'])
+    const { minutes } = await queue.db.row<{ minutes: number }>(
+      `select round(extract(epoch from run_at - clock_timestamp()) / 60)::int as minutes
+       from graphile_worker.jobs where key = 'later'`,
+    )
+    assert.equal(minutes, 60)
+  })
+})

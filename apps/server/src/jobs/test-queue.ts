@@ -1,0 +1,54 @@
+/** A queue for a suite, emptied before each test, and workers on it. */
+import { after, afterEach, beforeEach, type TestContext } from 'node:test'
+import { pino, type Logger } from 'pino'
+import { openTestDatabase, testDatabase, type TestAddress } from '../../../../test/postgres.ts'
+import type { Database } from '../db/index.ts'
+import { installQueue, startWorker, type Task, type Worker } from './index.ts'
+
+export interface TestQueue {
+  db: Database
+  connection: TestAddress
+  /** What was logged at warn or above. */
+  lines: string[]
+  /** Stopped with the test, unless that was done before. */
+  start(tasks: Readonly<Record<string, Task>>, choices?: { silentAfterMs?: number; alone?: boolean }): Promise<Worker>
+}
+
+/** To be called in an async `describe`, before anything is awaited: its hooks become that suite's. */
+export function openQueue(): Promise<TestQueue> {
+  const cleanups: (() => Promise<void>)[] = []
+  const stops: (() => Promise<void>)[] = []
+  const end = async (all: (() => Promise<void>)[]): Promise<void> => {
+    for (const one of all.splice(0).toReversed()) await one()
+  }
+  const opened = open({ after: (cleanup) => void cleanups.push(cleanup as () => Promise<void>) }, stops)
+  beforeEach(async () => {
+    const { db, lines } = await opened
+    await db.execute('delete from graphile_worker._private_jobs; delete from graphile_worker._private_job_queues')
+    lines.length = 0
+  })
+  afterEach(() => end(stops))
+  after(() => end(cleanups))
+  return opened
+}
+
+async function open(t: Pick<TestContext, 'after'>, stops: (() => Promise<void>)[]): Promise<TestQueue> {
+  const { db, connection } = await testDatabase(t)
+  const lines: string[] = []
+  const log: Logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  await installQueue(connection, log)
+  return {
+    db,
+    connection,
+    lines,
+    async start(tasks, { silentAfterMs = 600, alone = false } = {}) {
+      const own = openTestDatabase(connection)
+      const options = { db: own, connection, pooler: 'none', tasks, concurrency: 4, silentAfterMs, alone, log } as const
+      const started = await startWorker(options)
+      let stopping: Promise<void> | undefined
+      const stop = (): Promise<void> => (stopping ??= started.stop().then(() => own.close()))
+      stops.push(stop)
+      return { stop }
+    },
+  }
+}

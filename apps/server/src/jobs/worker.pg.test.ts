@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, it, type TestContext } from 'node:test'
+import type { TestAddress } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/until.ts'
+import { addJob } from './index.ts'
+import { openQueue } from './test-queue.ts'
+
+/** A worker in a process of its own, whose only job begins and never ends. */
+const script = `
+  import { pino } from 'pino'
+  import { createDatabase } from './apps/server/src/db/index.ts'
+  import { startWorker } from './apps/server/src/jobs/index.ts'
+  const log = pino({ level: 'silent' })
+  const connection = JSON.parse(process.argv[1])
+  const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 2, statementTimeoutMs: 10_000, log })
+  const hold = () => { process.stdout.write('held\\n'); return new Promise(() => undefined) }
+  await startWorker({
+    ...{ db, connection, pooler: 'none', concurrency: 2, silentAfterMs: 600, alone: false, log },
+    tasks: { hold },
+  })`
+
+async function startDoomedWorker(t: TestContext, connection: TestAddress): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(connection)], {
+    cwd: new URL('../../../..', import.meta.url),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child
+}
+
+/** The next `delete` of a job fails, as it does while PostgreSQL restarts; the one after it does not. */
+const failNextEnd = `
+  create sequence ends;
+  create function fail_once() returns trigger language plpgsql as $$
+    begin
+      if nextval('ends') = 1 then raise 'the end of a job was lost'; end if;
+      return old;
+    end $$;
+  create trigger fail_once before delete on graphile_worker._private_jobs for each row execute function fail_once()`
+
+describe('a worker that was killed', async () => {
+  const queue = await openQueue()
+
+  it('loses its job and its lane to another, after it was silent for the time that was set', async (t) => {
+    await addJob(queue.db, { task: 'hold', payload: { name: 'held' }, key: 'held', lane: 'a' })
+    const child = await startDoomedWorker(t, queue.connection)
+    await addJob(queue.db, { task: 'hold', payload: { name: 'behind' }, key: 'behind', lane: 'a' })
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const killedAt = performance.now()
+
+    const ended: string[] = []
+    await queue.start({ hold: async (payload) => void ended.push((payload as { name: string }).name) })
+    await until('both jobs', () => (ended.length === 2 ? true : undefined))
+    assert.deepEqual(ended, ['held', 'behind'])
+    const tookMs = performance.now() - killedAt
+    assert.ok(tookMs > 400, `taken over after ${tookMs} ms, before it was known to be dead`)
+    assert.deepEqual(await queue.db.rows('select from graphile_worker._private_jobs'), [])
+    assert.match(queue.lines.join(''), /freed the jobs of workers that fell silent/)
+  })
+
+  it('loses them at once to the only worker that there can be', async (t) => {
+    await addJob(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
+    const child = await startDoomedWorker(t, queue.connection)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    let ended = false
+    const hold = async (): Promise<void> => void (ended = true)
+    await queue.start({ hold }, { silentAfterMs: 600_000, alone: true })
+    await until('the job', () => (ended ? true : undefined))
+  })
+})
+
+describe('a worker that lives', async () => {
+  const queue = await openQueue()
+
+  it('keeps a job that takes longer than the time of silence', async () => {
+    let begun = 0
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const hold = async (): Promise<void> => {
+      begun += 1
+      await released
+    }
+    await addJob(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
+    await queue.start({ hold }, { silentAfterMs: 600 })
+    await until('the job to begin', () => (begun > 0 ? true : undefined))
+    await queue.start({ hold }, { silentAfterMs: 600 })
+    // Three times the silence, by PostgreSQL's own clock.
+    await until('time to pass', async () => {
+      const { old } = await queue.db.row<{ old: boolean }>(
+        "select locked_at < clock_timestamp() - interval '1.8 s' as old from graphile_worker._private_jobs",
+      )
+      return old ? true : undefined
+    })
+    release()
+    await until('the job to end', async () =>
+      (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
+    )
+    assert.equal(begun, 1)
+  })
+
+  it('goes on when the end of a job could not be written, and does that job again', async () => {
+    const runs: string[] = []
+    const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)
+    await queue.db.execute(failNextEnd)
+    await queue.start({ task })
+    await addJob(queue.db, { task: 'task', payload: { name: 'first' }, key: 'first', lane: 'a' })
+    await until('the first run', () => (runs.length > 0 ? true : undefined))
+    await addJob(queue.db, { task: 'task', payload: { name: 'second' }, key: 'second', lane: 'a' })
+    await until('both jobs to be done', async () =>
+      (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
+    )
+    assert.deepEqual(runs, ['first', 'first', 'second'])
+  })
+})
+
+describe('stopping', async () => {
+  const queue = await openQueue()
+
+  it('tells the job under way, lets it end, and takes no other', async () => {
+    const ended: string[] = []
+    const task = async (_: unknown, signal: AbortSignal): Promise<void> => {
+      ended.push('begun')
+      await once(signal, 'abort')
+      await addJob(queue.db, { task: 'task', payload: {}, key: 'next' })
+      ended.push('ended')
+    }
+    const worker = await queue.start({ task })
+    await addJob(queue.db, { task: 'task', payload: {}, key: 'only' })
+    await until('the job', () => (ended.length > 0 ? true : undefined))
+    await worker.stop()
+    assert.deepEqual(ended, ['begun', 'ended'])
+    const jobs = await queue.db.rows('select key, locked_by from graphile_worker.jobs')
+    assert.deepEqual(jobs, [{ key: 'next', locked_by: null }])
+  })
+
+  it('leaves no connection, no heartbeat and no line in the log', async () => {
+    const worker = await queue.start({ task: async () => undefined })
+    await until('a heartbeat', async () =>
+      (await queue.db.rows('select from worker_heartbeats')).length > 0 ? true : undefined,
+    )
+    await worker.stop()
+    assert.deepEqual(await queue.db.rows('select from worker_heartbeats'), [])
+    const others = `select query from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'assay'`
+    assert.deepEqual(await queue.db.rows(others), [])
+    assert.deepEqual(queue.lines, [])
+  })
+})

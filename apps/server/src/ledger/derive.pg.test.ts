@@ -1,0 +1,235 @@
+import { parseDecimal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { addConnection, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+
+describe('deriving', () => {
+  it('again from the same records gives the same bytes, and no row looks changed', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { asset: 'ZUSD', amount: '100.10' }))
+    await derive()
+    const before = await listWritten()
+    assert.equal(before.length, 2)
+    await db.execute('update raw_records set derived = false')
+    await derive()
+    assert.deepEqual(await listWritten(), before)
+  })
+
+  it('does nothing for a record that came again unchanged', async (t) => {
+    const { db, keep, derive } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L1', 'R1'))
+    assert.deepEqual(await db.rows('select from raw_records where not derived'), [])
+  })
+
+  it('a record that changed changes its own transaction, and the time of that one alone', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
+    await derive()
+    await db.execute("update transactions set updated_at = '2020-01-01T00:00:00Z'")
+    const before = await listWritten()
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { amount: '0.75' }))
+    await derive()
+    const after = await listWritten()
+    assert.deepEqual(after[0], before[0])
+    assert.equal(after[1]?.id, before[1]?.id)
+    assert.match(after[1]?.document ?? '', /"amount":"0.75"/)
+    assert.notEqual(after[1]?.updated_at, before[1]?.updated_at)
+  })
+
+  it('writes the same id for the same connection and key, another for another connection', async (t) => {
+    const { db, ledger, ref, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    const other = { ...ref, connectionId: 'con_b' }
+    await addConnection(db, other)
+    await db.transaction((tx) => ledger.keepRaw(tx, other, 'ledger', [ledgerRow('L1', 'R1')]))
+    await derive(other)
+    const written = await listWritten()
+    assert.equal(new Set(written.map(({ id }) => id)).size, 2)
+    assert.equal(new Set(written.map(({ document }) => document)).size, 1)
+  })
+
+  it('retires the id of a transaction that its records no longer make', async (t) => {
+    const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keep(
+      ledgerRow('L1', 'R1', { type: 'rollover', amount: '0', fee: '0.01' }),
+      ledgerRow('L2', 'R1', { type: 'rollover', amount: '0', fee: '0.02' }),
+    )
+    await derive()
+    const before = await listWritten()
+    assert.equal(before.length, 2)
+    await keep(ledgerRow('L2', 'R1', { type: 'deposit' }))
+    await derive()
+    const after = await listWritten()
+    const gone = before.filter(({ id }) => after.every((row) => row.id !== id)).map(({ id }) => id)
+    assert.equal(gone.length, 1)
+    assert.deepEqual(await listRemovedIds(), gone)
+  })
+
+  it('lets a record move to another group: nothing stays of it where it was', async (t) => {
+    const { db, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keep(
+      ledgerRow('L1', 'R1'),
+      ledgerRow('L2', 'R2', { type: 'trade', amount: '-1' }),
+      ledgerRow('L3', 'R2', { type: 'trade', asset: 'ZUSD' }),
+    )
+    await derive()
+    const before = await listWritten()
+    await keep(ledgerRow('L1', 'R9'), ledgerRow('L3', 'R1', { asset: 'ZUSD' }))
+    await derive()
+    const after = await listWritten()
+    assert.deepEqual(
+      after.map(({ group_key }) => group_key),
+      ['R1', 'R2', 'R9'],
+    )
+    assert.match(after[0]?.document ?? '', /"asset_symbol":"USD","asset_id":"fiat:usd","amount":"0.5"/)
+    assert.match(after[1]?.document ?? '', /"type":"uncategorized"/)
+    assert.doesNotMatch(after[1]?.document ?? '', /USD/)
+    // R1 and R2 are there under ids they had; nothing that is served is also reported as removed.
+    const removed = await listRemovedIds()
+    assert.deepEqual(
+      removed.filter((id) => after.some((row) => row.id === id)),
+      [],
+    )
+    assert.equal(before.length, 2)
+    const assets = await db.rows<{ id: string }>('select distinct id from transaction_assets order by id')
+    assert.deepEqual(
+      assets.map(({ id }) => id),
+      after.map(({ id }) => id).toSorted(),
+    )
+  })
+
+  it('ends a group whose last record went elsewhere, and its poison', async (t) => {
+    const { db, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keep(ledgerRow('L1', 'unreadable:L1', { amount: 'a lot' }), ledgerRow('L2', 'R2'))
+    await derive()
+    assert.equal((await db.rows('select from poison_groups')).length, 1)
+    const [second] = await listWritten()
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R1'))
+    await derive()
+    assert.deepEqual(await db.rows('select from poison_groups'), [])
+    assert.deepEqual(
+      (await listWritten()).map(({ group_key }) => group_key),
+      ['R1'],
+    )
+    assert.deepEqual(await listRemovedIds(), [second?.id])
+  })
+})
+
+describe('a group that cannot be read', () => {
+  it('stops nothing but itself, and says why', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { amount: 'a lot' }), ledgerRow('L3', 'R3'))
+    assert.equal(await derive(), true)
+    assert.deepEqual(
+      (await listWritten()).map(({ group_key }) => group_key),
+      ['R1', 'R3'],
+    )
+    const poison = await db.rows<{ group_key: string; reason: string }>('select group_key, reason from poison_groups')
+    assert.deepEqual(
+      poison.map(({ group_key }) => group_key),
+      ['R2'],
+    )
+    assert.match(poison[0]?.reason ?? '', /not a decimal number/)
+  })
+
+  it('keeps what it had become before, and recovers when the provider corrects it', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    const before = await listWritten()
+    await keep(ledgerRow('L1', 'R1', { amount: 'a lot' }))
+    await derive()
+    assert.deepEqual(await listWritten(), before)
+    await keep(ledgerRow('L1', 'R1', { amount: '0.25' }))
+    await derive()
+    assert.match((await listWritten())[0]?.document ?? '', /"amount":"0.25"/)
+    assert.deepEqual(await db.rows('select from poison_groups'), [])
+  })
+
+  it('is also one that makes a transaction which another group has made', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    const twin = ledgerRow('L2', 'R2', { refid: 'R1' })
+    await keep(ledgerRow('L1', 'R1'), twin, ledgerRow('L3', 'R3'))
+    await derive()
+    assert.deepEqual(
+      (await listWritten()).map(({ group_key }) => group_key),
+      ['R1', 'R3'],
+    )
+    assert.equal((await db.rows('select from poison_groups')).length, 1)
+  })
+})
+
+describe('a rendered transaction', () => {
+  it('has the price of its day and exact values, and a total only when every part has one', async (t) => {
+    const { keep, derive, listWritten } = await openLedger(t, parseDecimal('64000.123456789'))
+    const unpriced = ledgerRow('L2', 'R2', { asset: 'ZQNT', amount: '0.000000000000000001', fee: '3' })
+    await keep(ledgerRow('L1', 'R1', { amount: '0.00000001', fee: '0.00000001' }), unpriced)
+    await derive()
+    const [priced, other] = (await listWritten()).map(({ document }) => JSON.parse(`{${document}`) as Rendered)
+    assert.deepEqual(priced?.inputs[0], {
+      asset_symbol: 'BTC',
+      asset_id: 'crypto:bitcoin',
+      amount: '0.00000001',
+      price_in_usd: '64000.123456789',
+      value_in_usd: '0.00064000123456789',
+    })
+    assert.equal(priced?.fees.total_in_usd, '0.00064000123456789')
+    assert.deepEqual(other?.inputs[0], {
+      asset_symbol: 'ZQNT',
+      asset_id: 'kraken:ZQNT',
+      amount: '0.000000000000000001',
+      price_in_usd: null,
+      value_in_usd: null,
+    })
+    assert.equal(other?.fees.total_in_usd, null)
+  })
+
+  it('is there without a price while the source of prices is down', async (t) => {
+    const { keep, derive, listWritten } = await openLedger(t, 'down')
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { asset: 'ZUSD' }))
+    assert.equal(await derive(), true)
+    const prices = (await listWritten()).map(({ document }) => /"price_in_usd":([^,]*)/.exec(document)?.[1])
+    assert.deepEqual(prices, ['null', '"1"'])
+  })
+
+  interface Rendered {
+    inputs: object[]
+    fees: { total_in_usd: string | null }
+  }
+})
+
+describe('what was read', () => {
+  it('is summed up from its first moment on', async (t) => {
+    const { db, ledger, ref, keep, derive } = await openLedger(t)
+    const none = await ledger.summarize(db, ref)
+    assert.deepEqual(none, { historyFrom: null, transactionCount: 0 })
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', {}, noonMs - 5_000))
+    await derive()
+    const facts = await ledger.summarize(db, ref)
+    assert.deepEqual(facts, { historyFrom: '2026-03-02T11:59:55.000Z', transactionCount: 2 })
+  })
+
+  it('is remembered as removed after a connection that was served, and forgotten after one that was not', async (t) => {
+    const { db, ledger, ref, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    const ids = (await listWritten()).map(({ id }) => id)
+    await db.transaction((tx) => ledger.destroy(tx, ref, { served: true }))
+    assert.deepEqual(await listRemovedIds(), ids)
+    await keep(ledgerRow('L2', 'R2'))
+    await derive()
+    await db.transaction((tx) => ledger.destroy(tx, ref, { served: false }))
+    assert.deepEqual(await listRemovedIds(), ids)
+    assert.deepEqual(await listWritten(), [])
+  })
+
+  it('is kept only while the connection is there', async (t) => {
+    const { db, keep } = await openLedger(t)
+    await db.execute('delete from connections')
+    await assert.rejects(keep(ledgerRow('L1', 'R1')), { name: 'ConnectionGone' })
+    assert.deepEqual(await db.rows('select from raw_records'), [])
+  })
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createLimits, toNetwork } from './index.ts'
+import { createWindow } from './window.ts'
+
+describe('a window', () => {
+  it('counts from a key’s first request on, and begins anew when it has ended', () => {
+    let now = 0
+    const window = createWindow({ windowMs: 1_000, keysMax: 10, now: () => now })
+    assert.deepEqual(window.add('a'), { count: 1, resetMs: 1_000 })
+    now = 400
+    assert.deepEqual(window.add('a'), { count: 2, resetMs: 600 })
+    assert.deepEqual(window.get('a'), { count: 2, resetMs: 600 })
+    now = 1_000
+    assert.deepEqual(window.get('a'), { count: 0, resetMs: 1_000 })
+    assert.deepEqual(window.add('a'), { count: 1, resetMs: 1_000 })
+  })
+
+  it('a hundred thousand addresses take the room of a thousand', () => {
+    let now = 0
+    const window = createWindow({ windowMs: 60_000, keysMax: 1_000, now: () => now })
+    for (let index = 0; index < 100_000; index += 1) {
+      if (index % 1_000 === 0) now += 1
+      window.add(`address ${index}`)
+    }
+    assert.equal(window.size(), 1_000)
+    assert.equal(window.get('address 99999').count, 1)
+    assert.equal(window.get('address 0').count, 0)
+  })
+
+  it('what has ended makes room before what has not', () => {
+    let now = 0
+    const window = createWindow({ windowMs: 1_000, keysMax: 3, now: () => now })
+    window.add('old')
+    now = 900
+    window.add('young')
+    now = 1_100
+    window.add('new')
+    assert.deepEqual([window.size(), window.get('young').count], [2, 1])
+  })
+})
+
+describe('the limits', () => {
+  const settings = { perToken: 3, perClient: 2, oauthFailures: 2, perAddress: 2, slowAfter: 2 }
+
+  it('each token, address and client has its own', () => {
+    const limits = createLimits(settings, () => 0)
+    const admitted = (verdicts: { admitted: boolean }[]): boolean[] => verdicts.map((verdict) => verdict.admitted)
+    const tokens = ['a', 'a', 'a', 'a', 'b'].map((token) => limits.countToken(token))
+    assert.deepEqual(admitted(tokens), [true, true, true, false, true])
+    const addresses = ['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2'].map((one) => limits.countAddress(one))
+    assert.deepEqual(admitted(addresses), [true, true, false, true])
+    assert.deepEqual(limits.countToken('c'), {
+      admitted: true,
+      policy: 'token',
+      limit: 3,
+      windowSeconds: 60,
+      remaining: 2,
+      resetSeconds: 60,
+    })
+  })
+
+  it('looking counts nothing', () => {
+    const { oauth } = createLimits(settings, () => 0)
+    for (let look = 0; look < 5; look += 1) assert.equal(oauth.lookAtAddress('10.0.0.1').admitted, true)
+    oauth.countFailure('10.0.0.1')
+    oauth.countFailure('10.0.0.1')
+    assert.equal(oauth.lookAtAddress('10.0.0.1').admitted, false)
+    assert.equal(oauth.lookAtAddress('10.0.0.2').admitted, true)
+  })
+
+  it('wrong secrets are slowed for that client and address, more each time, and not for ever', () => {
+    let now = 0
+    const { oauth } = createLimits(settings, () => now)
+    const delays: number[] = []
+    for (let failure = 0; failure < 10; failure += 1) {
+      delays.push(oauth.delayMs('cli_a', '10.0.0.1'))
+      oauth.countWrongSecret('cli_a', '10.0.0.1')
+    }
+    assert.deepEqual(delays, [0, 0, 250, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000])
+    assert.equal(oauth.delayMs('cli_b', '10.0.0.1'), 0)
+    assert.equal(oauth.delayMs('cli_a', '10.0.0.2'), 0)
+    now = 60_000
+    assert.equal(oauth.delayMs('cli_a', '10.0.0.1'), 0)
+  })
+
+  it('all addresses of an IPv6 subscriber are one, and IPv4 in IPv6 is IPv4', () => {
+    const same = ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::', '2001:0db8:0001:0002:ffff::1', '2001:db8:1:2::9%eth0']
+    for (const address of same) assert.equal(toNetwork(address), '2001:db8:1:2::/64')
+    assert.notEqual(toNetwork('2001:db8:1:3::1'), toNetwork('2001:db8:1:2::1'))
+    assert.equal(toNetwork('::ffff:10.0.0.1'), '10.0.0.1')
+    assert.equal(toNetwork('10.0.0.1'), '10.0.0.1')
+    assert.equal(toNetwork('::1'), '0:0:0:0::/64')
+  })
+})

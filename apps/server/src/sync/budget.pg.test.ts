@@ -1,0 +1,133 @@
+import { loadConnector, type Connector } from '@assay/connectors'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import { createClock } from '../clock.ts'
+import { markInstallation, type Database } from '../db/index.ts'
+import { createBudgets, OverBudget } from './budget.ts'
+import { lowerTier, takeTokens, type Tier } from './store.ts'
+
+// So slow that nothing is refilled while a test runs; time passes by moving the clock.
+const slow: readonly Tier[] = [
+  { capacity: 20, refillPerSecond: 1 / 1_000 },
+  { capacity: 20, refillPerSecond: 1 / 2_000 },
+  { capacity: 10, refillPerSecond: 1 / 4_000 },
+]
+
+async function open(t: TestContext): Promise<{ db: Database; pass(seconds: number): Promise<unknown> }> {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, true)
+  const clock = createClock(db, true)
+  return { db, pass: (seconds) => clock.advance(seconds * 1_000) }
+}
+
+/** How many calls of this cost go through now. */
+async function countTakes(db: Database, cost: number): Promise<number> {
+  for (let taken = 0; ; taken += 1) {
+    if ((await takeTokens(db, 'bucket', slow, cost)).waitMs > 0) return taken
+  }
+}
+
+/** What is missing, at the rate of a tier; a second less for what the test itself takes. */
+function assertWait(waitMs: number, expectedSeconds: number): void {
+  assert.ok(waitMs <= expectedSeconds * 1_000 && waitMs > (expectedSeconds - 20) * 1_000, `${waitMs} ms`)
+}
+
+describe('a budget', () => {
+  it('gives what the bucket holds, then says how long until there is enough again', async (t) => {
+    const { db } = await open(t)
+    assert.equal(await countTakes(db, 2), 10)
+    assertWait((await takeTokens(db, 'bucket', slow, 2)).waitMs, 2_000)
+    assertWait((await takeTokens(db, 'bucket', slow, 1)).waitMs, 1_000)
+    assert.equal((await takeTokens(db, 'another bucket', slow, 2)).waitMs, 0)
+  })
+
+  it('takes nothing when there is too little', async (t) => {
+    const { db, pass } = await open(t)
+    await countTakes(db, 1)
+    await pass(1_500)
+    for (let round = 0; round < 5; round += 1) assert.ok((await takeTokens(db, 'bucket', slow, 2)).waitMs > 0)
+    assert.equal((await takeTokens(db, 'bucket', slow, 1)).waitMs, 0)
+  })
+
+  it('fills up with time, and never above what the bucket holds', async (t) => {
+    const { db, pass } = await open(t)
+    await countTakes(db, 1)
+    await pass(7_001)
+    assert.equal(await countTakes(db, 1), 7)
+    await pass(10_000_000)
+    assert.equal(await countTakes(db, 1), 20)
+  })
+
+  it('shared by many at once is never overdrawn', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const other = openTestDatabase(connection)
+    t.after(() => other.close())
+    const asked = Array.from({ length: 60 }, (_, index) => takeTokens(index % 2 ? db : other, 'bucket', slow, 1))
+    const taken = (await Promise.all(asked)).filter(({ waitMs }) => waitMs === 0)
+    assert.equal(taken.length, 20)
+  })
+
+  it('falls back to the next tier when the provider says "too many", and stays away as long as it was told', async (t) => {
+    const { db, pass } = await open(t)
+    await countTakes(db, 1)
+    await lowerTier(db, 'bucket', slow.length, 60_000)
+    assertWait((await takeTokens(db, 'bucket', slow, 1)).waitMs, 2_000)
+    await pass(2_001)
+    assert.equal(await countTakes(db, 1), 1)
+    await lowerTier(db, 'bucket', slow.length, 60_000)
+    await lowerTier(db, 'bucket', slow.length, 60_000)
+    await pass(1_000_000)
+    assert.equal(await countTakes(db, 1), 10)
+  })
+
+  it('is closed until the time that the provider named, also when there are tokens', async (t) => {
+    const { db, pass } = await open(t)
+    await lowerTier(db, 'bucket', slow.length, 500_000_000)
+    await pass(400_000)
+    assertWait((await takeTokens(db, 'bucket', slow, 1)).waitMs, 100_000)
+    await lowerTier(db, 'bucket', slow.length, 1_000)
+    assert.ok((await takeTokens(db, 'bucket', slow, 1)).waitMs > 90_000_000)
+    await pass(100_001)
+    assert.equal((await takeTokens(db, 'bucket', slow, 1)).waitMs, 0)
+  })
+})
+
+describe('a job', async () => {
+  const kraken = await loadConnector('kraken')
+  const connector: Connector = {
+    ...kraken,
+    budget: { ...kraken.budget, tiers: [{ capacity: 4, refillPerSecond: 1 / 60 }] },
+  }
+
+  it('waits a little for its budget, and comes back later when the wait is long', async (t) => {
+    const { db } = await open(t)
+    const quick = createBudgets({ db, pace: 6_000 })
+    for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, 2)
+    const budgets = createBudgets({ db, pace: 1 })
+    await budgets.take({ connector, keyLane: 'b' }, 4)
+    await assert.rejects(budgets.take({ connector, keyLane: 'b' }, 2), (error) => {
+      assert.ok(error instanceof OverBudget)
+      assert.equal(error.fault, 'rate_limited')
+      assertWait(error.retryAfterMs ?? 0, 120)
+      return true
+    })
+  })
+
+  it('has a budget for each key, or one for all where the provider counts our address', async (t) => {
+    const { db } = await open(t)
+    const budgets = createBudgets({ db, pace: 1 })
+    for (const keyLane of ['a', 'b']) await budgets.take({ connector, keyLane }, 4)
+    const counted: Connector = { ...connector, budget: { ...connector.budget, scope: 'address' } }
+    await budgets.take({ connector: counted, keyLane: 'a' }, 4)
+    await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, 4), OverBudget)
+  })
+
+  it('that was told "too many" makes everybody with that key wait', async (t) => {
+    const { db } = await open(t)
+    const budgets = createBudgets({ db, pace: 1 })
+    await budgets.recordLimitError({ connector, keyLane: 'a' }, 60_000)
+    await assert.rejects(budgets.take({ connector, keyLane: 'a' }, 1), OverBudget)
+    await budgets.take({ connector, keyLane: 'b' }, 1)
+  })
+})

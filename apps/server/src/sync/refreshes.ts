@@ -1,0 +1,124 @@
+/**
+ * Reading again on request. Balances and histories are refreshed apart, each at most once in 60 seconds for a connection;
+ * the first read of a new connection does not count.
+ *
+ * A refresh is a job of its own beside the regular run, in the same lane, and leaves that run's schedule alone: an
+ * application that refreshes every minute must not keep the other kind from ever being read.
+ */
+import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
+import type { Database, Sql } from '../db/index.ts'
+import { addJob } from '../jobs/index.ts'
+import * as store from './refresh-store.ts'
+import type { RefreshableRow, RefreshedConnection, RefreshKind } from './refresh-store.ts'
+
+export type { RefreshedConnection, RefreshKind } from './refresh-store.ts'
+
+export interface Refresh {
+  refreshId: string
+  status: 'queued' | 'running' | 'succeeded' | 'partial' | 'failed'
+  requestedAt: string
+  connections: RefreshedConnection[]
+}
+
+interface Owner {
+  tenantId: string
+  userId: string
+}
+
+export interface RefreshJob {
+  owner: Owner
+  connectionId: string
+  lane: string
+  kind: RefreshKind
+  delayMs: number
+  /** Epoch ms: up to where the run under way reads. */
+  untilMs?: number
+  attempt: number
+}
+
+export async function queueRefresh(sql: Sql, job: RefreshJob): Promise<void> {
+  const payload: Record<string, string> = {
+    tenant_id: job.owner.tenantId,
+    user_id: job.owner.userId,
+    connection_id: job.connectionId,
+    lane: job.lane,
+    kind: job.kind,
+    attempt: String(job.attempt),
+  }
+  if (job.untilMs !== undefined) payload['until'] = String(job.untilMs)
+  const key = `refresh:${job.kind}:${job.connectionId}`
+  await addJob(sql, { task: 'refresh', payload, key, lane: job.lane, delayMs: job.delayMs, interactive: true })
+}
+
+/** Refuses with not_found for an id that is not the owner's, and with rate_limited when all that is left is waiting. */
+export async function requestRefresh(
+  db: Database,
+  owner: Owner,
+  kind: RefreshKind,
+  connectionIds: readonly string[] | undefined,
+): Promise<Refresh> {
+  return db.transaction(async (tx) => {
+    const rows = await store.listRefreshable(tx, owner, connectionIds)
+    const known = new Set(rows.map(({ id }) => id))
+    if (connectionIds?.some((id) => !known.has(id)) === true) throw new Refusal('not_found', 'No such connection.')
+
+    const connections: RefreshedConnection[] = []
+    const cooling: ErrorItem[] = []
+    for (const row of rows) {
+      const { outcome, waitSeconds } = await admit(tx, owner, kind, row)
+      connections.push(outcome)
+      if (waitSeconds > 0) cooling.push(toCoolingItem(outcome, waitSeconds))
+    }
+    // Thrown inside the transaction: a refusal leaves no trace.
+    if (cooling.length > 0 && connections.every(({ status }) => status !== 'queued')) throw coolDownRefusal(cooling)
+    const refreshId = newId('rfr')
+    const requestedAt = await store.insertRefresh(tx, owner, { id: refreshId, kind, connections })
+    return { refreshId, status: statusOf(connections), requestedAt, connections }
+  })
+}
+
+async function admit(
+  tx: Sql,
+  owner: Owner,
+  kind: RefreshKind,
+  row: RefreshableRow,
+): Promise<{ outcome: RefreshedConnection; waitSeconds: number }> {
+  const ids = { connection_id: row.id, provider_id: row.provider_id }
+  if (row.status === 'needs_reauth') {
+    const cause: Cause = row.status_cause ?? 'needs_reauth'
+    return { outcome: { ...ids, status: 'failed', cause }, waitSeconds: 0 }
+  }
+  const waitSeconds = await store.claimCoolDown(tx, { ...owner, connectionId: row.id }, kind)
+  if (waitSeconds > 0) return { outcome: { ...ids, status: 'cooling_down', cause: 'rate_limited' }, waitSeconds }
+  await queueRefresh(tx, { owner, connectionId: row.id, lane: row.key_lane, kind, delayMs: 0, attempt: 1 })
+  return { outcome: { ...ids, status: 'queued', cause: null }, waitSeconds: 0 }
+}
+
+export async function findRefresh(db: Database, owner: Owner, refreshId: string): Promise<Refresh | undefined> {
+  const found = await store.findRefresh(db, owner, refreshId)
+  return found && { refreshId, status: statusOf(found.connections), ...found }
+}
+
+/** The whole in one word. Nothing to read, or nothing left to read, is a success. */
+export function statusOf(connections: readonly Pick<RefreshedConnection, 'status'>[]): Refresh['status'] {
+  const has = (...wanted: RefreshedConnection['status'][]): boolean =>
+    connections.some(({ status }) => wanted.includes(status))
+  if (has('running') || (has('queued') && has('succeeded'))) return 'running'
+  if (has('queued')) return 'queued'
+  if (!has('failed', 'cooling_down')) return 'succeeded'
+  return has('succeeded') ? 'partial' : 'failed'
+}
+
+function toCoolingItem(ids: Pick<RefreshedConnection, 'connection_id' | 'provider_id'>, seconds: number): ErrorItem {
+  const { connection_id, provider_id } = ids
+  const message = `This connection was refreshed a moment ago and can be again in ${seconds} seconds.`
+  return { cause: 'rate_limited', connection_id, provider_id, message, retry_after_seconds: seconds }
+}
+
+function coolDownRefusal(items: readonly ErrorItem[]): Refusal {
+  const retryAfterSeconds = Math.min(...items.map((item) => item.retry_after_seconds ?? 1))
+  return new Refusal('rate_limited', 'Every connection asked for was refreshed less than 60 seconds ago.', {
+    items,
+    retryAfterSeconds,
+  })
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openEngine, type Account } from '../test-engine.ts'
+import type { ConnectionRef } from '../connections/index.ts'
+
+type Connected = ConnectionRef & Account
+
+describe('reading a connection', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const begin = (ref: Connected): Promise<void> => engine.sync.begin(db, ref, `lane of ${ref.connectionId}`)
+  const countRaw = async ({ connectionId }: ConnectionRef): Promise<number> =>
+    (await db.rows("select from raw_records where connection_id = $1 and stream = 'ledger'", [connectionId])).length
+  const countLedger = async ({ accountId }: Account): Promise<number> =>
+    (await engine.control<{ ledger: unknown[] }>(`accounts/${accountId}/state`)).ledger.length
+  const fault = (account: Account, kind: string, more: object = {}): Promise<unknown> =>
+    engine.control('providers/kraken/faults', { kind, account_id: account.accountId, ...more })
+  const listIds = async ({ connectionId }: ConnectionRef): Promise<string[]> => {
+    const rows = await db.rows<{ id: string }>('select id from transactions where connection_id = $1', [connectionId])
+    return rows.map(({ id }) => id)
+  }
+
+  it('commits rows and bookmark of a page together: when that fails, neither is there', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    await db.execute(`
+      create sequence moves;
+      create function fail_third() returns trigger language plpgsql as $$
+        begin
+          if nextval('moves') = 3 then raise 'the third page was lost'; end if;
+          return new;
+        end $$;
+      create trigger fail_third before insert or update on stream_bookmarks for each row execute function fail_third()`)
+    await assert.rejects(engine.drain({ delayed: true }), /the third page was lost/)
+    // Pages of fifty, each beginning with the last row of the one before.
+    assert.equal(await countRaw(ref), 99)
+    const bookmarks = await db.rows<{ position: string }>('select position from stream_bookmarks')
+    assert.deepEqual(
+      bookmarks.map(({ position }) => position.split(' ')[0]),
+      ['98'],
+    )
+    assert.deepEqual(await db.rows('select from covered_windows where connection_id = $1', [ref.connectionId]), [])
+    await db.execute('drop trigger fail_third on stream_bookmarks')
+
+    await begin(ref)
+    await engine.drain({ delayed: true })
+    assert.equal(await countRaw(ref), await countLedger(ref))
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+  })
+
+  it('goes on after a failure where it was, and ends with what an undisturbed run has', async () => {
+    const calm = await engine.connect(await engine.newOwner(), 'default')
+    await engine.drain({ delayed: true })
+    const disturbed = await engine.connect(await engine.newOwner(), 'default')
+    await fault(disturbed, 'http_5xx', { endpoint: 'Ledgers', after: 4, times: 1 })
+    let seen: { status: string | undefined; cause: string | null | undefined } | undefined
+    await engine.drain({
+      delayed: true,
+      async enough() {
+        const row = await engine.connections.find(disturbed)
+        if (row?.status_cause) seen ??= { status: row.status, cause: row.status_cause }
+        return false
+      },
+    })
+    assert.deepEqual(seen, { status: 'syncing', cause: 'venue_down' })
+    const [calls, more] = [await engine.listCalls(calm), await engine.listCalls(disturbed)]
+    assert.ok((calls['Ledgers'] ?? 0) > 8, JSON.stringify(calls))
+    assert.equal(more['Ledgers'], (calls['Ledgers'] ?? 0) + 1)
+    assert.equal(await countRaw(disturbed), await countRaw(calm))
+    assert.equal((await listIds(disturbed)).length, (await listIds(calm)).length)
+    assert.deepEqual(await db.rows('select from sync_failures where connection_id = $1', [disturbed.connectionId]), [])
+  })
+
+  it('a second time asks for the new window alone, and finds what is new in it', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    await engine.drain({ delayed: true })
+    const before = { ids: await listIds(ref), calls: await engine.listCalls(ref), raw: await countRaw(ref) }
+    await engine.moveClock(3_600_000)
+    await engine.control(`accounts/${ref.accountId}/entries`, {
+      entries: [{ type: 'deposit', asset: 'XXBT', amount: '0.5' }],
+    })
+    await engine.moveClock(60_000)
+    await begin(ref)
+    await engine.drain({ delayed: true })
+    const after = { ids: await listIds(ref), calls: await engine.listCalls(ref), raw: await countRaw(ref) }
+    assert.equal((after.calls['Ledgers'] ?? 0) - (before.calls['Ledgers'] ?? 0), 1)
+    assert.equal(after.raw, before.raw + 1)
+    assert.equal(after.ids.filter((id) => !before.ids.includes(id)).length, 1)
+    assert.deepEqual(
+      before.ids.filter((id) => !after.ids.includes(id)),
+      [],
+    )
+    const covered = await db.rows('select from covered_windows where connection_id = $1', [ref.connectionId])
+    assert.equal(covered.length, 3)
+  })
+
+  it('finds a row that the provider booked late, inside the overlap', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.drain({ delayed: true })
+    const late = new Date(engine.clock.now() - 20 * 60_000).toISOString()
+    await engine.moveClock(600_000)
+    await engine.control(`accounts/${ref.accountId}/entries`, {
+      entries: [{ type: 'deposit', asset: 'XXBT', amount: '0.5', time: late }],
+    })
+    await begin(ref)
+    await engine.drain({ delayed: true })
+    assert.equal(await countRaw(ref), 1)
+  })
+
+  it('is degraded while the provider is down, keeps what it served, and recovers by itself', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    await engine.drain({ delayed: true })
+    const ids = await listIds(ref)
+    await fault(ref, 'down', { times: 3 })
+    await begin(ref)
+    await engine.drain()
+    const down = await engine.connections.find(ref)
+    assert.deepEqual([down?.status, down?.status_cause], ['degraded', 'venue_down'])
+    assert.deepEqual(await listIds(ref), ids)
+    const remarks = await engine.connections.listRemarks(ref)
+    assert.deepEqual(
+      remarks.map(({ cause, connection_id }) => [cause, connection_id]),
+      [['venue_down', ref.connectionId]],
+    )
+    await engine.drain({ delayed: true })
+    const up = await engine.connections.find(ref)
+    assert.deepEqual([up?.status, up?.status_cause, up?.status_message], ['active', null, null])
+  })
+
+  it('stops until the owner acts when the key is gone, and queues nothing more', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.drain({ delayed: true })
+    await engine.control(`accounts/${ref.accountId}/key`, { revoked: true })
+    await begin(ref)
+    await engine.drain({ delayed: true })
+    const row = await engine.connections.find(ref)
+    assert.deepEqual([row?.status, row?.status_cause], ['needs_reauth', 'invalid_credentials'])
+    const jobs = await db.rows('select from graphile_worker.jobs where key = $1', [`sync:${ref.connectionId}`])
+    assert.deepEqual(jobs, [])
+  })
+
+  it('lowers the budget of the key when the provider says "too many", and goes on', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await fault(ref, 'rate_limited', { endpoint: 'Ledgers', times: 1 })
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
+      ref.connectionId,
+    ])
+    const { tier } = await db.row<{ tier: number }>('select tier from budgets where bucket = $1', [
+      `kraken:key:${lane}`,
+    ])
+    assert.equal(tier, 1)
+  })
+
+  it('of a connection that is gone does nothing', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.connections.remove(ref, { connectionId: ref.connectionId })
+    await engine.drain({ delayed: true })
+    assert.deepEqual(await engine.listCalls(ref), { GetApiKeyInfo: 1 })
+  })
+})

@@ -1,0 +1,162 @@
+/**
+ * Connections, sync and ledger as main.ts wires them, over the simulated Kraken and a database of the suite's own. There
+ * is no worker: `drain` runs the queue's jobs one after another, so that a test knows what has happened and in which
+ * order.
+ */
+import { startSandbox, type Sandbox } from '@assay/sandbox'
+import { randomUUID } from 'node:crypto'
+import { ownedBySuite } from './oauth/test-oauth.ts'
+import { testDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/until.ts'
+import { createClock, type Clock } from './clock.ts'
+import { parseConfig } from './config.ts'
+import type { AddResult, ConnectionRef } from './connections/index.ts'
+import { markInstallation, type Database } from './db/index.ts'
+import { createLog } from './http/log.ts'
+import { installQueue } from './jobs/index.ts'
+import { parseKeyring } from './keys.ts'
+import { createEngine, type Engine } from './main.ts'
+import { createTenants } from './tenants/index.ts'
+
+export interface Owner {
+  tenantId: string
+  userId: string
+}
+
+export interface Account {
+  accountId: string
+  apiKey: string
+  secretKey: string
+}
+
+export interface TestEngine extends Engine {
+  db: Database
+  clock: Clock
+  sandbox: Sandbox
+  /** A user who allows an application to read. */
+  newOwner(): Promise<Owner>
+  newAccount(scenario: string): Promise<Account>
+  /** Added and verified, not yet read. */
+  add(owner: Owner, account: Account, more?: { repairOf?: string }): Promise<AddResult>
+  connect(owner: Owner, scenario: string): Promise<ConnectionRef & Account>
+  /** Runs what is due until nothing is, or until `enough`; `delayed`: also what backs off, but not the next regular run. */
+  drain(choices?: { delayed?: boolean; enough?: () => Promise<boolean> }): Promise<void>
+  control<T>(path: string, body?: object): Promise<T>
+  /** Calls that reached the provider, by endpoint. */
+  listCalls(account: Account): Promise<Record<string, number>>
+  moveClock(ms: number): Promise<void>
+}
+
+interface Job {
+  id: string
+  task_identifier: string
+  payload: unknown
+}
+
+const jobsMax = 500
+
+/** To be called in an async `describe`. */
+export async function openEngine(): Promise<TestEngine> {
+  const t = ownedBySuite()
+  const { db, connection } = await testDatabase(t)
+  await markInstallation(db, true)
+  const log = createLog({ level: 'silent' })
+  await installQueue(connection, log)
+  const sandbox = await startSandbox({ seed: 'test', pace: 'fast', log: () => undefined })
+  t.after(() => sandbox.close())
+  const clock = createClock(db, true)
+  const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+  const config = parseConfig({ ASSAY_MODE: 'sandbox', ASSAY_SANDBOX_URL: sandbox.controlUrl })
+  const engine = createEngine({ config, db, clock, keyring, log, providerUrls: { ...sandbox.urls } })
+  const tenantId = await createTenants({ db }).ensureSandboxTenant()
+
+  async function control<T>(path: string, body?: object): Promise<T> {
+    const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await fetch(`${sandbox.controlUrl}/control/${path}`, init)
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as T
+  }
+
+  const drain: TestEngine['drain'] = async ({ delayed = false, enough = async () => false } = {}) => {
+    const tasks: Record<string, (payload: unknown, signal: AbortSignal) => Promise<void>> = {
+      verify: engine.connections.task,
+      sync: engine.sync.task,
+    }
+    const horizon = delayed ? '5 minutes' : '0'
+    const { signal } = new AbortController()
+    for (let count = 0; count < jobsMax; count += 1) {
+      if (await enough()) return
+      const job = await db.maybeRow<Job>(
+        `delete from graphile_worker._private_jobs j using graphile_worker.jobs v
+         where v.id = j.id and j.id = (
+           select id from graphile_worker.jobs where run_at <= clock_timestamp() + $1::interval
+             and task_identifier = any($2) order by priority, run_at, id limit 1)
+         returning j.id, v.task_identifier, j.payload`,
+        [horizon, Object.keys(tasks)],
+      )
+      if (job === undefined) return
+      await clock.refresh()
+      await tasks[job.task_identifier]?.(job.payload, signal)
+    }
+    throw new Error(`more than ${jobsMax} jobs`)
+  }
+
+  const add: TestEngine['add'] = async (owner, { apiKey, secretKey }, more = {}) => {
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null, ...more }
+    const adding = engine.connections.add(owner, request)
+    const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
+    await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
+    await drain({ enough: async () => (await db.rows(verifying)).length === 0 })
+    return adding
+  }
+
+  const newAccount: TestEngine['newAccount'] = async (scenario) => {
+    const body = { provider_id: 'kraken', scenario, account: randomUUID() }
+    const made = await control<{ account_id: string; credentials: { api_key: string; secret_key: string } }>(
+      'accounts',
+      body,
+    )
+    return { accountId: made.account_id, apiKey: made.credentials.api_key, secretKey: made.credentials.secret_key }
+  }
+
+  return {
+    ...engine,
+    db,
+    clock,
+    sandbox,
+    drain,
+    control,
+    add,
+    newAccount,
+    async newOwner() {
+      const userId = await createTenants({ db }).ensureUser({ tenantId, externalUserId: randomUUID() })
+      await db.execute(
+        `insert into grants (tenant_id, user_id, client_id, id, scopes, consent, granted_at, expires_at)
+         values ($1, $2, 'cli_demo', 'grt_' || $2, '{}', '{}', assay_now(), assay_now() + interval '30 years')`,
+        [tenantId, userId],
+      )
+      return { tenantId, userId }
+    },
+    async connect(owner, scenario) {
+      const account = await newAccount(scenario)
+      const { connectionId, errors } = await add(owner, account)
+      if (connectionId === null) throw new Error(JSON.stringify(errors))
+      return { ...owner, connectionId, ...account }
+    },
+    async listCalls({ accountId }) {
+      const { requests } = await control<{ requests: { endpoint: string; count: number }[] }>(
+        `log?account_id=${accountId}`,
+      )
+      const calls: Record<string, number> = {}
+      for (const { endpoint, count } of requests) {
+        const name = endpoint.split('/').at(-1) ?? ''
+        calls[name] = (calls[name] ?? 0) + count
+      }
+      return calls
+    },
+    async moveClock(ms) {
+      await control('clock', { offset_ms: await clock.advance(ms) })
+    },
+  }
+}

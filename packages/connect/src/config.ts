@@ -1,0 +1,56 @@
+/** config.json beside index.html: where the service is, and how the pages should look. Read once, before anything else. */
+
+export interface Look {
+  accent?: string
+  accent_dark?: string
+  /** CSS lengths and families, such as "4px" and "Inter, sans-serif". */
+  radius?: string
+  face?: string
+  /** An image beside config.json, or an address; shown for the service. */
+  logo?: string
+}
+
+export interface WidgetConfig {
+  auth_url: string
+  base_url: string
+  look?: Look
+}
+
+export class ConfigMissing extends Error {}
+
+export async function loadConfig(): Promise<WidgetConfig> {
+  const answer = await fetch(fromRoot('config.json'), { cache: 'no-cache' }).catch(() => undefined)
+  const config: unknown = answer?.ok === true ? await answer.json().catch(() => undefined) : undefined
+  if (!isConfig(config)) throw new ConfigMissing('config.json must have auth_url and base_url')
+  return { ...config, auth_url: trim(config.auth_url), base_url: trim(config.base_url) }
+}
+
+/** Addresses of our own files, from any of the three pages. */
+export function fromRoot(name: string): URL {
+  return new URL(`${document.documentElement.dataset['root'] ?? './'}${name}`, document.baseURI)
+}
+
+function isConfig(value: unknown): value is WidgetConfig {
+  if (typeof value !== 'object' || value === null) return false
+  const { auth_url, base_url } = value as Partial<WidgetConfig>
+  return (
+    typeof auth_url === 'string' && URL.canParse(auth_url) && typeof base_url === 'string' && URL.canParse(base_url)
+  )
+}
+
+function trim(url: string): string {
+  return url.replace(/\/+$/, '')
+}
+
+/** Set through the CSSOM, which a content policy without inline styles allows. */
+export function applyLook(look: Look | undefined, theme: string | null): void {
+  const { style, dataset } = document.documentElement
+  const properties = [
+    ['--accent-light', look?.accent],
+    ['--accent-dark', look?.accent_dark ?? look?.accent],
+    ['--radius', look?.radius],
+    ['--face', look?.face],
+  ] as const
+  for (const [name, value] of properties) if (value !== undefined) style.setProperty(name, value)
+  if (theme === 'light' || theme === 'dark') dataset['theme'] = theme
+}

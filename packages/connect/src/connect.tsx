@@ -1,0 +1,50 @@
+/** Entry of index.html and callback/index.html. */
+import { render } from 'preact'
+import { loadConfig, applyLook } from './config.ts'
+import { isFramed, proveParent } from './flow/embedding.ts'
+import { openSession } from './flow/start.ts'
+import { toStopReason } from './flow/stop-reason.ts'
+import { ConnectApp } from './screens/app.tsx'
+import { Stopped } from './screens/stopped.tsx'
+import './style/index.css'
+import { loadSpeech, SpeechProvider } from './texts/index.ts'
+
+const root = document.getElementById('root')
+if (root !== null) void open(root)
+
+async function open(root: HTMLElement): Promise<void> {
+  const asked = new URLSearchParams(location.search)
+  applyLook(undefined, asked.get('theme'))
+  try {
+    const config = await loadConfig()
+    applyLook(config.look, asked.get('theme'))
+    const opening = await openSession(config)
+    if (opening.kind === 'left') return
+    const session = opening.kind === 'flow' ? opening.start.session : undefined
+    if (session !== undefined) await proveParent(session)
+    // A page that stopped has nobody to prove the parent by.
+    else if (isFramed()) return
+    applyLook(config.look, session?.theme ?? null)
+    const speech = await loadSpeech([session?.lang ?? asked.get('lang') ?? '', ...navigator.languages])
+    document.documentElement.lang = speech.language
+    render(
+      <SpeechProvider value={speech}>
+        {opening.kind === 'flow' ? (
+          <ConnectApp config={config} api={opening.api} start={opening.start} />
+        ) : (
+          <Stopped reason={opening.reason} client={opening.client} display="page" />
+        )}
+      </SpeechProvider>,
+      root,
+    )
+  } catch (error) {
+    if (isFramed()) return
+    const speech = await loadSpeech(navigator.languages)
+    render(
+      <SpeechProvider value={speech}>
+        <Stopped reason={toStopReason(error)} client={null} display="page" />
+      </SpeechProvider>,
+      root,
+    )
+  }
+}

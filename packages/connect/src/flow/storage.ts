@@ -1,0 +1,54 @@
+/**
+ * What survives a reload: the session's secret and where the person was. sessionStorage only: it dies with the tab, and
+ * another tab does not see it. Credentials are never here.
+ */
+import type { Client } from '../api/session-api.ts'
+import type { View } from './view.ts'
+
+export interface Kept {
+  secret: string
+  /** To find the way back when the session is gone. */
+  client: Client | null
+  /** Consent is asked for first, and recorded once it is known whose it is. */
+  agreed: boolean
+  codeSentTo: string | null
+  view: View | null
+}
+
+const key = 'assay-connect'
+/** A frame in a browser that refuses it storage still works, until it is reloaded. */
+let memory: string | null = null
+
+export function readKept(): Kept | undefined {
+  const text = read()
+  if (text === null) return undefined
+  try {
+    return JSON.parse(text) as Kept
+  } catch {
+    return undefined
+  }
+}
+
+export function writeKept(kept: Kept): void {
+  const text = JSON.stringify(kept)
+  memory = text
+  try {
+    sessionStorage.setItem(key, text)
+  } catch {
+    // Storage is refused: memory has it.
+  }
+}
+
+/** The client stays, so that "Back to Northwind" still knows where. */
+export function forgetSecret(): void {
+  const kept = readKept()
+  if (kept !== undefined) writeKept({ ...kept, secret: '', view: null })
+}
+
+function read(): string | null {
+  try {
+    return sessionStorage.getItem(key) ?? memory
+  } catch {
+    return memory
+  }
+}

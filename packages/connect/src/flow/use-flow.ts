@@ -1,0 +1,141 @@
+/**
+ * The flow as one hook: the session, the screen, and everything a person can do. Screens hold only what is typed; what
+ * happened is here, and in the session on the server.
+ */
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import type { ErrorItem } from '../api/http.ts'
+import type { AddAnswer, AddRequest, Session, SessionApi } from '../api/session-api.ts'
+import { leave, tell } from './embedding.ts'
+import { onProviderAnswer, openProviderPage, type ProviderAnswer } from './provider-page.ts'
+import { forgetSecret, writeKept } from './storage.ts'
+import { useFollowing } from './use-following.ts'
+import { usePlace, type Places } from './use-place.ts'
+import { useRun, type Running } from './use-run.ts'
+import { isConsentComplete, type View } from './view.ts'
+
+export interface Start {
+  session: Session
+  agreed: boolean
+  codeSentTo: string | null
+  view: View | null
+  /** From a provider's sign-in page, on /callback. */
+  answer: ProviderAnswer | undefined
+}
+
+export interface Flow extends Pick<Places, 'screen' | 'go' | 'back'>, Omit<Running, 'run' | 'stop'>, Actions {
+  api: SessionApi
+  session: Session
+  codeSentTo: string | null
+  setCodeSentTo: (email: string | null) => void
+}
+
+interface Actions {
+  agree: () => void
+  signedIn: (session: Session) => void
+  add: (request: AddRequest) => void
+  remove: (connectionId: string) => void
+  resume: (sessionId: string) => void
+  finish: () => void
+  decline: () => void
+}
+
+export function useFlow(api: SessionApi, start: Start): Flow {
+  const [session, setSession] = useState(start.session)
+  const [codeSentTo, setCodeSentTo] = useState(start.codeSentTo)
+  const places = usePlace(session, start)
+  const { run, stop, ...running } = useRun()
+  const { place, screen, go, back } = places
+  const showAdded = useAdded(api, setSession, go)
+
+  useEffect(() => {
+    const { agreed, view } = place
+    if (running.stopped === null) writeKept({ secret: api.secret, client: session.client, agreed, view, codeSentTo })
+  }, [api, session.client, place, codeSentTo, running.stopped])
+  useFollowing(api, { session, screen }, setSession, running.handleError)
+  useProviderAnswer(start.answer, (answer) =>
+    run(async () => {
+      const added = await api.complete(answer.code, answer.state)
+      await showAdded({ providerId: added.data.provider_id, connectionId: null }, added)
+    }),
+  )
+  useEffect(() => {
+    if (screen.name !== 'sign_in_off') tell(session, { type: 'step', step: screen.name })
+  }, [screen.name, session.session_id])
+
+  const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
+    run(async () => {
+      const { redirect_to } = await ask()
+      forgetSecret()
+      leave(session, redirect_to)
+      // A frame is taken away by its page; a window that may not close itself says that all is done.
+      stop({ name: new URL(redirect_to).searchParams.has('code') ? 'finished' : 'declined' })
+    })
+
+  const actions: Actions = {
+    agree() {
+      if (session.user === null) places.move({ agreed: true, view: null })
+      else run(async () => setSession((await api.consent()).session))
+    },
+    signedIn: (signedIn) =>
+      run(async () => {
+        // Recorded now that it is known whose consent it is. What they had connected before has to be shown first.
+        const now = isConsentComplete(signedIn, place.agreed) ? (await api.consent()).session : signedIn
+        setCodeSentTo(null)
+        setSession(now)
+      }),
+    add(request) {
+      const asked = { providerId: request.provider_id, connectionId: request.connection_id ?? null }
+      go({ name: 'checking', ...asked, connectionId: null })
+      run(async () => {
+        const answer = await api.add(request).catch((error: unknown) => {
+          // The form again, with a word on why; not a screen that waits for nothing.
+          go({ name: 'credentials', ...asked })
+          throw error
+        })
+        await showAdded(asked, answer)
+      })
+    },
+    remove: (id) => run(async () => setSession((await api.remove(id)).session)),
+    resume: (id) =>
+      run(async () => {
+        setSession((await api.resume(id)).session)
+        go({ name: 'summary' })
+      }),
+    finish: () => conclude(() => api.finish()),
+    decline: () => conclude(() => api.decline()),
+  }
+  return { api, session, screen, go, back, codeSentTo, setCodeSentTo, ...running, ...actions }
+}
+
+/** What follows from the answer to "add": the provider's page, the checking list, or the trouble. */
+function useAdded(
+  api: SessionApi,
+  setSession: (session: Session) => void,
+  go: (view: View) => void,
+): (asked: { providerId: string; connectionId: string | null }, answer: AddAnswer) => Promise<void> {
+  return useCallback(
+    async (asked, { data: { added, connection_id, redirect_url }, errors }) => {
+      if (redirect_url !== null) return openProviderPage(redirect_url)
+      // Read before the screen changes, so that it finds its connection.
+      const { session } = await api.read()
+      setSession(session)
+      if (added && connection_id !== null) {
+        tell(session, { type: 'connected', providerId: asked.providerId, connectionId: connection_id })
+        if (session.existing.some((existing) => existing.connection_id === connection_id)) {
+          return go({ name: 'repaired', providerId: asked.providerId })
+        }
+        return go({ name: 'checking', providerId: asked.providerId, connectionId: connection_id })
+      }
+      const item: ErrorItem = errors[0] ?? { cause: 'internal', message: '' }
+      go({ name: 'trouble', ...asked, item })
+    },
+    [api, setSession, go],
+  )
+}
+
+function useProviderAnswer(first: ProviderAnswer | undefined, complete: (answer: ProviderAnswer) => void): void {
+  useEffect(() => {
+    if (first !== undefined) complete(first)
+    return onProviderAnswer(complete)
+  }, [])
+}

@@ -1,0 +1,36 @@
+/** Entry of manage/index.html. */
+import { render } from 'preact'
+import { applyLook, loadConfig } from './config.ts'
+import { toStopReason } from './flow/stop-reason.ts'
+import { openManage } from './manage/start.ts'
+import { ManageApp } from './manage/app.tsx'
+import { Stopped } from './screens/stopped.tsx'
+import './style/index.css'
+import { loadSpeech, SpeechProvider } from './texts/index.ts'
+
+const root = document.getElementById('root')
+// Removing an account is a click: no page may lay itself over this one.
+if (root !== null && window.parent === window) void open(root)
+
+async function open(root: HTMLElement): Promise<void> {
+  const asked = new URLSearchParams(location.search)
+  applyLook(undefined, asked.get('theme'))
+  const speech = await loadSpeech([asked.get('lang') ?? '', ...navigator.languages])
+  document.documentElement.lang = speech.language
+  const opening = await loadConfig()
+    .then(async (config) => {
+      applyLook(config.look, asked.get('theme'))
+      return openManage(config.auth_url)
+    })
+    .catch((error: unknown) => ({ reason: toStopReason(error) }))
+  render(
+    <SpeechProvider value={speech}>
+      {'reason' in opening ? (
+        <Stopped reason={opening.reason} client={null} display="page" />
+      ) : (
+        <ManageApp {...opening} />
+      )}
+    </SpeechProvider>,
+    root,
+  )
+}

@@ -1,0 +1,140 @@
+/** Manage: a person's own page. Which accounts are connected, who may read them, what was read; remove, revoke, delete. */
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { Problem, Unreachable } from '../api/http.ts'
+import type { Me } from '../api/manage-api.ts'
+import { Card } from '../parts/card.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
+import { useSpeech } from '../texts/index.ts'
+import { Accounts } from './accounts.tsx'
+import { Grants } from './grants.tsx'
+import type { Question } from './question.ts'
+import { forgetManage, type OpenedManage } from './start.ts'
+
+type End = 'deleted' | 'expired'
+
+export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Element {
+  const { t } = useSpeech()
+  const [me, setMe] = useState(start)
+  const [question, setQuestion] = useState<Question | null>(null)
+  const [end, setEnd] = useState<End | null>(null)
+  const [notice, setNotice] = useState(false)
+
+  function onError(error: unknown): void {
+    if (error instanceof Problem && error.status === 401) return (forgetManage(), setEnd('expired'))
+    if (!(error instanceof Problem || error instanceof Unreachable)) throw error
+    setNotice(true)
+  }
+  function answerYes(asked: Question): void {
+    setQuestion(null)
+    setNotice(false)
+    asked
+      .act()
+      .then(async (last) => (last === 'deleted' ? (forgetManage(), setEnd('deleted')) : setMe(await api.read())))
+      .catch(onError)
+  }
+  if (end !== null) return <Ended end={end} />
+  if (me === undefined) return <SignIn opened={{ api, session, me }} onMe={setMe} onError={onError} />
+  return (
+    <>
+      {notice && (
+        <p class="notice" role="alert">
+          {t('stopped.unreachable.why')}
+        </p>
+      )}
+      <Card
+        screen="manage"
+        title={t('manage.title')}
+        lead={me.user.email === null ? session.tenant.name : t('manage.signed_in', { email: me.user.email })}
+      >
+        <Accounts me={me} api={api} ask={setQuestion} />
+        <Grants me={me} api={api} ask={setQuestion} />
+        <div class="actions">
+          <button type="button" class="button button-quiet" onClick={() => (forgetManage(), location.reload())}>
+            {t('manage.sign_out')}
+          </button>
+          <button
+            type="button"
+            class="button button-bad"
+            onClick={() =>
+              setQuestion({
+                title: t('manage.delete_title'),
+                body: t('manage.delete_body'),
+                yes: t('manage.delete'),
+                act: () => api.deleteEverything().then(() => 'deleted'),
+              })
+            }
+          >
+            {t('manage.delete')}
+          </button>
+        </div>
+      </Card>
+      {question !== null && (
+        <Confirm {...question} no={t('manage.keep')} onYes={() => answerYes(question)} onNo={() => setQuestion(null)} />
+      )}
+    </>
+  )
+}
+
+interface SignInProps {
+  opened: OpenedManage
+  onMe: (me: Me) => void
+  onError: (error: unknown) => void
+}
+
+function SignIn({ opened: { api, session }, onMe, onError }: SignInProps): JSX.Element {
+  const { t } = useSpeech()
+  const [sentTo, setSentTo] = useState<string | null>(null)
+  const calls = useMemo(
+    (): SignInCalls => ({
+      sendCode: (email) => api.sendCode(email),
+      checkCode: async (code) => {
+        await api.checkCode(code)
+        onMe(await api.read())
+      },
+      // Outside sandbox mode there is no such call.
+      readMail: () => api.sandbox().catch(() => ({ mail: null })),
+      onError,
+    }),
+    [api],
+  )
+  if (!session.email_sign_in) {
+    const app = session.client.name
+    return (
+      <Card
+        screen="manage off"
+        title={t('sign_in.off_title', { app })}
+        lead={t('sign_in.off', { app })}
+        children={null}
+      />
+    )
+  }
+  return (
+    <Card
+      screen={sentTo === null ? 'manage sign in' : 'manage code'}
+      title={t(sentTo === null ? 'manage.title' : 'sign_in.code_title')}
+      lead={sentTo === null ? t('manage.lead') : t('sign_in.code_lead', { email: sentTo })}
+      {...(sentTo === null ? {} : { onBack: () => setSentTo(null) })}
+      ownFocus
+    >
+      <EmailSignIn calls={calls} sentTo={sentTo} onSentTo={setSentTo} />
+    </Card>
+  )
+}
+
+function Ended({ end }: { end: End }): JSX.Element {
+  const { t } = useSpeech()
+  if (end === 'deleted') {
+    return <Card screen="deleted" title={t('manage.deleted_title')} lead={t('manage.deleted_why')} children={null} />
+  }
+  return (
+    <Card screen="expired" title={t('stopped.expired.title')} lead={t('manage.expired_why')}>
+      <div class="actions">
+        <button type="button" class="button" onClick={() => location.reload()}>
+          {t('manage.sign_in_again')}
+        </button>
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,92 @@
+/** Who may read since when, what they read, and the button that ends it. */
+import type { JSX } from 'preact'
+import type { Access, Grant, ManageApi, Me } from '../api/manage-api.ts'
+import { ApplicationMark } from '../parts/mark.tsx'
+import { useSpeech, type TextKey } from '../texts/index.ts'
+import type { Question } from './question.ts'
+
+interface GrantsProps {
+  me: Me
+  api: ManageApi
+  ask: (question: Question) => void
+}
+
+/** A page is no log file: the newest are enough to see who is curious. */
+const accessesMax = 20
+
+export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
+  const { t } = useSpeech()
+  return (
+    <section class="manage-section">
+      <h2>{t('manage.grants')}</h2>
+      {me.grants.length === 0 && <p class="secondary">{t('manage.no_grants')}</p>}
+      <ul>
+        {me.grants.map((grant) => (
+          <GrantItem
+            key={grant.grant_id}
+            grant={grant}
+            onRevoke={() =>
+              ask({
+                title: t('manage.revoke_title', { name: grant.client.name }),
+                body: t('manage.revoke_body', { name: grant.client.name }),
+                yes: t('manage.revoke'),
+                act: () => api.revokeGrant(grant.grant_id),
+              })
+            }
+          />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
+  const { t, date, moment } = useSpeech()
+  const { client, granted_at, expires_at } = grant
+  const accesses = grant.accesses.toSorted((a, b) => (a.hour < b.hour ? 1 : -1)).slice(0, accessesMax)
+  const last = accesses[0]
+  return (
+    <li class="account">
+      <ApplicationMark name={client.name} logo={null} />
+      <div class="account-text">
+        <h3>{client.name}</h3>
+        <p class="secondary">{t('manage.granted', { from: date(granted_at), until: date(expires_at) })}</p>
+        <p class="secondary">
+          {last === undefined
+            ? t('manage.read_never')
+            : t('manage.read_last', { what: t(whatOf(last)), date: moment(last.hour) })}
+        </p>
+        {accesses.length > 0 && <Accesses accesses={accesses} />}
+      </div>
+      <button type="button" class="text-button" aria-label={`${t('manage.revoke')} ${client.name}`} onClick={onRevoke}>
+        {t('manage.revoke')}
+      </button>
+    </li>
+  )
+}
+
+function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
+  const { t, moment } = useSpeech()
+  return (
+    <details class="accesses">
+      <summary>{t('manage.accesses')}</summary>
+      <ul class="numbers">
+        {accesses.map((access) => (
+          <li key={`${access.hour} ${access.endpoint}`}>
+            <span>{moment(access.hour)}</span>
+            <span>
+              {t(whatOf(access))}, {t('manage.read_count', { count: access.count })}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** The calls have names for developers; a person wants to know of what. */
+function whatOf({ endpoint }: Access): TextKey {
+  if (/transactions/i.test(endpoint)) return 'manage.what_transactions'
+  if (/assets/i.test(endpoint)) return 'manage.what_assets'
+  return /provider|connection|coverage/i.test(endpoint) ? 'manage.what_providers' : 'manage.what_other'
+}

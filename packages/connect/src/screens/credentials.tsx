@@ -1,0 +1,177 @@
+/**
+ * The key: three steps to make it at the provider, and fields that say at once what is wrong. What was typed leaves the
+ * page with "Connect" and not before; secrets are dropped from the form in that moment.
+ */
+import { cleanPasted, examineFields, isReady } from '@assay/core/credentials'
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { CredentialField, Provider } from '../api/catalog.ts'
+import type { AddRequest } from '../api/session-api.ts'
+import type { View } from '../flow/view.ts'
+import { Card } from '../parts/card.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { ProviderMark } from '../parts/mark.tsx'
+import { useSpeech } from '../texts/index.ts'
+import type { ScreenProps } from './screen-props.ts'
+import { Field } from './field.tsx'
+import { KeySteps } from './key-steps.tsx'
+import { TestKeys } from './test-keys.tsx'
+
+type CredentialsView = Extract<View, { name: 'credentials' }>
+
+export function Credentials({ flow, catalog, onLeave, view }: ScreenProps & { view: CredentialsView }): JSX.Element {
+  const { t } = useSpeech()
+  const provider = catalog.find(view.providerId)
+  const repair = view.connectionId !== null
+  const name = provider?.name ?? view.providerId
+  const card = {
+    screen: `credentials ${view.providerId}`,
+    title: t(repair ? 'credentials.repair' : 'credentials.title', { provider: name }),
+    sandbox: flow.session.sandbox,
+    onBack: () => flow.back(),
+    onLeave,
+    mark: <ProviderMark id={view.providerId} name={name} />,
+    ...(repair ? { lead: t('credentials.repair_lead') } : {}),
+  }
+  if (provider === undefined) {
+    const missing = catalog.providers !== undefined
+    return (
+      <Card {...card}>
+        <p role="status">{t(catalog.failed ? 'choose.failed' : missing ? 'choose.unavailable' : 'common.loading')}</p>
+        {(catalog.failed || missing) && (
+          <div class="actions">
+            <button
+              type="button"
+              class="button"
+              onClick={() => (missing ? flow.go({ name: 'choose' }) : catalog.retry())}
+            >
+              {t(missing ? 'trouble.elsewhere' : 'common.try_again')}
+            </button>
+          </div>
+        )}
+      </Card>
+    )
+  }
+  if (!provider.connection_types.includes('api_key') && provider.connection_types.includes('oauth2')) {
+    return (
+      <Card {...card} lead={t('credentials.sign_in_lead', { provider: name })}>
+        <div class="actions">
+          <button
+            type="button"
+            class="button"
+            disabled={flow.busy}
+            onClick={() => flow.add(toRequest(view, { type: 'oauth2' }))}
+          >
+            {t('credentials.sign_in_at', { provider: name })}
+            <Icon name="out" />
+          </button>
+        </div>
+      </Card>
+    )
+  }
+  const isWallet = !provider.connection_types.includes('api_key')
+  return (
+    <Card {...card} wide={!isWallet} ownFocus={isWallet}>
+      <div class={isWallet ? '' : 'columns'}>
+        {!isWallet && <KeySteps provider={provider} />}
+        <CredentialsForm flow={flow} provider={provider} view={view} isWallet={isWallet} />
+      </div>
+    </Card>
+  )
+}
+
+interface FormProps {
+  flow: ScreenProps['flow']
+  provider: Provider
+  view: CredentialsView
+  isWallet: boolean
+}
+
+function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Element {
+  const { t } = useSpeech()
+  const fields = fieldsOf(provider)
+  const [values, setValues] = useState<Readonly<Record<string, string>>>(() => startValues(fields, view.address))
+  const remarks = useMemo(
+    () =>
+      examineFields(
+        provider.provider_id,
+        fields.map(({ name, required }) => ({ name, required, value: cleanPasted(values[name] ?? '') })),
+      ),
+    [provider, values],
+  )
+  const swapped = remarks.filter(({ code }) => code === 'swapped').length === 2
+  const set = (changes: Readonly<Record<string, string>>): void => setValues((before) => ({ ...before, ...changes }))
+
+  function submit(event: Event): void {
+    event.preventDefault()
+    if (!isReady(remarks) || flow.busy) return
+    const clean = (name: string): string => cleanPasted(values[name] ?? '')
+    setValues({})
+    flow.add(toRequest(view, toCredentials(isWallet, clean)))
+  }
+  return (
+    <form class="stack" onSubmit={submit} autocomplete="off">
+      {fields.map((field, index) => (
+        <Field
+          key={field.name}
+          field={field}
+          provider={provider.name}
+          value={values[field.name] ?? ''}
+          remark={remarks.find((remark) => remark.field === field.name)}
+          focus={index === 0 && isWallet}
+          onValue={(value) => set({ [field.name]: value })}
+        />
+      ))}
+      {swapped && (
+        <button
+          type="button"
+          class="text-button"
+          onClick={() => set({ api_key: values['secret_key'] ?? '', secret_key: values['api_key'] ?? '' })}
+        >
+          {t('doctor.swap')}
+        </button>
+      )}
+      <button type="submit" class="button" disabled={!isReady(remarks) || flow.busy}>
+        {t(view.connectionId === null ? 'credentials.connect' : 'credentials.connect_repair')}
+      </button>
+      <p class="secondary">
+        {isWallet ? t('credentials.promise_wallet') : t('credentials.promise', { provider: provider.name })}
+      </p>
+      {flow.session.sandbox && <TestKeys flow={flow} providerId={provider.provider_id} onFields={set} />}
+    </form>
+  )
+}
+
+/** A wallet is one field: whatever of the possible ones it turns out to be. */
+function fieldsOf({ credential_fields, connection_types }: Provider): CredentialField[] {
+  if (connection_types.includes('api_key')) return credential_fields
+  const first = credential_fields.find(({ name }) => name === 'address') ?? credential_fields[0]
+  return first === undefined ? [] : [{ ...first, required: true }]
+}
+
+function startValues(fields: readonly CredentialField[], address: string | undefined): Record<string, string> {
+  const first = fields[0]
+  return first === undefined || address === undefined ? {} : { [first.name]: address }
+}
+
+function toCredentials(isWallet: boolean, clean: (name: string) => string): AddRequest['connection'] {
+  if (!isWallet) {
+    const passphrase = clean('passphrase')
+    return {
+      type: 'api_key',
+      api_key: clean('api_key'),
+      secret_key: clean('secret_key'),
+      ...(passphrase === '' ? {} : { passphrase }),
+    }
+  }
+  const text = clean('address') || clean('extended_public_key')
+  return /^[xyztuv]pub/i.test(text) ? { type: 'wallet', extended_public_key: text } : { type: 'wallet', address: text }
+}
+
+function toRequest(view: CredentialsView, connection: AddRequest['connection']): AddRequest {
+  return {
+    provider_id: view.providerId,
+    connection,
+    ...(view.connectionId === null ? {} : { connection_id: view.connectionId }),
+  }
+}

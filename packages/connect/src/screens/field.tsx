@@ -1,0 +1,106 @@
+/** One field of a key, with the doctor's remark under it the moment there is one. */
+import { cleanPasted, type Remark } from '@assay/core/credentials'
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { CredentialField } from '../api/catalog.ts'
+import { Icon } from '../parts/icons.tsx'
+import { useFocus } from '../parts/use-focus.ts'
+import { useSpeech } from '../texts/index.ts'
+
+interface FieldProps {
+  field: CredentialField
+  /** Its name, for the remarks. */
+  provider: string
+  value: string
+  remark: Remark | undefined
+  focus: boolean
+  onValue: (value: string) => void
+}
+
+/** While one is still typing, "too short" would be said after the first letter. */
+const patient = new Set<Remark['code']>(['too_short', 'no_wallet', 'wrong_checksum', 'broken_pem'])
+
+export function Field({ field, provider, value, remark, focus, onValue }: FieldProps): JSX.Element {
+  const { t } = useSpeech()
+  const [shown, setShown] = useState(false)
+  const [settled, setSettled] = useState(false)
+  const input = useFocus<HTMLInputElement>(focus)
+  const id = `field-${field.name}`
+  const visible = remark !== undefined && (settled || !patient.has(remark.code)) ? remark : undefined
+  return (
+    <div class="field">
+      {/* The provider's own words, in which its page shows them. */}
+      <label class="label" for={id}>
+        <span lang="en">{field.label}</span>
+        {!field.required && <span class="secondary"> {t('credentials.optional')}</span>}
+      </label>
+      <span class="input-row">
+        <input
+          ref={input}
+          id={id}
+          class="input input-key"
+          {...(field.secret && !shown ? { type: 'password' } : { type: 'text' })}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          data-1p-ignore
+          data-lpignore="true"
+          value={value}
+          aria-describedby={`${id}-hint ${id}-remark`}
+          aria-invalid={visible?.level === 'stop'}
+          onInput={(event) => onValue(event.currentTarget.value)}
+          onPaste={(event) => {
+            // Line ends of a PEM block would be lost in a one-line field; spaces and invisible characters should be.
+            const pasted = event.clipboardData?.getData('text')
+            if (pasted === undefined || pasted === '') return
+            event.preventDefault()
+            onValue(cleanPasted(pasted))
+            setSettled(true)
+          }}
+          onBlur={() => setSettled(value !== '')}
+        />
+        {field.secret && (
+          <button
+            type="button"
+            class="text-button"
+            aria-pressed={shown}
+            aria-controls={id}
+            onClick={() => setShown(!shown)}
+          >
+            {t(shown ? 'credentials.hide' : 'credentials.show')}
+          </button>
+        )}
+      </span>
+      <RemarkLine id={`${id}-remark`} remark={visible} provider={provider} />
+      <span id={`${id}-hint`} class="secondary" lang="en">
+        {field.hint}
+      </span>
+    </div>
+  )
+}
+
+function RemarkLine({
+  id,
+  remark,
+  provider,
+}: {
+  id: string
+  remark: Remark | undefined
+  provider: string
+}): JSX.Element {
+  const { t } = useSpeech()
+  const text =
+    remark === undefined || remark.code === 'missing'
+      ? ''
+      : t(`doctor.${remark.code}`, { provider, got: remark.got ?? '', expected: remark.expected ?? '' })
+  return (
+    <span id={id} class={`remark remark-${remark?.level ?? 'quiet'}`} role="status">
+      {text !== '' && (
+        <>
+          <Icon name={remark?.level === 'good' ? 'check' : 'warn'} size={16} />
+          {text}
+        </>
+      )}
+    </span>
+  )
+}

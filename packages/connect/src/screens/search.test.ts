@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Provider } from '../api/catalog.ts'
+import { searchProviders } from './search.ts'
+
+function provider(name: string, kind: Provider['kind'] = 'exchange', website = 'https://example.com'): Provider {
+  return {
+    provider_id: name.toLowerCase().replaceAll(/\W/g, ''),
+    name,
+    kind,
+    connection_types: ['api_key'],
+    credential_fields: [],
+    required_permissions: [],
+    features: { holdings: true, staking: true, transactions: true },
+    known_limits: [],
+    status: 'available',
+    website,
+  }
+}
+
+const many = ['Zonda', 'Bitpanda', 'Crypto.com', 'Kraken', 'Coinbase', 'Gate', 'HTX', 'MEXC', 'OKX', 'Upbit', 'Bitget']
+  .map((name) => provider(name))
+  .concat(provider('Bitcoin', 'wallet'), provider('Binance', 'exchange', 'https://www.binance.com'))
+
+const names = (found: { popular: Provider[]; rest: Provider[] }): string[] =>
+  [...found.popular, ...found.rest].map(({ name }) => name)
+
+describe('finding a provider', () => {
+  it('shows the popular ones first, then A to Z', () => {
+    const { popular, rest } = searchProviders(many, '', undefined)
+    assert.deepEqual(
+      popular.map(({ name }) => name),
+      ['Coinbase', 'Binance', 'Kraken', 'OKX', 'Bitcoin'],
+    )
+    assert.deepEqual(
+      rest.map(({ name }) => name),
+      ['Bitget', 'Bitpanda', 'Crypto.com', 'Gate', 'HTX', 'MEXC', 'Upbit', 'Zonda'],
+    )
+  })
+
+  it('a short list has no heading of its own for the popular ones', () => {
+    assert.deepEqual(searchProviders(many.slice(0, 3), '', undefined).popular, [])
+  })
+
+  it('a beginning wins over a middle, and case, accents and dots do not matter', () => {
+    assert.deepEqual(names(searchProviders(many, 'bit', undefined)), ['Bitcoin', 'Bitget', 'Bitpanda', 'Upbit'])
+    assert.deepEqual(names(searchProviders(many, 'CRYPTO COM', undefined)), ['Crypto.com'])
+    assert.deepEqual(names(searchProviders(many, 'bítpañda', undefined)), ['Bitpanda'])
+    assert.deepEqual(names(searchProviders(many, 'binance.com', undefined)), ['Binance'])
+  })
+
+  it('a kind leaves the others out', () => {
+    assert.deepEqual(names(searchProviders(many, '', 'wallet')), ['Bitcoin'])
+  })
+})

@@ -1,0 +1,67 @@
+/** Finding a provider while one types. Pure, so that it can be held to what people type. */
+import type { Provider } from '../api/catalog.ts'
+
+/** Where most people are; by id, in this order, as far as the catalogue has them. */
+const popularIds = [
+  'coinbase',
+  'binance',
+  'kraken',
+  'okx',
+  'bybit',
+  'kucoin',
+  'gemini',
+  'bitstamp',
+  'bitfinex',
+  'bitcoin',
+  'ethereum',
+]
+
+export interface Found {
+  popular: Provider[]
+  rest: Provider[]
+}
+
+export function searchProviders(
+  providers: readonly Provider[],
+  query: string,
+  kind: Provider['kind'] | undefined,
+): Found {
+  const words = fold(query)
+  const listed = providers
+    .filter((provider) => kind === undefined || provider.kind === kind)
+    .toSorted((a, b) => a.name.localeCompare(b.name))
+  if (words === '') {
+    const popular = popularIds.flatMap((id) => listed.filter(({ provider_id }) => provider_id === id))
+    // With a handful a heading of its own says nothing.
+    if (listed.length <= popularIds.length) return { popular: [], rest: listed }
+    return { popular, rest: listed.filter((provider) => !popular.includes(provider)) }
+  }
+  const ranked = listed
+    .map((provider) => ({ provider, rank: rankOf(provider, words) }))
+    .filter(({ rank }) => rank > 0)
+    .toSorted((a, b) => b.rank - a.rank)
+  return { popular: [], rest: ranked.map(({ provider }) => provider) }
+}
+
+/** The beginning of the name, then of one of its words, then anywhere, then its website. */
+function rankOf({ name, provider_id, website }: Provider, words: string): number {
+  const folded = fold(name)
+  if (folded.startsWith(words) || fold(provider_id).startsWith(words)) return 4
+  if (folded.split(' ').some((word) => word.startsWith(words))) return 3
+  if (folded.replaceAll(' ', '').includes(words.replaceAll(' ', ''))) return 2
+  return hostOf(website).includes(words) ? 1 : 0
+}
+
+function hostOf(website: string): string {
+  return URL.canParse(website) ? fold(new URL(website).hostname.replace(/^www\./, '')) : ''
+}
+
+/** "Crypto.com" is found by "crypto com", "Bitpanda" by "bítpanda". */
+function fold(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}

@@ -1,0 +1,46 @@
+/** Sandbox mode: one click fills the form with a fresh test key that behaves as its words say. */
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Scenario } from '../api/session-api.ts'
+import type { Flow } from '../flow/use-flow.ts'
+import { useSpeech } from '../texts/index.ts'
+
+interface TestKeysProps {
+  flow: Flow
+  providerId: string
+  onFields: (fields: Readonly<Record<string, string>>) => void
+}
+
+export function TestKeys({ flow, providerId, onFields }: TestKeysProps): JSX.Element | null {
+  const { t } = useSpeech()
+  const [scenarios, setScenarios] = useState<readonly Scenario[]>([])
+  const [open, setOpen] = useState(false)
+  const { api, handleError } = flow
+  useEffect(() => {
+    api.sandbox().then((answer) => setScenarios(answer.scenarios), handleError)
+  }, [api])
+  const own = scenarios.filter(({ provider_id }) => provider_id === providerId)
+  if (own.length === 0) return null
+  const fill = (scenario: Scenario): void =>
+    void api.makeTestKey(providerId, scenario.name).then(({ fields }) => {
+      onFields(fields)
+      // Out of the way of the button that comes next.
+      setOpen(false)
+    }, handleError)
+  return (
+    <details class="sandbox-keys" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{t('sandbox.keys')}</summary>
+      <p class="secondary">{t('sandbox.keys_lead')}</p>
+      <ul>
+        {own.map((scenario) => (
+          <li key={scenario.name} lang="en">
+            <button type="button" class="scenario" data-scenario={scenario.name} onClick={() => fill(scenario)}>
+              <strong>{scenario.title}</strong>
+              <span class="secondary">{scenario.description}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}

@@ -1,0 +1,85 @@
+/** Each cause has its own words: what happened, why, what to do, and one button for it. */
+import type { JSX } from 'preact'
+import type { ErrorItem } from '../api/http.ts'
+import type { View } from '../flow/view.ts'
+import { Card } from '../parts/card.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { useSpeech } from '../texts/index.ts'
+import type { ScreenProps } from './screen-props.ts'
+
+type TroubleView = Extract<View, { name: 'trouble' }>
+
+const causes = [
+  'invalid_credentials',
+  'missing_permission',
+  'excess_permission',
+  'ip_not_allowed',
+  'key_expired',
+  'needs_reauth',
+  'venue_down',
+  'rate_limited',
+  'clock_skew',
+  'already_connected',
+  'account_mismatch',
+  'invalid_state',
+  'invalid_address',
+] as const
+type KnownCause = (typeof causes)[number]
+
+export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: TroubleView }): JSX.Element {
+  const { t } = useSpeech()
+  const { item, providerId, connectionId } = view
+  const provider = catalog.find(providerId)?.name ?? providerId
+  const cause: KnownCause | 'other' = causes.find((known) => known === item.cause) ?? 'other'
+  const rights = rightsIn(item)
+  const values = { provider, message: item.message }
+  const harmless = cause === 'already_connected'
+
+  function proceed(): void {
+    if (harmless) flow.go({ name: flow.session.connections.length > 0 ? 'summary' : 'choose' })
+    else flow.go({ name: 'credentials', providerId, connectionId })
+  }
+  return (
+    <Card
+      screen={`trouble ${cause}`}
+      title={t(`trouble.${cause}.title`, values)}
+      lead={t(`trouble.${cause}.why`, values)}
+      sandbox={flow.session.sandbox}
+      onLeave={onLeave}
+      mark={
+        <span class={harmless ? 'mark mark-good' : 'mark mark-bad'} aria-hidden="true">
+          <Icon name={harmless ? 'check' : 'warn'} />
+        </span>
+      }
+    >
+      {(cause === 'excess_permission' || cause === 'missing_permission') && rights.length > 0 && (
+        <section class={`rights rights-${cause}`}>
+          <p>{t(`trouble.${cause}.list`)}</p>
+          <ul class="ticks">
+            {rights.map((right) => (
+              <li key={right} lang="en">
+                <span class="box">{cause === 'missing_permission' && <Icon name="check" size={14} />}</span>
+                {right}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <div class="actions">
+        <button type="button" class="button" onClick={proceed}>
+          {t(`trouble.${cause}.do`, values)}
+        </button>
+        {!harmless && connectionId === null && (
+          <button type="button" class="button button-quiet" onClick={() => flow.go({ name: 'choose' })}>
+            {t('trouble.elsewhere')}
+          </button>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+/** The service writes the names of rights in “ ”, in the provider's own words. */
+function rightsIn({ message, fix }: ErrorItem): string[] {
+  return [...new Set([...`${message} ${fix ?? ''}`.matchAll(/“([^”]+)”/g)].map(([, right = '']) => right))]
+}

@@ -1,0 +1,2 @@
+/** Vite turns the import into a linked style sheet. */
+declare module '*.css'

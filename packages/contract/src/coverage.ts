@@ -1,0 +1,29 @@
+/** Coverage: which windows of a connection's history were read, which holes are left, and why. */
+import { causes } from '@assay/core'
+import { z } from 'zod'
+import { time } from './values.ts'
+
+const window = {
+  start_time: time.meta({ description: 'Included.' }),
+  end_time: time.meta({ description: 'Excluded.' }),
+}
+
+const CoveredWindow = z.object(window).meta({ id: 'CoveredWindow', description: 'Read to its end.' })
+
+const CoverageHole = z
+  .object({
+    ...window,
+    cause: z.enum(causes),
+    message: z.string().meta({ description: 'In words that may be shown to a person.' }),
+  })
+  .meta({ id: 'CoverageHole', description: 'Not read yet, or not readable.' })
+
+export const StreamCoverage = z
+  .object({
+    stream: z.string().meta({ description: 'One of the lists that the provider keeps.', examples: ['ledger'] }),
+    windows: z.array(CoveredWindow).meta({ description: 'Oldest first.' }),
+    holes: z.array(CoverageHole).meta({ description: 'Oldest first.' }),
+    provider_limit: z.string().nullable().meta({ description: 'What the provider itself does not give.' }),
+    remedy: z.string().nullable().meta({ description: 'What the person can do about the holes or the limit.' }),
+  })
+  .meta({ id: 'StreamCoverage' })

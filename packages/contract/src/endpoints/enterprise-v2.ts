@@ -1,0 +1,144 @@
+/**
+ * Enterprise v2: what a tenant sees of its users, with a token of its own (client_credentials). Only what a user's
+ * consents in force cover is ever in an answer.
+ */
+import { z } from 'zod'
+import { AssetPosition } from '../assets.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { EnterpriseAccount, EnterpriseUser, userId } from '../enterprise.ts'
+import { successErrors } from '../errors.ts'
+import { transactionFilters } from '../filters.ts'
+import { limitMax, pageOf, pagesV2 } from '../pages.ts'
+import { ProviderMetadata } from '../providers.ts'
+import { EnterpriseTransaction, RemovedTransaction } from '../transactions.ts'
+import { list, refuseEmptyRange, text } from '../values.ts'
+import { account, enterpriseUser, transactionOfUser } from './enterprise-examples.ts'
+import { catalogued, errorsNone, pageLast, positionV2 } from './examples.ts'
+
+const reading = { family: 'enterprise_v2', method: 'GET', scope: 'enterprise:read', errors: [] } as const
+const ofUser = { ...reading, params: z.object({ id: z.string() }), errors: ['not_found'] } as const
+const noFilters = z.strictObject({})
+
+const transactionPage = pageOf(EnterpriseTransaction).extend({ removed: z.array(RemovedTransaction).optional() })
+const transactionExample = { response: { page: pageLast, data: [transactionOfUser], ...errorsNone } }
+
+export const listEnterpriseTransactions = defineEndpoint({
+  ...reading,
+  id: 'listEnterpriseTransactions',
+  path: '/enterprise/v2/transactions',
+  paging: pagesV2,
+  query: z
+    .strictObject({ user_ids: list('Only these users, separated by commas.').optional(), ...transactionFilters })
+    .check(refuseEmptyRange),
+  response: transactionPage,
+  summary: 'List transactions of all users',
+  description: 'Newest first by (timestamp, id), of users whose consent covers transactions:read.',
+  example: transactionExample,
+})
+
+export const listUsers = defineEndpoint({
+  ...reading,
+  id: 'listUsers',
+  path: '/enterprise/v2/users',
+  paging: pagesV2,
+  query: noFilters,
+  response: pageOf(EnterpriseUser),
+  summary: 'List users',
+  description: 'Users with a consent in force, in the order of their ids.',
+  example: { response: { page: pageLast, data: [enterpriseUser], ...errorsNone } },
+})
+
+const names = z.array(text(255)).min(1).max(100).optional()
+
+export const searchUsers = defineEndpoint({
+  family: 'enterprise_v2',
+  method: 'POST',
+  scope: 'enterprise:read',
+  id: 'searchUsers',
+  path: '/enterprise/v2/users/search',
+  body: z.strictObject({
+    external_user_ids: names,
+    emails: names,
+    limit: z.int().min(1).max(limitMax).optional(),
+    cursor: z.string().min(1).max(40_000).optional(),
+  }),
+  response: pageOf(EnterpriseUser),
+  summary: 'Search users',
+  description:
+    'Users with a consent in force who have one of the names. For the next page send the cursor inside page.next, or the whole of it, as cursor.',
+  errors: [],
+  example: {
+    body: { external_user_ids: ['4711'] },
+    response: { page: pageLast, data: [enterpriseUser], ...errorsNone },
+  },
+})
+
+export const getUser = defineEndpoint({
+  ...ofUser,
+  id: 'getUser',
+  path: '/enterprise/v2/users/{id}',
+  response: z.object({ data: EnterpriseUser, errors: successErrors }),
+  summary: 'Get a user',
+  description: 'A user without a consent in force is a 404 like a missing one.',
+  example: { response: { data: enterpriseUser, ...errorsNone } },
+})
+
+export const listUserAssets = defineEndpoint({
+  ...ofUser,
+  id: 'listUserAssets',
+  path: '/enterprise/v2/users/{id}/assets',
+  paging: pagesV2,
+  query: noFilters,
+  response: pageOf(AssetPosition),
+  summary: 'List asset positions of a user',
+  description: 'One row for each connection and asset. A user whose consent does not cover assets:read is a 404.',
+  example: { response: { page: pageLast, data: [positionV2], ...errorsNone } },
+})
+
+export const listUserTransactions = defineEndpoint({
+  ...ofUser,
+  id: 'listUserTransactions',
+  path: '/enterprise/v2/users/{id}/transactions',
+  paging: pagesV2,
+  query: z.strictObject(transactionFilters).check(refuseEmptyRange),
+  response: transactionPage,
+  summary: 'List transactions of a user',
+  description: 'Newest first. A user whose consent does not cover transactions:read is a 404.',
+  example: transactionExample,
+})
+
+export const endUser = defineEndpoint({
+  ...ofUser,
+  method: 'DELETE',
+  scope: 'enterprise:manage',
+  id: 'endUser',
+  path: '/enterprise/v2/users/{id}',
+  response: z.object({ data: z.object({ user_id: userId, grants_ended: z.int() }), errors: successErrors }),
+  summary: 'End the consents of a user',
+  description: 'Every consent of the user to the tenant’s applications ends at once, and with it every token.',
+  example: { response: { data: { user_id: enterpriseUser.user_id, grants_ended: 1 }, ...errorsNone } },
+})
+
+export const listAccounts = defineEndpoint({
+  ...reading,
+  id: 'listAccounts',
+  path: '/enterprise/v2/accounts',
+  paging: pagesV2,
+  query: noFilters,
+  response: pageOf(EnterpriseAccount),
+  summary: 'List connections of all users',
+  description: 'Oldest first, of users whose consent covers providers:read.',
+  example: { response: { page: pageLast, data: [account], ...errorsNone } },
+})
+
+export const listEnterpriseProviders = defineEndpoint({
+  ...reading,
+  id: 'listEnterpriseProviders',
+  path: '/enterprise/v2/providers',
+  paging: pagesV2,
+  query: noFilters,
+  response: pageOf(ProviderMetadata),
+  summary: 'List providers',
+  description: 'Every provider that users can connect.',
+  example: { response: { page: pageLast, data: [catalogued], ...errorsNone } },
+})

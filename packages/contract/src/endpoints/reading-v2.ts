@@ -1,0 +1,67 @@
+/** What was read of a connection, and reading it again now. */
+import { z } from 'zod'
+import { StreamCoverage } from '../coverage.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { successErrors } from '../errors.ts'
+import { RefreshResponse, refreshBody } from '../refresh.ts'
+import { coverage, errorsNone, refreshedV2 } from './examples.ts'
+
+const family = 'accounts_v2'
+
+export const getCoverage = defineEndpoint({
+  id: 'getCoverage',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/providers/{connection_id}/coverage',
+  scope: 'providers:read',
+  params: z.object({ connection_id: z.string() }),
+  response: z.object({ data: z.object({ streams: z.array(StreamCoverage) }), errors: successErrors }),
+  summary: 'Get what was read of a connection',
+  description:
+    'For each list of the provider: the windows that were read to their end, and the holes with their cause.',
+  errors: ['not_found'],
+  example: { response: { data: { streams: [coverage] }, ...errorsNone } },
+})
+
+const refresh = {
+  family,
+  method: 'POST',
+  body: refreshBody,
+  response: RefreshResponse,
+  errors: ['not_found'],
+  example: { body: {}, response: { data: refreshedV2, ...errorsNone } },
+} as const
+const coolDown =
+  'A connection that was refreshed less than 60 seconds ago is cooling_down; when none could be queued for that reason, the answer is a 429.'
+
+export const refreshAssets = defineEndpoint({
+  ...refresh,
+  id: 'refreshAssets',
+  path: '/accounts/v2/assets/refresh',
+  scope: 'assets:read',
+  summary: 'Refresh the asset list',
+  description: `Reads the balances again, of all connections or of those named. ${coolDown}`,
+})
+
+export const refreshTransactions = defineEndpoint({
+  ...refresh,
+  id: 'refreshTransactions',
+  path: '/accounts/v2/transactions/refresh',
+  scope: 'transactions:read',
+  summary: 'Refresh transactions',
+  description: `Reads what is new in the histories, of all connections or of those named. ${coolDown}`,
+})
+
+export const getRefresh = defineEndpoint({
+  id: 'getRefresh',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/refreshes/{refresh_id}',
+  scope: 'providers:read',
+  params: z.object({ refresh_id: z.string() }),
+  response: RefreshResponse,
+  summary: 'Get a refresh',
+  description: 'How far it has come. Kept for seven days.',
+  errors: ['not_found'],
+  example: { response: { data: refreshedV2, ...errorsNone } },
+})

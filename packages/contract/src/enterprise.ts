@@ -1,0 +1,54 @@
+/** What a tenant sees of its users: people, their connections, and sums over all of them. */
+import { z } from 'zod'
+import { connectionId, ProviderId } from './provider-ids.ts'
+import { connectedMembers } from './providers.ts'
+import { decimalText, time } from './values.ts'
+
+export const userId = z.string().meta({ description: 'One person within the tenant.', examples: ['usr_01jq8n…'] })
+
+export const EnterpriseUser = z
+  .object({
+    user_id: userId,
+    external_user_id: z.string().nullable().meta({ description: 'The tenant’s own id of the user.' }),
+    email: z.string().nullable(),
+    granted_at: time.meta({ description: 'Of the oldest consent in force.' }),
+    grant_expires_at: time.meta({ description: 'When the last consent in force ends.' }),
+    scopes: z.array(z.string()).meta({ description: 'What the consents in force cover together.' }),
+    connection_count: z.int().nullable().meta({ description: 'Null when no consent covers providers:read.' }),
+  })
+  .meta({ id: 'EnterpriseUser' })
+
+export const EnterpriseAccount = z
+  .object({ user_id: userId, connection_id: connectionId, provider_id: ProviderId, ...connectedMembers })
+  .meta({ id: 'EnterpriseAccount', description: 'A connection of one of the tenant’s users.' })
+
+export const UserStats = z
+  .object({
+    users: z.int().meta({ description: 'With a consent in force.' }),
+    users_with_accounts: z.int(),
+  })
+  .meta({ id: 'UserStats' })
+
+export const ProviderStats = z
+  .object({ provider_id: ProviderId, name: z.string(), accounts: z.int(), users: z.int() })
+  .meta({ id: 'ProviderStats' })
+
+export const BalanceStats = z
+  .object({
+    value_in_usd: decimalText.meta({ description: 'Of all positions that have a price.' }),
+    users: z.int(),
+    positions: z.int(),
+    positions_without_price: z.int(),
+  })
+  .meta({ id: 'BalanceStats' })
+
+export const AssetStats = z
+  .object({
+    asset_id: z.string(),
+    asset_symbol: z.string(),
+    total_holdings: decimalText,
+    price_in_usd: decimalText.nullable(),
+    value_in_usd: decimalText.nullable(),
+    users: z.int(),
+  })
+  .meta({ id: 'AssetStats' })

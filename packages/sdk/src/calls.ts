@@ -1,0 +1,86 @@
+/** Calls of the platform API: with a token that is good, decimals kept, refusals thrown, lists page after page. */
+import { ConnectionError, ProblemError } from './errors.ts'
+import { parseExact } from './exact.ts'
+import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './send.ts'
+import type { TokenHolder } from './tokens.ts'
+import type { Problem } from './types.ts'
+
+export interface CallOptions {
+  signal?: AbortSignal
+}
+
+export type Filters = Readonly<Record<string, string | Date | readonly string[] | undefined>>
+
+interface Page<Item> {
+  page: { next: string }
+  data: Item[]
+}
+
+const pageSize = '100'
+const quantities = new Set(['asset_holdings', 'staked_holdings', 'price_in_usd'])
+
+export type Calls = ReturnType<typeof createCalls>
+
+export function createCalls(baseUrl: string, options: SendOptions, holder: TokenHolder) {
+  async function call<T>(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body: unknown,
+    { signal }: CallOptions,
+  ): Promise<T> {
+    const ask = (token: string): Promise<HttpAnswer> =>
+      send(options, {
+        method,
+        url: `${baseUrl}${path}`,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
+      })
+    const token = await holder.get()
+    let answer = await ask(token)
+    if (answer.status === 401) {
+      // Revoked or expired by the service's clock. A second refusal is final.
+      const next = await holder.get(token)
+      if (next !== token) answer = await ask(next)
+    }
+    if (answer.status !== 200) throw toError(answer)
+    return parseExact(answer.text, quantities) as T
+  }
+
+  const get = <T>(path: string, more: CallOptions): Promise<T> => call('GET', path, undefined, more)
+
+  return {
+    get,
+    post: <T>(path: string, body: unknown, more: CallOptions): Promise<T> => call('POST', path, body, more),
+    remove: <T>(path: string, more: CallOptions): Promise<T> => call('DELETE', path, undefined, more),
+
+    async *walk<Item>(path: string, filters: Filters, more: CallOptions): AsyncGenerator<Item, void, undefined> {
+      for (let next = `${path}${toQuery({ limit: pageSize, ...filters })}`; next !== '';) {
+        const { page, data } = await get<Page<Item>>(next, more)
+        yield* data
+        next = page.next
+      }
+    },
+  }
+}
+
+export function toQuery(filters: Filters): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(filters)) {
+    if (value === undefined) continue
+    if (typeof value === 'string') parameters.set(name, value)
+    else parameters.set(name, value instanceof Date ? value.toISOString() : value.join(','))
+  }
+  const text = parameters.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+function toError({ status, headers, text }: HttpAnswer): Error {
+  if (headers.get('content-type')?.startsWith('application/problem+json') === true) {
+    return new ProblemError(JSON.parse(text) as Problem, retryAfterSeconds(headers))
+  }
+  return new ConnectionError(`something other than the service answered ${status}`, status)
+}

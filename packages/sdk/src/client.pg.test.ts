@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openResource, type SignedIn } from '../../../apps/server/src/http/test-resource.ts'
+import { demo } from '../../../test/application.ts'
+import {
+  createClient,
+  createPkce,
+  exchangeCode,
+  OAuthError,
+  ProblemError,
+  toTokenClient,
+  type Tokens,
+} from './index.ts'
+
+async function collect<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of list) items.push(item)
+  return items
+}
+
+describe('the client, against a running service', async () => {
+  const api = await openResource()
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const app = { baseUrl: api.url, clientId: demo.clientId, clientSecret: demo.secret }
+  const clientOf = (who: SignedIn, more: { expiresAtMs?: number; onTokens?: (tokens: Tokens) => void } = {}) => {
+    const { access_token: accessToken, refresh_token: refreshToken, scope, user_id: userId, grant_id: grantId } = who
+    const expiresAtMs = more.expiresAtMs ?? Date.now() + 900_000
+    const tokens = { accessToken, refreshToken, scope, userId, grantId, expiresAtMs }
+    return createClient({ ...app, tokens, ...(more.onTokens === undefined ? {} : { onTokens: more.onTokens }) })
+  }
+
+  it('walks transactions page by page, with filters as lists and dates', async () => {
+    const all = await collect(clientOf(ann).transactions())
+    assert.ok(all.length > 200)
+    assert.equal(new Set(all.map(({ id }) => id)).size, all.length)
+    const [newest] = all
+    assert.ok(newest !== undefined)
+    const since = new Date(newest.timestamp)
+    const latest = await collect(clientOf(ann).transactions({ start_time: since, types: ['send', newest.type] }))
+    assert.ok(latest.some(({ id }) => id === newest.id))
+    assert.deepEqual(await clientOf(ann).transaction(newest.id), newest)
+  })
+
+  it('stops fetching when the reader stops reading', async () => {
+    for await (const transaction of clientOf(ann).transactions()) {
+      assert.match(transaction.id, /^txn_/)
+      break
+    }
+  })
+
+  it('gives quantities with every digit, in v1 and v2', async () => {
+    const positions = await collect(clientOf(ann).assets())
+    for (const { exact, asset_holdings: held, staked_holdings: staked, price_in_usd: price } of positions) {
+      assert.deepEqual([held, staked, price], [exact.asset_holdings, exact.staked_holdings, exact.price_in_usd])
+    }
+    const rows = await clientOf(ann).assetsV1({ asset_symbols: ['ZQNT'] })
+    assert.equal(rows[0]?.asset_holdings, '123456789012.123456789012345679')
+  })
+
+  it('lists, adds and removes providers; a refused key is an answer and not an exception', async () => {
+    const bob = clientOf(await api.signIn('bob', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] }))
+    const [connected] = await collect(bob.providers.list())
+    assert.equal(connected?.provider_id, 'kraken')
+    assert.equal((await bob.providers.coverage(connected.connection_id)).length, 3)
+    assert.ok((await collect(bob.providers.catalog({ search: 'krak' }))).length === 1)
+    const secret = Buffer.alloc(64).toString('base64')
+    const added = await bob.providers.add({
+      provider_id: 'kraken',
+      connection: { type: 'api_key', api_key: 'k'.repeat(56), secret_key: secret },
+    })
+    assert.deepEqual([added.added, added.errors[0]?.cause], [false, 'invalid_credentials'])
+    const removed = await bob.providers.remove({ connection_id: connected.connection_id })
+    assert.deepEqual(removed.connection_ids, [connected.connection_id])
+    assert.deepEqual(await collect(bob.providers.list()), [])
+  })
+
+  it('asks for a refresh and follows it', async () => {
+    const client = clientOf(ann)
+    const { refresh_id: id } = await client.refreshTransactions(ann.connectionIds)
+    assert.equal((await client.refresh(id)).refresh_id, id)
+    assert.equal((await clientOf(await api.signIn('zoe')).refreshAssets()).status, 'succeeded')
+  })
+
+  it('throws refusals as problems, with the request id and what was wrong', async () => {
+    const wrong = collect(clientOf(ann).transactions({ provider_ids: ['nowhere'] }))
+    await assert.rejects(wrong, (error) => {
+      assert.ok(error instanceof ProblemError)
+      assert.deepEqual([error.status, error.code], [400, 'invalid_request'])
+      assert.equal(error.errors[0]?.cause, 'unknown_provider')
+      assert.match(error.requestId, /^req_/)
+      return true
+    })
+  })
+
+  it('is stopped by its signal', async () => {
+    const reason = new Error('enough')
+    const list = collect(clientOf(ann).assets({}, { signal: AbortSignal.abort(reason) }))
+    await assert.rejects(list, reason)
+  })
+
+  it('refreshes an ending token once for all who wait, and hands the new pair over', async () => {
+    const kept: Tokens[] = []
+    const client = clientOf(await api.signIn('kim'), {
+      expiresAtMs: Date.now() + 1_000,
+      onTokens: (tokens) => void kept.push(tokens),
+    })
+    await Promise.all([collect(client.assets()), collect(client.providers.list()), client.assetsV1()])
+    assert.equal(kept.length, 1)
+    assert.deepEqual(client.tokens(), kept[0])
+  })
+
+  it('refreshes a token that the service no longer takes, and says when the consent has ended', async () => {
+    const lou = await api.signIn('lou')
+    await api.service.db.execute('delete from access_tokens where user_id = $1', [lou.user_id])
+    const client = clientOf(lou)
+    assert.deepEqual(await collect(client.assets()), [])
+    await client.revoke()
+    await assert.rejects(
+      collect(client.assets()),
+      (error) => error instanceof OAuthError && error.code === 'invalid_grant',
+    )
+  })
+
+  it('redeems a code with its verifier', async () => {
+    const { codeVerifier, codeChallenge } = await createPkce()
+    const { body } = await api.call<{ code: string }>('POST', '/sandbox/authorizations', undefined, {
+      client_id: demo.clientId,
+      code_challenge: codeChallenge,
+      code_challenge_method: 'S256',
+      state: crypto.randomUUID(),
+      user: 'max',
+      providers: [],
+    })
+    const exchange = { code: body.code, codeVerifier, redirectUri: demo.redirectUri }
+    const browser = { baseUrl: app.baseUrl, clientId: app.clientId }
+    const shortTerm = await exchangeCode(toTokenClient(browser), exchange)
+    assert.equal(shortTerm.refreshToken, undefined)
+    assert.match(shortTerm.userId, /^usr_/)
+    await assert.rejects(exchangeCode(toTokenClient(app), exchange), OAuthError)
+  })
+})

@@ -1,0 +1,102 @@
+/**
+ * The platform API for one user. Lists are async iterables that fetch page after page as they are read; decimals are
+ * text; refusals are thrown as ProblemError. Members have the names of the wire, so that the API's documents apply.
+ */
+import { createCalls, toQuery, type CallOptions, type Calls } from './calls.ts'
+import { createTokenHolder, revokeToken, type TokenClient, type Tokens } from './tokens.ts'
+import type * as wire from './types.ts'
+
+export interface ClientOptions {
+  /** Of the API, such as https://api.example. */
+  baseUrl: string
+  /** Of the authorization server; default: baseUrl. */
+  authUrl?: string | undefined
+  clientId: string
+  /** Backends only. */
+  clientSecret?: string | undefined
+  tokens: Tokens
+  /** New tokens, to be kept; the old refresh token is spent. */
+  onTokens?: ((tokens: Tokens) => void | Promise<void>) | undefined
+  fetch?: typeof globalThis.fetch | undefined
+  /** Tries after the first; default 3. */
+  retriesMax?: number | undefined
+  /** The longest wait between two tries; default 30 s. A longer Retry-After is thrown as the error it is. */
+  waitMaxMs?: number | undefined
+}
+
+export type Client = ReturnType<typeof createClient>
+
+export function createClient(options: ClientOptions) {
+  const auth = toTokenClient(options)
+  const holder = createTokenHolder(auth, options.tokens, options.onTokens ?? (() => undefined))
+  const calls = createCalls(options.baseUrl.replace(/\/+$/, ''), auth, holder)
+  const { get, walk } = calls
+
+  async function refresh(path: string, connectionIds: readonly string[] | undefined, more: CallOptions) {
+    const body = connectionIds === undefined ? undefined : { connection_ids: connectionIds }
+    return (await calls.post<{ data: wire.Refresh }>(path, body, more)).data
+  }
+
+  return {
+    /** The tokens in force. */
+    tokens: (): Tokens => holder.current(),
+    /** Ends this session at the service. */
+    revoke: (): Promise<void> => revokeToken(auth, holder.current().refreshToken ?? holder.current().accessToken),
+
+    transactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
+      walk<wire.Transaction>('/accounts/v2/transactions', { ...filters }, more),
+    transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
+      (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
+    refreshTransactions: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
+      refresh('/accounts/v2/transactions/refresh', connectionIds, more),
+
+    assets: (filters: wire.AssetFilters = {}, more: CallOptions = {}) =>
+      walk<wire.AssetPosition>('/accounts/v2/assets', { ...filters }, more),
+    /** v1: one row for each crypto source and asset, all of them. */
+    assetsV1: (filters: wire.AssetFiltersV1 = {}, more: CallOptions = {}): Promise<wire.AssetPositionV1[]> =>
+      get(`/platform/v1/assets${toQuery({ ...filters })}`, more),
+    refreshAssets: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
+      refresh('/accounts/v2/assets/refresh', connectionIds, more),
+    refresh: async (refreshId: string, more: CallOptions = {}): Promise<wire.Refresh> =>
+      (await get<{ data: wire.Refresh }>(`/accounts/v2/refreshes/${encodeURIComponent(refreshId)}`, more)).data,
+
+    providers: createProviders(calls),
+  }
+}
+
+function createProviders({ get, post, remove, walk }: Calls) {
+  const path = '/accounts/v2/providers'
+  return {
+    list: (more: CallOptions = {}) => walk<wire.ConnectedProvider>(path, {}, more),
+    catalog: (filters: { search?: string; kind?: 'exchange' | 'wallet' } = {}, more: CallOptions = {}) =>
+      walk<wire.Provider>(`${path}/catalog`, { ...filters }, more),
+    async add(provider: wire.NewProvider, more: CallOptions = {}): Promise<wire.AddedProvider> {
+      type Answer = { data: Omit<wire.AddedProvider, 'errors'>; errors: wire.ErrorItem[] }
+      const { data, errors } = await post<Answer>(path, provider, more)
+      return { ...data, errors }
+    },
+    async remove(
+      which: { connection_id: string } | { provider_id: string },
+      more: CallOptions = {},
+    ): Promise<wire.RemovedProviders> {
+      return (await remove<{ data: wire.RemovedProviders }>(`${path}${toQuery({ ...which })}`, more)).data
+    },
+    async coverage(connectionId: string, more: CallOptions = {}): Promise<wire.StreamCoverage[]> {
+      const of = `${path}/${encodeURIComponent(connectionId)}/coverage`
+      return (await get<{ data: { streams: wire.StreamCoverage[] } }>(of, more)).data.streams
+    },
+  }
+}
+
+/** For the calls before there is a client: `exchangeCode(toTokenClient({…}), …)`. */
+export function toTokenClient(options: Omit<ClientOptions, 'tokens' | 'onTokens'>): TokenClient {
+  return {
+    authUrl: (options.authUrl ?? options.baseUrl).replace(/\/+$/, ''),
+    clientId: options.clientId,
+    clientSecret: options.clientSecret,
+    // Called as a method of another object, a browser's own fetch refuses.
+    fetch: options.fetch ?? ((...given) => globalThis.fetch(...given)),
+    retriesMax: options.retriesMax ?? 3,
+    waitMaxMs: options.waitMaxMs ?? 30_000,
+  }
+}

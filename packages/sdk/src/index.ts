@@ -1,0 +1,14 @@
+export type { CallOptions } from './calls.ts'
+export { createClient, toTokenClient, type Client, type ClientOptions } from './client.ts'
+export { ConnectionError, OAuthError, ProblemError, WebhookError } from './errors.ts'
+export {
+  createPkce,
+  createState,
+  readCallback,
+  toAuthorizationUrl,
+  type AuthorizationRequest,
+  type Pkce,
+} from './pkce.ts'
+export { exchangeCode, revokeToken, type CodeExchange, type TokenClient, type Tokens } from './tokens.ts'
+export type * from './types.ts'
+export { verifyWebhook, type WebhookOptions, type WebhookRequest } from './webhooks.ts'

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ConnectionError } from './errors.ts'
+import { retryAfterSeconds, send, type HttpRequest, type SendOptions } from './send.ts'
+
+type Step = Response | Error
+
+/** A fetch that plays these answers, one for each call. */
+function play(steps: Step[]): SendOptions & { calls: number } {
+  const options = {
+    calls: 0,
+    retriesMax: 3,
+    waitMaxMs: 2_000,
+    fetch: async (_: unknown, init?: RequestInit): Promise<Response> => {
+      init?.signal?.throwIfAborted()
+      const step = steps[options.calls]
+      options.calls += 1
+      if (step === undefined || step instanceof Error) throw step ?? new Error('asked too often')
+      return step
+    },
+  }
+  return options
+}
+
+const answer = (status: number, headers: Record<string, string> = {}): Response =>
+  new Response('x', { status, headers })
+const get: HttpRequest = { method: 'GET', url: 'http://x', headers: {} }
+const post: HttpRequest = { ...get, method: 'POST' }
+
+describe('a call', () => {
+  it('that changes nothing is tried again after a lost connection and after 5xx', async () => {
+    const options = play([new TypeError('fetch failed'), answer(502), answer(200)])
+    assert.equal((await send(options, get)).status, 200)
+    assert.equal(options.calls, 3)
+  })
+
+  it('that changes something is not, lest it be done twice', async () => {
+    const lost = play([new TypeError('fetch failed')])
+    await assert.rejects(send(lost, post), ConnectionError)
+    assert.equal((await send(play([answer(503)]), post)).status, 503)
+  })
+
+  it('that was refused with 429 is tried again, whatever it is, after the wait it was told', async () => {
+    const options = play([answer(429, { 'retry-after': '1' }), answer(200)])
+    const began = performance.now()
+    assert.equal((await send(options, post)).status, 200)
+    assert.ok(performance.now() - began >= 950)
+  })
+
+  it('gives a Retry-After beyond its bound back at once', async () => {
+    const options = play([answer(429, { 'retry-after': '3' })])
+    assert.equal((await send(options, get)).status, 429)
+    assert.equal(options.calls, 1)
+  })
+
+  it('ends after its tries', async () => {
+    const options = { ...play([]), retriesMax: 0 }
+    await assert.rejects(send(options, get), ConnectionError)
+    const four = play([answer(500), answer(500), answer(500), answer(500)])
+    four.waitMaxMs = 5_000
+    assert.equal((await send(four, get)).status, 500)
+    assert.equal(four.calls, 4)
+  })
+
+  it('that is aborted rejects with the reason, also while it waits', async () => {
+    const reason = new Error('changed my mind')
+    await assert.rejects(send(play([]), { ...get, signal: AbortSignal.abort(reason) }), reason)
+    const abort = new AbortController()
+    const waiting = send(play([answer(429, { 'retry-after': '2' })]), { ...get, signal: abort.signal })
+    setImmediate(() => abort.abort(reason))
+    await assert.rejects(waiting, reason)
+  })
+})
+
+it('Retry-After is seconds or a date (RFC 9110 §10.2.3)', () => {
+  const of = (value: string): number | undefined => retryAfterSeconds(new Headers({ 'retry-after': value }))
+  assert.equal(of('17'), 17)
+  assert.equal(of('Wed, 21 Oct 2015 07:28:00 GMT'), 0)
+  assert.equal(of('soon'), undefined)
+  assert.equal(retryAfterSeconds(new Headers()), undefined)
+})

@@ -1,0 +1,95 @@
+/**
+ * One HTTP call with its retries. Tried again are answers that say "later" (429, 503), and for calls that change
+ * nothing also a lost connection and 500, 502, 504. A wait the server asks for is respected or, when it is longer than
+ * the bound, given back as the error: a caller that waits for minutes should know that it does.
+ */
+import { ConnectionError } from './errors.ts'
+
+export interface SendOptions {
+  fetch: typeof globalThis.fetch
+  /** Tries after the first. */
+  retriesMax: number
+  /** The longest wait between two tries. */
+  waitMaxMs: number
+}
+
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'DELETE'
+  url: string
+  headers: Record<string, string>
+  body?: string
+  signal?: AbortSignal | undefined
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: Headers
+  text: string
+}
+
+const firstWaitMs = 250
+
+export async function send(options: SendOptions, request: HttpRequest): Promise<HttpAnswer> {
+  for (let attempt = 0; ; attempt += 1) {
+    const isLast = attempt >= options.retriesMax
+    const outcome = await tryOnce(options, request)
+    const waitMs = isLast ? undefined : findWait(outcome, request.method, attempt)
+    if (waitMs === undefined || waitMs > options.waitMaxMs) {
+      if (outcome instanceof ConnectionError) throw outcome
+      return outcome
+    }
+    await wait(waitMs, request.signal)
+  }
+}
+
+async function tryOnce(options: SendOptions, request: HttpRequest): Promise<HttpAnswer | ConnectionError> {
+  const { url, signal, ...rest } = request
+  try {
+    const response = await options.fetch(url, { ...rest, ...(signal ? { signal } : {}) })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  } catch (error) {
+    signal?.throwIfAborted()
+    return new ConnectionError('the service cannot be reached', undefined, error)
+  }
+}
+
+/** Undefined when another try would not help, or might do a thing twice. */
+function findWait(
+  outcome: HttpAnswer | ConnectionError,
+  method: HttpRequest['method'],
+  attempt: number,
+): number | undefined {
+  const plainMs = firstWaitMs * 2 ** attempt * (0.75 + Math.random() / 2)
+  if (outcome instanceof ConnectionError) return method === 'GET' ? plainMs : undefined
+  const { status, headers } = outcome
+  const askedMs = (retryAfterSeconds(headers) ?? 0) * 1_000
+  // Refused before anything was done.
+  if (status === 429) return Math.max(askedMs, plainMs)
+  if (method !== 'GET') return undefined
+  return [500, 502, 503, 504].includes(status) ? Math.max(askedMs, plainMs) : undefined
+}
+
+/** RFC 9110 §10.2.3: seconds, or a date. */
+export function retryAfterSeconds(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  if (/^\d+$/.test(value)) return Number(value)
+  const atMs = Date.parse(value)
+  return Number.isNaN(atMs) ? undefined : Math.max(0, Math.ceil((atMs - Date.now()) / 1_000))
+}
+
+function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      // The reason is whatever the caller aborted with.
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    if (signal?.aborted === true) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+}

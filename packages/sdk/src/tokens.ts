@@ -1,0 +1,150 @@
+/**
+ * The token endpoint (RFC 6749 §4.1.3, §6; RFC 7009), and a holder of tokens that refreshes them once for everybody who
+ * waits: a refresh token is spent by its first use, so two refreshes at once would end the session.
+ */
+import { ConnectionError, OAuthError } from './errors.ts'
+import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './send.ts'
+
+export interface Tokens {
+  accessToken: string
+  /** Absent in the short-term flow. */
+  refreshToken?: string
+  /** Epoch milliseconds. */
+  expiresAtMs: number
+  scope: string
+  userId: string
+  grantId: string
+}
+
+export interface TokenClient extends SendOptions {
+  authUrl: string
+  clientId: string
+  /** Backends only. It must never reach a browser. */
+  clientSecret: string | undefined
+}
+
+export interface CodeExchange {
+  code: string
+  codeVerifier: string
+  /** The one of the authorization request, or the registered one. */
+  redirectUri: string
+}
+
+export function exchangeCode(client: TokenClient, exchange: CodeExchange, signal?: AbortSignal): Promise<Tokens> {
+  return askForTokens(
+    client,
+    {
+      grant_type: 'authorization_code',
+      code: exchange.code,
+      code_verifier: exchange.codeVerifier,
+      redirect_uri: exchange.redirectUri,
+    },
+    signal,
+  )
+}
+
+function refreshTokens(client: TokenClient, refreshToken: string): Promise<Tokens> {
+  return askForTokens(client, { grant_type: 'refresh_token', refresh_token: refreshToken })
+}
+
+/** Ends the session: of a refresh token everything that grew out of it, of an access token itself. */
+export async function revokeToken(client: TokenClient, token: string): Promise<void> {
+  const answer = await post(client, '/oauth/revoke', { token })
+  if (answer.status !== 200) throw toOAuthError(answer)
+}
+
+export interface TokenHolder {
+  /** A token that is good for some seconds more; `refused` is one the service did not take. */
+  get(refused?: string): Promise<string>
+  current(): Tokens
+}
+
+/** Refreshed this long before the end, so that a call on its way does not meet it. */
+const marginMs = 30_000
+
+export function createTokenHolder(
+  client: TokenClient,
+  first: Tokens,
+  onTokens: (tokens: Tokens) => void | Promise<void>,
+): TokenHolder {
+  let tokens = first
+  let refreshing: Promise<void> | undefined
+
+  async function refresh(refreshToken: string): Promise<void> {
+    tokens = await refreshTokens(client, refreshToken)
+    // Kept before it is used: a program that ends here must find the new pair, the old one is spent.
+    await onTokens(tokens)
+  }
+
+  return {
+    current: () => tokens,
+    async get(refused) {
+      const { accessToken, refreshToken, expiresAtMs } = tokens
+      const isGood = accessToken !== refused && expiresAtMs - marginMs > Date.now()
+      if (isGood || refreshToken === undefined) return accessToken
+      refreshing ??= refresh(refreshToken).finally(() => {
+        refreshing = undefined
+      })
+      await refreshing
+      return tokens.accessToken
+    },
+  }
+}
+
+interface TokenAnswer {
+  access_token: string
+  expires_in: number
+  refresh_token?: string
+  scope: string
+  user_id: string
+  grant_id: string
+}
+
+async function askForTokens(
+  client: TokenClient,
+  fields: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Tokens> {
+  const answer = await post(client, '/oauth/token', fields, signal)
+  if (answer.status !== 200) throw toOAuthError(answer)
+  const body = JSON.parse(answer.text) as TokenAnswer
+  return {
+    accessToken: body.access_token,
+    ...(body.refresh_token === undefined ? {} : { refreshToken: body.refresh_token }),
+    expiresAtMs: Date.now() + body.expires_in * 1_000,
+    scope: body.scope,
+    userId: body.user_id,
+    grantId: body.grant_id,
+  }
+}
+
+function post(
+  client: TokenClient,
+  path: string,
+  fields: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<HttpAnswer> {
+  const { authUrl, clientId, clientSecret } = client
+  const body = new URLSearchParams({
+    ...fields,
+    client_id: clientId,
+    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+  })
+  return send(client, {
+    method: 'POST',
+    url: `${authUrl}${path}`,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: body.toString(),
+    signal,
+  })
+}
+
+function toOAuthError({ status, headers, text }: HttpAnswer): Error {
+  try {
+    const { error, error_description: description = '' } = JSON.parse(text) as Record<string, string>
+    if (error !== undefined) return new OAuthError(error, description, retryAfterSeconds(headers))
+  } catch {
+    // Not JSON: something in between has answered.
+  }
+  return new ConnectionError(`the authorization server answered ${status}`, status)
+}

@@ -1,0 +1,259 @@
+/**
+ * What the platform API says, as types. Written out, so that they stand alone in any project; a test holds them against
+ * the schemas that the server validates with. Amounts of money and quantities are decimal text.
+ */
+
+export type TransactionType = 'input_only' | 'send' | 'receive' | 'output_only' | 'input_and_output' | 'uncategorized'
+
+export type Category =
+  | 'trade'
+  | 'buy'
+  | 'sell'
+  | 'convert'
+  | 'deposit'
+  | 'withdrawal'
+  | 'transfer'
+  | 'staking_reward'
+  | 'staking_lock'
+  | 'staking_unlock'
+  | 'interest'
+  | 'airdrop'
+  | 'mining'
+  | 'fork'
+  | 'gift'
+  | 'payment'
+  | 'fee'
+  | 'other'
+
+/** An amount of one asset that came or left; never negative. */
+export interface CurrencyValue {
+  asset_symbol: string
+  asset_id: string
+  amount: string
+  price_in_usd: string | null
+  value_in_usd: string | null
+}
+
+export interface FeeItem {
+  kind: 'trading' | 'network' | 'withdrawal' | 'deposit' | 'conversion' | 'staking' | 'other'
+  asset_symbol: string
+  asset_id: string
+  amount: string
+  value_in_usd: string | null
+}
+
+export interface Transaction {
+  id: string
+  provider_id: string
+  connection_id: string
+  type: TransactionType
+  status: 'pending' | 'confirmed' | 'failed'
+  timestamp: string
+  updated_at: string
+  categorization: { category: Category; method: 'venue' | 'rule' | 'match' | 'user'; confidence: number }
+  /** What came to the user, without fees. */
+  inputs: CurrencyValue[]
+  /** What left the user, without fees. */
+  outputs: CurrencyValue[]
+  fees: { total_in_usd: string | null; items: FeeItem[] }
+  network: string | null
+  hash: string | null
+  from_address: string | null
+  to_address: string | null
+  counterpart: { transaction_id: string; confidence: number } | null
+  spam: boolean
+  provider_reference: string | null
+  description: string | null
+  /** Members the provider could not give, and what is unverified. */
+  incomplete: string[]
+}
+
+/** The wire has the first three as JSON numbers; here they are text with every digit. */
+interface Quantities {
+  asset_holdings: string
+  staked_holdings: string
+  price_in_usd: string | null
+  time_fetched: string
+}
+
+/** What one connection holds of one asset. */
+export interface AssetPosition extends Quantities {
+  provider_id: string
+  connection_id: string
+  asset_id: string
+  asset_symbol: string
+  asset_name: string
+  value_in_usd: string | null
+  spam: boolean
+  exact: { asset_holdings: string; staked_holdings: string; total_holdings: string; price_in_usd: string | null }
+}
+
+/** What one crypto source holds of one asset (v1). */
+export interface AssetPositionV1 extends Quantities {
+  crypto_source_id: string
+  asset_symbol: string
+}
+
+export type Cause =
+  | 'bad_request'
+  | 'invalid_parameter'
+  | 'unknown_parameter'
+  | 'unknown_provider'
+  | 'unsupported_connection_type'
+  | 'invalid_address'
+  | 'invalid_credentials'
+  | 'missing_permission'
+  | 'excess_permission'
+  | 'ip_not_allowed'
+  | 'key_expired'
+  | 'needs_reauth'
+  | 'already_connected'
+  | 'account_mismatch'
+  | 'invalid_state'
+  | 'sync_in_progress'
+  | 'rate_limited'
+  | 'venue_down'
+  | 'clock_skew'
+  | 'data_hole'
+  | 'internal'
+
+/** One thing that went wrong. `message` and `fix` may be shown to a person. */
+export interface ErrorItem {
+  cause: Cause
+  message: string
+  parameter?: string | undefined
+  provider_id?: string | undefined
+  connection_id?: string | undefined
+  retry_after_seconds?: number | undefined
+  fix?: string | undefined
+}
+
+export type ConnectionStatus = 'pending' | 'syncing' | 'active' | 'degraded' | 'needs_reauth' | 'removed'
+export type ConnectionType = 'api_key' | 'wallet' | 'oauth2'
+
+export interface ConnectedProvider {
+  connection_id: string
+  provider_id: string
+  name: string
+  display_label: string | null
+  connection_type: ConnectionType
+  status: ConnectionStatus
+  status_cause: Cause | null
+  status_message: string | null
+  added_at: string
+  last_synced_at: string | null
+  next_sync_at: string | null
+  history_from: string | null
+  transaction_count: number
+}
+
+export interface Provider {
+  provider_id: string
+  name: string
+  kind: 'exchange' | 'wallet'
+  connection_types: ConnectionType[]
+  credential_fields: { name: string; label: string; secret: boolean; required: boolean; hint: string }[]
+  required_permissions: string[]
+  features: { holdings: boolean; staking: boolean; transactions: boolean }
+  known_limits: string[]
+  status: string
+  website: string
+}
+
+export type Connection =
+  | { type: 'api_key'; api_key: string; secret_key: string; passphrase?: string }
+  | { type: 'wallet'; address: string; networks?: string[] }
+  | { type: 'wallet'; extended_public_key: string; networks?: string[] }
+  | { type: 'wallet'; descriptor: string; networks?: string[] }
+  | { type: 'oauth2'; redirect_uri?: string }
+
+export interface NewProvider {
+  provider_id: string
+  display_label?: string
+  connection: Connection
+}
+
+/** A source that was refused is no error: `added` is false and `errors` says why. */
+export interface AddedProvider {
+  added: boolean
+  redirect_url: string | null
+  connection_id: string | null
+  provider_id: string
+  display_label: string | null
+  status: ConnectionStatus | null
+  errors: ErrorItem[]
+}
+
+export interface RemovedProviders {
+  removed: true
+  connection_ids: string[]
+  data_destroyed: boolean
+}
+
+export interface StreamCoverage {
+  stream: string
+  windows: { start_time: string; end_time: string }[]
+  holes: { start_time: string; end_time: string; cause: Cause; message: string }[]
+  provider_limit: string | null
+  remedy: string | null
+}
+
+export interface Refresh {
+  refresh_id: string
+  status: 'queued' | 'running' | 'succeeded' | 'partial' | 'failed'
+  requested_at: string
+  connections: {
+    connection_id: string
+    provider_id: string
+    status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cooling_down'
+    cause: Cause | null
+  }[]
+}
+
+export type ProblemCode =
+  | 'invalid_request'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'internal'
+  | 'unavailable'
+
+/** The body of a refusal (RFC 9457). */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  code: ProblemCode
+  detail: string
+  request_id: string
+  errors: ErrorItem[]
+}
+
+/** Times as ISO 8601 text or a Date. */
+export interface TransactionFilters {
+  start_time?: string | Date
+  end_time?: string | Date
+  provider_ids?: readonly string[]
+  connection_ids?: readonly string[]
+  asset_symbols?: readonly string[]
+  types?: readonly TransactionType[]
+  categories?: readonly Category[]
+  updated_since?: string | Date
+}
+
+export interface AssetFilters {
+  provider_ids?: readonly string[]
+  connection_ids?: readonly string[]
+  asset_symbols?: readonly string[]
+}
+
+export interface AssetFiltersV1 {
+  asset_symbols?: readonly string[]
+  crypto_sources?: readonly string[]
+  start_time?: string | Date
+  end_time?: string | Date
+}

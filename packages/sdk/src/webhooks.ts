@@ -1,0 +1,68 @@
+/**
+ * Webhooks by the Standard Webhooks specification (standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`, several
+ * signatures while a secret is being replaced, and a time that must be near, so that an old call cannot be played again.
+ */
+import { WebhookError } from './errors.ts'
+
+export interface WebhookRequest {
+  headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+  /** As it arrived: parsing and writing it again would change the signature. */
+  body: string
+}
+
+export interface WebhookOptions {
+  /** How far the sender's clock may be from ours; default 300. */
+  toleranceSeconds?: number
+  /** Epoch milliseconds; default: now. */
+  nowMs?: number
+}
+
+/** The payload, if one of the secrets signed it; throws a WebhookError otherwise. Compared in constant time by WebCrypto. */
+export async function verifyWebhook(
+  request: WebhookRequest,
+  secrets: string | readonly string[],
+  options: WebhookOptions = {},
+): Promise<unknown> {
+  const id = readHeader(request, 'webhook-id')
+  const timestamp = readHeader(request, 'webhook-timestamp')
+  checkTime(timestamp, options)
+  const signatures = readHeader(request, 'webhook-signature')
+    .split(' ')
+    .filter((signature) => signature.startsWith('v1,'))
+    .map((signature) => toBytes(signature.slice('v1,'.length), 'the signature'))
+  const content = new TextEncoder().encode(`${id}.${timestamp}.${request.body}`)
+  for (const secret of [secrets].flat()) {
+    const key = await importKey(secret)
+    for (const signature of signatures) {
+      if (await crypto.subtle.verify('HMAC', key, signature, content)) return JSON.parse(request.body) as unknown
+    }
+  }
+  throw new WebhookError('no signature of this webhook is of a known secret')
+}
+
+function readHeader({ headers }: WebhookRequest, name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : headers[name]
+  if (typeof value !== 'string' || value === '') throw new WebhookError(`the header ${name} is missing`)
+  return value
+}
+
+function checkTime(timestamp: string, { toleranceSeconds = 300, nowMs = Date.now() }: WebhookOptions): void {
+  if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp is not a count of seconds')
+  if (Math.abs(nowMs / 1_000 - Number(timestamp)) > toleranceSeconds) {
+    throw new WebhookError(`the webhook was sent more than ${toleranceSeconds} seconds from now`)
+  }
+}
+
+function importKey(secret: string): ReturnType<typeof crypto.subtle.importKey> {
+  const bytes = toBytes(secret.replace(/^whsec_/, ''), 'the secret')
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+}
+
+/** What is not base64 is named, never shown. */
+function toBytes(base64: string, what: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  } catch {
+    throw new WebhookError(`${what} is not base64`)
+  }
+}

@@ -1,0 +1,50 @@
+/** The widget's package on a plain static host: the built files, one edited config.json, no headers to help. */
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import path from 'node:path'
+import { findWidgetDirectory } from '../apps/server/src/http/widget.ts'
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+}
+
+export async function startStaticHost(
+  port: number,
+  { authUrl, baseUrl }: { authUrl: string; baseUrl: string },
+): Promise<() => Promise<void>> {
+  const config = JSON.stringify({ auth_url: authUrl, base_url: baseUrl, look: { accent: '#7a1fa2', radius: '2px' } })
+  return servePages(port, async (name) => {
+    if (name === '/config.json') return { type: 'application/json', body: config }
+    const file = path.join(findWidgetDirectory(), name.endsWith('/') ? `${name}index.html` : name)
+    return { type: types[path.extname(file)] ?? 'application/octet-stream', body: await readFile(file) }
+  })
+}
+
+export interface StaticPage {
+  type: string
+  body: string | Buffer
+}
+
+/** Any pages on an origin of their own; what cannot be found is a 404. */
+export async function servePages(
+  port: number,
+  find: (path: string) => Promise<StaticPage>,
+): Promise<() => Promise<void>> {
+  const server = createServer((request, response) => {
+    find(new URL(request.url ?? '/', 'http://host').pathname).then(
+      // Modules are fetched by pages of other origins, as from any CDN.
+      ({ type, body }) =>
+        response.writeHead(200, { 'Content-Type': type, 'Access-Control-Allow-Origin': '*' }).end(body),
+      () => response.writeHead(404).end(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return () =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+}

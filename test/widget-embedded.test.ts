@@ -1,0 +1,136 @@
+/**
+ * The widget from another host, in a window and in a frame: from the page that may, and from one that may not. The
+ * package is on a plain static host here, so nothing but the widget itself keeps a stranger's frame empty.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { servePages } from './static-host.ts'
+import {
+  button,
+  chooseKraken,
+  reachChoice,
+  seeAccessible,
+  seeHeading,
+  sendTestKey,
+  type Place,
+} from './widget-person.ts'
+import { findFreePort, useWidgetWorld, type WidgetWorld } from './widget-world.ts'
+
+async function connectEmpty(place: Place): Promise<void> {
+  await reachChoice(place)
+  await chooseKraken(place)
+  await sendTestKey(place, 'A new account')
+  await seeHeading(place, 'Connected')
+  await button(place, 'Finish').click()
+}
+
+function frameRequest({ widgetUrl, clientId }: WidgetWorld, webMessageOrigin: string): string {
+  const parameters = {
+    client_id: clientId,
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    state: '0b7e6a0c-6a3e-4a75-9d6e-0e2b1f3f9a11',
+    display: 'iframe',
+    web_message_origin: webMessageOrigin,
+  }
+  return `${widgetUrl}?${new URLSearchParams(parameters).toString()}`
+}
+
+describe('the widget, hosted and opened elsewhere', () => {
+  const world = useWidgetWorld('static')
+
+  async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>, options = {}): Promise<void> {
+    const page = await world().openPage(options)
+    await work(page, world())
+    await world().close(page)
+  }
+
+  it('by redirect: the package on another origin takes config.json and the integrator’s accent', () =>
+    visit(async (page, { demo, widgetUrl }) => {
+      await page.goto(demo.url)
+      await page.getByRole('link', { name: 'Connect your accounts' }).click()
+      await seeHeading(page, 'Northwind wants to see your crypto accounts')
+      assert.ok(page.url().startsWith(widgetUrl))
+      const colour = await page.evaluate(`getComputedStyle(document.querySelector('.button')).backgroundColor`)
+      assert.equal(colour, 'rgb(122, 31, 162)')
+      await connectEmpty(page)
+      await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    }))
+
+  it('in a window: the result comes back by message and the window closes', () =>
+    visit(async (page, { demo }) => {
+      await page.goto(demo.url)
+      const opened = page.waitForEvent('popup')
+      await button(page, 'in a window').click()
+      const popup = await opened
+      await connectEmpty(popup)
+      await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+      assert.ok(popup.isClosed())
+    }))
+
+  it('in a window that is closed by hand the page goes on as it was', () =>
+    visit(async (page, { demo }) => {
+      await page.goto(demo.url)
+      const opened = page.waitForEvent('popup')
+      await button(page, 'in a window').click()
+      const popup = await opened
+      await seeHeading(popup, 'Northwind wants to see your crypto accounts')
+      await popup.close()
+      await page.getByRole('link', { name: 'Connect your accounts' }).waitFor()
+    }))
+
+  it('in a frame of the registered page: shown, usable, and its result arrives', () =>
+    visit(async (page, { demo }) => {
+      await page.goto(demo.url)
+      await button(page, 'on this page').click()
+      const frame = page.frameLocator('iframe')
+      await seeHeading(frame, 'Northwind wants to see your crypto accounts')
+      await seeAccessible(page, 'frame')
+      await connectEmpty(frame)
+      await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    }))
+
+  it('declined in a frame, the page hears of it', () =>
+    visit(async (page, { demo }) => {
+      await page.goto(demo.url)
+      await button(page, 'on this page').click()
+      await button(page.frameLocator('iframe'), 'Not now').click()
+      await page.getByText('Nothing was shared.').waitFor()
+    }))
+
+  it('in a frame of a stranger nothing is ever shown, whatever origin it claims and however it answers', () =>
+    visit(async (page, here) => {
+      const port = await findFreePort()
+      const stranger = `http://127.0.0.1:${port}`
+      // It says "welcome" to everything it hears, and twenty times unasked.
+      const script = `addEventListener('message', (event) => event.source.postMessage({ marker: 'assay-connect', type: 'welcome', nonce: event.data.nonce }, '*'))
+        let count = 0
+        setInterval(() => {
+          frames[0].postMessage({ marker: 'assay-connect', type: 'welcome' }, '*')
+          if ((count += 1) === 20) document.body.dataset.said = 'twenty times'
+        }, 20)`
+      for (const claimed of [here.demo.url, stranger]) {
+        const stop = await servePages(port, async () => ({
+          type: 'text/html',
+          body: `<!doctype html><title>s</title><script>${script}</script><iframe src="${frameRequest(here, claimed).replaceAll('&', '&amp;')}"></iframe>`,
+        }))
+        try {
+          const begun = page.waitForResponse((response) => response.url().endsWith('/connect/v1/session'))
+          await page.goto(stranger)
+          await (await begun).finished()
+          const frame = page.frameLocator('iframe')
+          await page.locator('body[data-said]').waitFor()
+          assert.equal(await frame.locator('#root').innerHTML(), '', claimed)
+        } finally {
+          await stop()
+        }
+      }
+    }))
+
+  it('without registration of the page’s origin, the loader’s window is sent back with the reason', () =>
+    visit(async (page, here) => {
+      await page.goto(frameRequest(here, 'http://127.0.0.1:9').replace('display=iframe', 'display=popup'))
+      await page.getByText('That answer did not belong to this browser.').waitFor()
+    }))
+})

@@ -1,0 +1,155 @@
+/** The same flow for other hands and eyes: a small phone, darkness, a keyboard alone, another language; and manage. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import {
+  button,
+  chooseKraken,
+  newEmail,
+  reachChoice,
+  seeAccessible,
+  seeHeading,
+  sendTestKey,
+  signIn,
+} from './widget-person.ts'
+import { useWidgetWorld, type WidgetWorld } from './widget-world.ts'
+
+const tabsMax = 40
+
+/** With the Tab key alone, until the focus is on what is named so. */
+async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const wanted = page.getByRole('button', { name }).or(page.getByRole('link', { name })).or(page.getByLabel(name))
+  for (let count = 0; count < tabsMax; count += 1) {
+    await page.keyboard.press('Tab')
+    if ((await wanted.and(page.locator(':focus')).count()) > 0) return
+  }
+  assert.fail(`Tab never reached ${String(name)}`)
+}
+
+async function seeNoSidewaysScroll(page: Page, screen: string): Promise<void> {
+  const [content, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
+  assert.ok(content <= window, `${screen}: ${content} px in ${window} px`)
+}
+
+describe('the widget, otherwise', () => {
+  const world = useWidgetWorld()
+
+  async function visit(work: (page: Page, world: WidgetWorld) => Promise<void>, options = {}): Promise<void> {
+    const page = await world().openPage(options)
+    await work(page, world())
+    await world().close(page)
+  }
+
+  it('on a phone of 320 px, in the dark, every screen fits and has contrast', () =>
+    visit(
+      async (page, { demo }) => {
+        const look = async (screen: string): Promise<void> => {
+          await seeNoSidewaysScroll(page, screen)
+          await seeAccessible(page, `${screen}, dark, 320 px`)
+        }
+        await page.goto(demo.url)
+        await page.getByRole('link', { name: 'Connect your accounts' }).click()
+        await seeHeading(page, 'Northwind wants to see your crypto accounts')
+        await look('consent')
+        await reachChoice(page)
+        await look('choose')
+        await page.getByRole('combobox').fill('0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed')
+        await page.getByText('Ethereum wallets cannot be connected here yet.').waitFor()
+        await page.getByRole('combobox').fill('nobody at all')
+        await page.getByText('Nothing found for “nobody at all”').waitFor()
+        await look('nothing found')
+        await chooseKraken(page)
+        await look('credentials')
+        await sendTestKey(page, 'A key with too many rights')
+        await seeHeading(page, 'This key can do more than read')
+        await look('trouble')
+        await button(page, 'I made a new key').click()
+        await sendTestKey(page, 'A lived-in account')
+        await seeHeading(page, 'Connected')
+        await look('connected')
+        await button(page, 'Finish').click()
+        await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
+        await look('demo')
+      },
+      { viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
+    ))
+
+  it('with the keyboard alone, from the application and back', () =>
+    visit(async (page, { demo }) => {
+      await page.goto(demo.url)
+      await tabTo(page, 'Connect your accounts')
+      await page.keyboard.press('Enter')
+      await seeHeading(page, 'Northwind wants to see your crypto accounts')
+      await tabTo(page, 'Continue')
+      await page.keyboard.press('Enter')
+      await seeHeading(page, 'First, who are you?')
+      // The field has the focus by itself.
+      await page.keyboard.type(newEmail())
+      await page.keyboard.press('Enter')
+      await button(page, 'Fill in').waitFor()
+      await tabTo(page, 'Fill in')
+      await page.keyboard.press('Enter')
+      await page.getByRole('option', { name: 'Kraken' }).waitFor()
+      await page.keyboard.type('kra')
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      await seeHeading(page, 'Connect Kraken')
+      await tabTo(page, 'Private key')
+      await page.getByText('Sandbox: use a test key').focus()
+      await page.keyboard.press('Enter')
+      await tabTo(page, /^A new account/)
+      await page.keyboard.press('Enter')
+      await page.getByText('Looks right').nth(1).waitFor()
+      await page.getByLabel('Private key').focus()
+      await page.keyboard.press('Enter')
+      await seeHeading(page, 'Connected')
+      await tabTo(page, 'Finish')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    }))
+
+  it('speaks the language of the browser', () =>
+    visit(
+      async (page, { demo }) => {
+        await page.goto(`${demo.url}/connect`)
+        await seeHeading(page, 'Northwind möchte Ihre Krypto-Konten sehen')
+        assert.equal(await page.locator('html').getAttribute('lang'), 'de-CH')
+        await seeAccessible(page, 'consent in German')
+      },
+      { locale: 'de-CH' },
+    ))
+
+  it('manage: who may read what, since when; removing, revoking and deleting everything', () =>
+    visit(async (page, { demo, widgetUrl, clientId }) => {
+      const email = newEmail()
+      await page.goto(`${demo.url}/connect`)
+      await reachChoice(page, email)
+      await chooseKraken(page)
+      await sendTestKey(page, 'A new account')
+      await seeHeading(page, 'Connected')
+      await button(page, 'Finish').click()
+      await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+
+      await page.goto(`${widgetUrl}/manage?client_id=${clientId}`)
+      await seeHeading(page, 'Your connected accounts')
+      await seeAccessible(page, 'manage, sign in')
+      await signIn(page, email)
+      await page.getByText(`Signed in as ${email}`).waitFor()
+      await page.reload()
+      await page.getByText('up to date · 0 transactions').waitFor()
+      await page.getByText(/since .* until /).waitFor()
+      await seeAccessible(page, 'manage')
+      await button(page, 'Remove Kraken').click()
+      await seeAccessible(page, 'manage, question')
+      await button(page, 'Remove').last().click()
+      await page.getByText('No account is connected.').waitFor()
+      await button(page, 'Revoke Northwind').click()
+      await button(page, 'Revoke').last().click()
+      await page.getByText('Nobody may read your accounts.').waitFor()
+      await button(page, 'Delete everything').click()
+      await button(page, 'Delete everything').last().click()
+      await seeHeading(page, 'Everything was deleted')
+      await page.goto(demo.url)
+      await page.getByText('Northwind may no longer read your accounts.').waitFor()
+    }))
+})

@@ -1,0 +1,84 @@
+/** What a person does on the pages, by what the pages say: no test id, no reaching into the script. */
+import axe from 'axe-core'
+import assert from 'node:assert/strict'
+import type { FrameLocator, Locator, Page } from 'playwright-core'
+
+/** A page, or the widget in a frame of one. */
+export type Place = Pick<Page, 'getByRole' | 'getByLabel' | 'getByText' | 'locator'> | FrameLocator
+
+export const heading = (place: Place, name: string | RegExp): Locator => place.getByRole('heading', { level: 1, name })
+export const button = (place: Place, name: string | RegExp): Locator =>
+  place.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name })
+
+export async function seeHeading(place: Place, name: string | RegExp): Promise<void> {
+  await heading(place, name).waitFor()
+}
+
+let people = 0
+
+/** Each test is somebody else, so that limits and connections of one are not another's. */
+export function newEmail(): string {
+  people += 1
+  return `ada.${process.pid}.${people}@example.com`
+}
+
+export async function signIn(place: Place, email: string): Promise<void> {
+  await place.getByLabel('E-mail address').fill(email)
+  await button(place, 'Send the digits').click()
+  await seeHeading(place, 'Enter the six digits')
+  await button(place, 'Fill in').click()
+}
+
+/** From the consent page to the list of providers. */
+export async function reachChoice(place: Place, email = newEmail()): Promise<void> {
+  await seeHeading(place, 'Northwind wants to see your crypto accounts')
+  await button(place, 'Continue').click()
+  await signIn(place, email)
+  await seeHeading(place, 'Where are your assets?')
+}
+
+export async function chooseKraken(place: Place): Promise<void> {
+  await place.getByRole('combobox').fill('krak')
+  await place.getByRole('combobox').press('Enter')
+  await seeHeading(place, 'Connect Kraken')
+}
+
+export interface TestKey {
+  key: string
+  secret: string
+}
+
+/** Sandbox: a fresh key that behaves as its title says, filled in. */
+export async function fillTestKey(place: Place, title: string): Promise<TestKey> {
+  await place.getByText('Sandbox: use a test key').click()
+  await button(place, new RegExp(`^${title}`)).click()
+  await place.getByText('Looks right').nth(1).waitFor()
+  return {
+    key: await place.getByLabel('API key').inputValue(),
+    secret: await place.getByLabel('Private key').inputValue(),
+  }
+}
+
+export async function sendTestKey(place: Place, title: string, press = 'Connect'): Promise<TestKey> {
+  const filled = await fillTestKey(place, title)
+  await button(place, press).click()
+  return filled
+}
+
+interface Violation {
+  id: string
+  help: string
+  nodes: { html: string }[]
+}
+
+/** WCAG 2.2 AA, by axe-core. */
+export async function seeAccessible(page: Page, screen: string): Promise<void> {
+  await page.evaluate(axe.source)
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+  const options = JSON.stringify({ runOnly: { type: 'tag', values: tags } })
+  const result = await page.evaluate<{ violations: Violation[] }>(`axe.run(document, ${options})`)
+  const found = result.violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map((node) => node.html).join('\n  ')}`,
+  )
+  assert.deepEqual(found, [], screen)
+}
