@@ -21,7 +21,7 @@ describe('docs/configuration.md', () => {
   const file = path.join(import.meta.dirname, '../../../docs/configuration.md')
   const documented = readFileSync(file, 'utf8')
     .split('\n')
-    .filter((line) => /^- `[A-Z_]+`/.test(line))
+    .filter((line) => /^- `[A-Z0-9_]+`/.test(line))
 
   function toLine(name: string, setting: (typeof settings)[keyof typeof settings]): string {
     const unit = 'unit' in setting ? ` ${setting.unit}` : ''
@@ -110,6 +110,7 @@ describe('a mistake in a setting', () => {
     ['DATABASE_POOLER', 'session', 'must be none or transaction, got "session"'],
     ['DATABASE_POOL_SIZE', '1', 'must be a whole number from 2 to 1000, got "1"'],
     ['ASSAY_LOG_LEVEL', 'verbose', 'must be fatal or error or warn or info or debug or silent, got "verbose"'],
+    ['ASSAY_V1_SUNSET', '2027-02-30', 'must be a day such as 2027-06-30, got "2027-02-30"'],
     ['ASSAY_EXCESS_PERMISSION', 'warn', 'must be refuse or allow, got "warn"'],
     ['ASSAY_LIMIT_TOKEN', '0', 'must be a whole number from 1 to 1000000, got "0"'],
   ]

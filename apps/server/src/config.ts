@@ -309,12 +309,7 @@ export function parseConfig(environment: Environment): Config {
   // A setting with a default is there, or its mistake is reported below and the value is never used.
   const given = <T>(name: keyof typeof settings, one: Setting<T>): T => read(name, one) as T
 
-  for (const name of Object.keys(environment)) {
-    if (name.startsWith('ASSAY_') && !(name in settings) && !internalNames.has(name)) {
-      problems.push(`${name} is not a setting${suggestion(name)}`)
-    }
-  }
-
+  problems.push(...unknownSettings(environment))
   const smtp = read('ASSAY_SMTP_URL', settings.ASSAY_SMTP_URL)
   const from = read('ASSAY_MAIL_FROM', settings.ASSAY_MAIL_FROM)
   if ((smtp === undefined) !== (from === undefined)) {
@@ -366,6 +361,12 @@ export function parseConfig(environment: Environment): Config {
   if (problems.length === 0) problems.push(...contradictions(config))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
+}
+
+function unknownSettings(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('ASSAY_') && !(name in settings) && !internalNames.has(name))
+    .map((name) => `${name} is not a setting${suggestion(name)}`)
 }
 
 /** Set by our own tools, not by an operator. */

@@ -52,18 +52,19 @@ export function createCalls(baseUrl: string, options: SendOptions, holder: Token
 
   const get = <T>(path: string, more: CallOptions): Promise<T> => call('GET', path, undefined, more)
 
+  async function* walk<Item>(path: string, filters: Filters, more: CallOptions): AsyncGenerator<Item, void, undefined> {
+    for (let next = `${path}${toQuery({ limit: pageSize, ...filters })}`; next !== '';) {
+      const { page, data } = await get<Page<Item>>(next, more)
+      yield* data
+      next = page.next
+    }
+  }
+
   return {
     get,
     post: <T>(path: string, body: unknown, more: CallOptions): Promise<T> => call('POST', path, body, more),
     remove: <T>(path: string, more: CallOptions): Promise<T> => call('DELETE', path, undefined, more),
-
-    async *walk<Item>(path: string, filters: Filters, more: CallOptions): AsyncGenerator<Item, void, undefined> {
-      for (let next = `${path}${toQuery({ limit: pageSize, ...filters })}`; next !== '';) {
-        const { page, data } = await get<Page<Item>>(next, more)
-        yield* data
-        next = page.next
-      }
-    },
+    walk,
   }
 }
 

@@ -57,6 +57,16 @@ describe('the client, against a running service', async () => {
     assert.equal(rows[0]?.asset_holdings, '123456789012.123456789012345679')
   })
 
+  it('tells what holdings were worth, day by day', async () => {
+    const yesterday = new Date(Date.now() - 86_400_000)
+    const points = await clientOf(ann).assetHistory({ start_time: yesterday })
+    assert.deepEqual(
+      points.map(({ date }) => date),
+      [yesterday.toISOString().slice(0, 10), new Date().toISOString().slice(0, 10)],
+    )
+    assert.match(points[1]?.value_in_usd ?? '', /^\d+\.\d+$/)
+  })
+
   it('lists, adds and removes providers; a refused key is an answer and not an exception', async () => {
     const bob = clientOf(await api.signIn('bob', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] }))
     const [connected] = await collect(bob.providers.list())

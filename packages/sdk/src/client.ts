@@ -55,6 +55,12 @@ export function createClient(options: ClientOptions) {
     /** v1: one row for each crypto source and asset, all of them. */
     assetsV1: (filters: wire.AssetFiltersV1 = {}, more: CallOptions = {}): Promise<wire.AssetPositionV1[]> =>
       get(`/platform/v1/assets${toQuery({ ...filters })}`, more),
+    /** What holdings were worth, day by day, oldest first; the last thirty days unless said. */
+    assetHistory: async (
+      range: { start_time?: string | Date; end_time?: string | Date } = {},
+      more: CallOptions = {},
+    ): Promise<wire.AssetHistoryPoint[]> =>
+      (await get<{ data: wire.AssetHistoryPoint[] }>(`/accounts/v2/assets/history${toQuery({ ...range })}`, more)).data,
     refreshAssets: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
       refresh('/accounts/v2/assets/refresh', connectionIds, more),
     refresh: async (refreshId: string, more: CallOptions = {}): Promise<wire.Refresh> =>

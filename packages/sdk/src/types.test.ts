@@ -5,6 +5,7 @@ import type {
   addProvider,
   BodyOf,
   ErrorResponse,
+  getAssetHistory,
   getCoverage,
   listAssets,
   listAssetsV1,
@@ -37,6 +38,7 @@ const same: {
   newProvider: wire.NewProvider extends BodyOf<typeof addProvider> ? true : false
   removed: Same<wire.RemovedProviders, ResponseOf<typeof removeProvider>['data']>
   coverage: Same<wire.StreamCoverage, ResponseOf<typeof getCoverage>['data']['streams'][number]>
+  history: Same<wire.AssetHistoryPoint, ItemOf<ResponseOf<typeof getAssetHistory>>>
   refresh: Same<wire.Refresh, ResponseOf<typeof refreshAssets>['data']>
   problem: Same<wire.Problem, ErrorResponse>
 } = {
@@ -53,6 +55,7 @@ const same: {
   newProvider: true,
   removed: true,
   coverage: true,
+  history: true,
   refresh: true,
   problem: true,
 }

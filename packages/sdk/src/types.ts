@@ -198,6 +198,15 @@ export interface StreamCoverage {
   remedy: string | null
 }
 
+/** What holdings were worth at the end of a day, or now for today. */
+export interface AssetHistoryPoint {
+  date: string
+  value_in_usd: string
+  method: 'observed' | 'derived'
+  /** price: something held has none that day. coverage: transactions do not explain it. */
+  incomplete: ('price' | 'coverage')[]
+}
+
 export interface Refresh {
   refresh_id: string
   status: 'queued' | 'running' | 'succeeded' | 'partial' | 'failed'

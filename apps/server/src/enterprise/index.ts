@@ -9,8 +9,7 @@ import * as stats from './stats-store.ts'
 import * as transactions from './transactions-store.ts'
 import * as users from './users-store.ts'
 
-export type { TransactionFilters, UserTransactionRow } from './transactions-store.ts'
-export type { AccountRow, PositionRow, UserRow } from './users-store.ts'
+export type { UserTransactionRow } from './transactions-store.ts'
 
 export interface EnterpriseDeps {
   db: Database

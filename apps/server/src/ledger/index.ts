@@ -69,14 +69,13 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
     async derive(ref, connector, mayGoOn) {
       const batch = await beginDeriving(deps, ref, connector)
-      for (;;) {
-        const groups = await store.listUnderivedGroups(db, ref, groupsPerBatch)
-        if (groups.length === 0) {
-          await batch.finish()
-          return true
-        }
+      for (let after = ''; ;) {
+        const groups = await store.listUnderivedGroups(db, ref, after, groupsPerBatch)
+        const last = groups.at(-1)
+        if (last === undefined) return true
         await batch.derive(groups)
         if (!mayGoOn()) return groups.length < groupsPerBatch
+        after = last
       }
     },
 

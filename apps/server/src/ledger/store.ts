@@ -67,12 +67,21 @@ async function deriveAgain(sql: Sql, ref: ConnectionRef, groups: readonly string
   if (over.length > 0) await retireGroups(sql, ref, over, [])
 }
 
-export async function listUnderivedGroups(sql: Sql, ref: ConnectionRef, limit: number): Promise<string[]> {
+/**
+ * In the order of their keys, after the one named. From there on, because what was derived before it has left the index
+ * in name only until a vacuum: read from the beginning, every batch would step over all batches before it.
+ */
+export async function listUnderivedGroups(
+  sql: Sql,
+  ref: ConnectionRef,
+  after: string,
+  limit: number,
+): Promise<string[]> {
   const rows = await sql.rows<{ group_key: string }>(
     `select distinct group_key from raw_records
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and not derived
-     order by group_key limit $4`,
-    [...refOf(ref), limit],
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key > $4 and not derived
+     order by group_key limit $5`,
+    [...refOf(ref), after, limit],
   )
   return rows.map((row) => row.group_key)
 }

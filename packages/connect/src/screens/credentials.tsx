@@ -2,7 +2,7 @@
  * The key: three steps to make it at the provider, and fields that say at once what is wrong. What was typed leaves the
  * page with "Connect" and not before; secrets are dropped from the form in that moment.
  */
-import { cleanPasted, examineFields, isReady } from '@assay/core/credentials'
+import { cleanField, examineFields, isReady } from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { CredentialField, Provider } from '../api/catalog.ts'
@@ -95,7 +95,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
     () =>
       examineFields(
         provider.provider_id,
-        fields.map(({ name, required }) => ({ name, required, value: cleanPasted(values[name] ?? '') })),
+        fields.map(({ name, required }) => ({ name, required, value: cleanField(name, values[name] ?? '') })),
       ),
     [provider, values],
   )
@@ -105,7 +105,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
   function submit(event: Event): void {
     event.preventDefault()
     if (!isReady(remarks) || flow.busy) return
-    const clean = (name: string): string => cleanPasted(values[name] ?? '')
+    const clean = (name: string): string => cleanField(name, values[name] ?? '')
     setValues({})
     flow.add(toRequest(view, toCredentials(isWallet, clean)))
   }

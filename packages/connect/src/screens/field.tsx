@@ -1,5 +1,5 @@
 /** One field of a key, with the doctor's remark under it the moment there is one. */
-import { cleanPasted, type Remark } from '@assay/core/credentials'
+import { cleanField, type Remark } from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CredentialField } from '../api/catalog.ts'
@@ -54,7 +54,7 @@ export function Field({ field, provider, value, remark, focus, onValue }: FieldP
             const pasted = event.clipboardData?.getData('text')
             if (pasted === undefined || pasted === '') return
             event.preventDefault()
-            onValue(cleanPasted(pasted))
+            onValue(cleanField(field.name, pasted))
             setSettled(true)
           }}
           onBlur={() => setSettled(value !== '')}

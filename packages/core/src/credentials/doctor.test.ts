@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { examineFields, isReady, type FieldToExamine, type Remark } from './doctor.ts'
-import { cleanPasted } from './paste.ts'
+import { cleanField, cleanPasted } from './paste.ts'
 
 const key = `${'k3Y+'.repeat(13)}abcd`
 const secret = `${'Secr3t/+'.repeat(10)}abcdef==`
@@ -77,6 +77,7 @@ describe('the credential doctor', () => {
   it('a PEM block is whole or broken', () => {
     const pem = '-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBkg\nAAAA\n-----END EC PRIVATE KEY-----'
     assert.ok(isReady(examineFields('coinbase', keys('organizations/1', pem.replaceAll('\n', '\\n')))))
+    assert.ok(isReady(examineFields('coinbase', keys('organizations/1', pem.replaceAll('\n', '')))))
     const [, cut] = examineFields('coinbase', keys('organizations/1', pem.slice(0, -4)))
     assert.equal(cut?.code, 'broken_pem')
   })
@@ -94,6 +95,11 @@ describe('the credential doctor', () => {
 describe('cleaning what was pasted', () => {
   it('drops white space, invisible characters and quotes', () => {
     assert.equal(cleanPasted('  "abc\u200bdef\n ghi",\u00a0'), 'abcdefghi')
+  })
+
+  it('leaves the inside of a passphrase alone: its owner chose it', () => {
+    assert.equal(cleanField('passphrase', ' two words\n'), 'two words')
+    assert.equal(cleanField('api_key', ' two words\n'), 'twowords')
   })
 
   it('keeps the words of a phrase apart, so that it can be recognised', () => {

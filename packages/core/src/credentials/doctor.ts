@@ -12,7 +12,7 @@ type FieldName = 'api_key' | 'secret_key' | 'passphrase' | 'address' | 'extended
 export interface FieldToExamine {
   name: FieldName
   required: boolean
-  /** Cleaned by `cleanPasted`. */
+  /** Cleaned by `cleanField`. */
   value: string
 }
 

@@ -13,10 +13,17 @@ export function cleanPasted(text: string): string {
   return bare.replaceAll(/\s+/g, '')
 }
 
-/** Downloaded as JSON, a PEM block comes with `\n` as two characters; from a mail, indented. */
+/** As `cleanPasted`, but for a passphrase: the person chose it, and a space may be a part of it. */
+export function cleanField(name: string, text: string): string {
+  return name === 'passphrase' ? text.replaceAll(invisible, '').trim() : cleanPasted(text)
+}
+
+/** Downloaded as JSON, a PEM block comes with `\n` as two characters; from a mail, indented; from a field, in one line. */
 function cleanPem(text: string): string {
   return text
     .replaceAll('\\n', '\n')
+    .replace(/(-----BEGIN [A-Z0-9 ]+-----)/, '$1\n')
+    .replace(/(-----END [A-Z0-9 ]+-----)/, '\n$1')
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '')
