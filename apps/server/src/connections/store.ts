@@ -241,13 +241,13 @@ export async function recordRead(
   // News is a first read, a recovery, or another number of transactions; a quarter of an hour that passed is none.
   const row = await sql.maybeRow<{ is_news: boolean }>(
     `with before as (
-       select tenant_id, user_id, id, status, transaction_count, session_id from connections
+       select tenant_id, user_id, id, status, transaction_count, session_id, (select assay_now()) as now from connections
        where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')
        for update
      )
      update connections c set status = 'active', status_cause = null, status_message = null,
-       last_synced_at = assay_now(), history_from = $4, transaction_count = $5,
-       next_sync_at = coalesce(assay_now() + make_interval(secs => $6::double precision / 1000), next_sync_at)
+       last_synced_at = b.now, history_from = $4, transaction_count = $5,
+       next_sync_at = coalesce(b.now + make_interval(secs => $6::double precision / 1000), next_sync_at)
      from before b
      where c.tenant_id = b.tenant_id and c.user_id = b.user_id and c.id = b.id
      returning b.session_id is null and (b.status <> 'active' or b.transaction_count <> $5::bigint) as is_news`,

@@ -74,6 +74,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
         const last = groups.at(-1)
         if (last === undefined) return true
         await batch.derive(groups)
+        if (groups.length === groupsPerBatch) await store.ensureStatistics(db)
         if (!mayGoOn()) return groups.length < groupsPerBatch
         after = last
       }

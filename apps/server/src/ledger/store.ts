@@ -19,13 +19,16 @@ export async function upsertRaw(
   if (records.length === 0) return
   // A provider may repeat a row within one page; one statement must not touch a row twice.
   const unique = [...new Map(records.map((record) => [record.key, record])).values()]
-  const left = await listLeftGroups(sql, ref, stream, unique)
-  await sql.execute(
-    `insert into raw_records as r (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body)
-     select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::timestamptz[], $8::text[])
-     on conflict (tenant_id, user_id, connection_id, stream, source_key) do update
-       set group_key = excluded.group_key, occurred_at = excluded.occurred_at, body = excluded.body, derived = false
-       where r.body <> excluded.body or r.group_key <> excluded.group_key`,
+  const left = await sql.rows<{ left_group: string }>(
+    `with kept as (
+       insert into raw_records as r (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body)
+       select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::timestamptz[], $8::text[])
+       on conflict (tenant_id, user_id, connection_id, stream, source_key) do update
+         set group_key = excluded.group_key, occurred_at = excluded.occurred_at, body = excluded.body, derived = false,
+             left_group = nullif(r.group_key, excluded.group_key)
+         where r.body <> excluded.body or r.group_key <> excluded.group_key
+       returning left_group
+     ) select distinct left_group from kept where left_group is not null`,
     [
       ...refOf(ref),
       stream,
@@ -35,23 +38,12 @@ export async function upsertRaw(
       unique.map((record) => record.body),
     ],
   )
-  if (left.length > 0) await deriveAgain(sql, ref, left)
-}
-
-async function listLeftGroups(
-  sql: Sql,
-  ref: ConnectionRef,
-  stream: string,
-  records: readonly RawRecord[],
-): Promise<string[]> {
-  const rows = await sql.rows<{ group_key: string }>(
-    `select distinct r.group_key from raw_records r
-     join unnest($5::text[], $6::text[]) as n (source_key, group_key)
-       on n.source_key = r.source_key and n.group_key <> r.group_key
-     where r.tenant_id = $1 and r.user_id = $2 and r.connection_id = $3 and r.stream = $4`,
-    [...refOf(ref), stream, records.map((record) => record.key), records.map((record) => record.group)],
-  )
-  return rows.map((row) => row.group_key)
+  if (left.length > 0)
+    await deriveAgain(
+      sql,
+      ref,
+      left.map((row) => row.left_group),
+    )
 }
 
 /** What is left of these groups; one without records is over, with what it had become. */
@@ -65,6 +57,18 @@ async function deriveAgain(sql: Sql, ref: ConnectionRef, groups: readonly string
   const kept = new Set(rows.map((row) => row.group_key))
   const over = groups.filter((group) => !kept.has(group))
   if (over.length > 0) await retireGroups(sql, ref, over, [])
+}
+
+/**
+ * PostgreSQL plans a table that it never looked at as if it were tiny, and would walk over everything of the connection
+ * for every batch. Its own first look may be minutes away, so a first large history asks for it.
+ */
+export async function ensureStatistics(sql: Sql): Promise<void> {
+  const unseen = await sql.rows<{ name: string }>(
+    `select relname as name from pg_class
+     where oid = any(array['raw_records', 'transactions', 'transaction_assets']::regclass[]) and reltuples < 0`,
+  )
+  if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
 }
 
 /**

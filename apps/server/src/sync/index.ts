@@ -19,6 +19,7 @@ import { chooseUntil, readBalances, readHistory, startAllowance, type ReadingDep
 import { createRefreshTask } from './refresh-job.ts'
 import { deleteOldRefreshes } from './refresh-store.ts'
 import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './refreshes.ts'
+import { Overtaken } from './read-stream.ts'
 import * as store from './store.ts'
 
 export { createBudgets } from './budget.ts'
@@ -51,6 +52,9 @@ export interface Sync {
 export type SyncDeps = ReadingDeps
 
 const intervalMs = 15 * 60_000
+
+/** Longer than a page takes. */
+const overtakenDelayMs = 5_000
 
 const payloadSchema = z.object({
   tenant_id: z.string(),
@@ -114,6 +118,8 @@ async function runJob(deps: SyncDeps, payload: Payload, signal: AbortSignal): Pr
   } catch (error) {
     // Removed meanwhile: nothing was kept of the page, and there is nothing left to read for.
     if (error instanceof ConnectionGone) return
+    // Not a failure, which the queue would punish with ever longer waits. It comes back in case the other one dies too.
+    if (error instanceof Overtaken) return queue(deps.db, ref, payload.lane, { delayMs: overtakenDelayMs, untilMs })
     if (!(error instanceof SourceError)) throw error
     await standBack(deps, ref, opened, { payload, untilMs, pagesRead: allowance.pagesRead() }, error)
   }

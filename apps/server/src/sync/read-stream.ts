@@ -24,6 +24,17 @@ export interface ReadDeps {
   budgets: Budgets
 }
 
+/**
+ * Two workers read one connection, because one was taken for dead while it only stood still. Whichever comes second to a
+ * bookmark gives up its page.
+ */
+export class Overtaken extends Error {
+  constructor(connectionId: string) {
+    super(`another worker reads ${connectionId}`)
+    this.name = 'Overtaken'
+  }
+}
+
 /** True when the stream is covered up to `untilMs`; false when the allowance ended first. */
 export async function readStream(
   deps: ReadDeps,
@@ -69,7 +80,7 @@ async function commitPage(
       to === undefined
         ? await store.closeWindow(tx, ref, stream.name, from, window)
         : await store.moveBookmark(tx, ref, stream.name, from, to)
-    if (!done) throw new Error(`another worker reads ${stream.name} of ${ref.connectionId}`)
+    if (!done) throw new Overtaken(ref.connectionId)
     return to
   })
 }

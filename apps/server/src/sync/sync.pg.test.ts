@@ -153,6 +153,21 @@ describe('reading a connection', async () => {
     assert.equal(tier, 1)
   })
 
+  it('by two workers at once, one taken for dead, ends with everything once and no failure', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    const { payload } = await db.row<{ payload: unknown }>(
+      'select payload from graphile_worker._private_jobs where key = $1',
+      [`sync:${ref.connectionId}`],
+    )
+    const { signal } = new AbortController()
+    await Promise.all([engine.sync.task(payload, signal), engine.sync.task(payload, signal)])
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal(await countRaw(ref), await countLedger(ref))
+    const bookmarks = await db.rows('select from stream_bookmarks where connection_id = $1', [ref.connectionId])
+    assert.deepEqual(bookmarks, [])
+  })
+
   it('of a connection that is gone does nothing', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     await engine.connections.remove(ref, { connectionId: ref.connectionId })

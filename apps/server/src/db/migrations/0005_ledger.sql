@@ -9,6 +9,8 @@ create table raw_records (
   source_key text not null,
   -- Records of one group become transactions together.
   group_key text not null,
+  -- The group it was in before the provider, or a better reading, moved it; null when it never moved.
+  left_group text,
   occurred_at timestamptz(3) not null,
   -- The record as the provider wrote it, digits untouched.
   body text not null,
