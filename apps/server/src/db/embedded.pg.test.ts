@@ -91,8 +91,8 @@ async function assertNothingLost(db: Database, committed: number): Promise<void>
     'select count(*)::int as count, max(n) as last from written',
   )
   assert.equal(count, last, 'a number is missing')
-  // The one that was under way may have been committed without being printed.
-  assert.ok(last === committed || last === committed + 1, `printed up to ${committed}, found up to ${last}`)
+  // More may be there than was printed: the lines that a killed process had not yet handed to the pipe die with it.
+  assert.ok(last >= committed, `printed up to ${committed}, found up to ${last}`)
 }
 
 describe('one data directory', () => {

@@ -77,13 +77,10 @@ describe('GET /accounts/v2/transactions/export', async () => {
         },
       }
     }
-    const three = [await begin(), await begin(), await begin()]
-    assert.deepEqual(
-      three.map(({ status }) => status),
-      [200, 200, 200],
-    )
-    assert.equal((await begin()).status, 429)
-    for (const { leave } of three) await leave()
+    // At once, because the buffers on the way can hold a whole export that nobody reads.
+    const four = await Promise.all([begin(), begin(), begin(), begin()])
+    assert.deepEqual(four.map(({ status }) => status).toSorted(), [200, 200, 200, 429])
+    for (const { status, leave } of four) if (status === 200) await leave()
     await until(begin, ({ status }) => status === 200).then(({ leave }) => leave())
     const { text } = await api.call('GET', `${path}?format=ndjson`, big.access_token)
     assert.equal(text.split('\n').length - 1, rows)
