@@ -63,9 +63,12 @@ export async function replaceHoldings(
 ): Promise<void> {
   const held = balances.filter((balance) => !isZero(balance.liquid) || !isZero(balance.staked))
   await deleteHoldings(sql, ref)
+  // A conflict only with another worker that reads the same connection at the same moment, taken for dead; the later wins.
   await sql.execute(
     `insert into holdings (tenant_id, user_id, connection_id, provider_id, fetched_at, asset_id, asset_symbol, asset_name, liquid, staked)
-     select $1, $2, $3, $4, (select assay_now()), * from unnest($5::text[], $6::text[], $7::text[], $8::numeric[], $9::numeric[])`,
+     select $1, $2, $3, $4, (select assay_now()), * from unnest($5::text[], $6::text[], $7::text[], $8::numeric[], $9::numeric[])
+     on conflict (tenant_id, user_id, connection_id, asset_id) do update
+       set fetched_at = excluded.fetched_at, liquid = excluded.liquid, staked = excluded.staked`,
     [
       ref.tenantId,
       ref.userId,

@@ -16,10 +16,10 @@ import { backoffMs } from './backoff.ts'
 import { OverBudget } from './budget.ts'
 import { findCompleteness, findCoverage, type Completeness, type StreamCoverage } from './coverage.ts'
 import { chooseUntil, readBalances, readHistory, startAllowance, type ReadingDeps } from './read-connection.ts'
+import { Overtaken, overtakenDelayMs } from './read-stream.ts'
 import { createRefreshTask } from './refresh-job.ts'
 import { deleteOldRefreshes } from './refresh-store.ts'
 import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './refreshes.ts'
-import { Overtaken } from './read-stream.ts'
 import * as store from './store.ts'
 
 export { createBudgets } from './budget.ts'
@@ -52,9 +52,6 @@ export interface Sync {
 export type SyncDeps = ReadingDeps
 
 const intervalMs = 15 * 60_000
-
-/** Longer than a page takes. */
-const overtakenDelayMs = 5_000
 
 const payloadSchema = z.object({
   tenant_id: z.string(),

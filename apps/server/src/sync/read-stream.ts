@@ -24,6 +24,9 @@ export interface ReadDeps {
   budgets: Budgets
 }
 
+/** How long whoever was overtaken stays away: longer than a page takes. */
+export const overtakenDelayMs = 5_000
+
 /**
  * Two workers read one connection, because one was taken for dead while it only stood still. Whichever comes second to a
  * bookmark gives up its page.

@@ -10,6 +10,7 @@ import { ConnectionGone } from '../ledger/index.ts'
 import { backoffMs } from './backoff.ts'
 import { OverBudget } from './budget.ts'
 import { chooseUntil, readBalances, readHistory, startAllowance, type ReadingDeps } from './read-connection.ts'
+import { Overtaken, overtakenDelayMs } from './read-stream.ts'
 import { endRefreshes, startRefreshes } from './refresh-store.ts'
 import { queueRefresh, type RefreshJob } from './refreshes.ts'
 
@@ -40,6 +41,7 @@ export function createRefreshTask(deps: ReadingDeps): Task {
       await succeed(deps, ref, payload)
     } catch (error) {
       if (error instanceof ConnectionGone) return
+      if (error instanceof Overtaken) return await queueRefresh(deps.db, { ...job, delayMs: overtakenDelayMs })
       if (!(error instanceof SourceError)) throw error
       await standBack(deps, ref, opened, job, error)
     }
