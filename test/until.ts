@@ -1,13 +1,14 @@
 /** Waiting for a condition, with an end: tests do not sleep. */
 import assert from 'node:assert/strict'
 
-const pollMs = 15
+const pollMsDefault = 15
 
 /** The first value that is there. */
 export async function until<T>(
   what: string,
   find: () => Promise<T | undefined> | T | undefined,
   timeoutMs = 20_000,
+  pollMs = pollMsDefault,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -4,32 +4,49 @@
  */
 import { Refusal } from '@assay/core'
 import { ConfigError, readEnvironment } from '@assay/server/config'
-import { client } from './client.ts'
 import { UsageError, writeError, writeLine } from './console.ts'
-import { migrate } from './migrate.ts'
-import { doctor, keys, status } from './operate.ts'
-import { serve, worker } from './serve.ts'
-import { start } from './start.ts'
-import { tenant } from './tenant.ts'
-import { webhook } from './webhook.ts'
+
+type Run = (words: string[]) => Promise<void>
 
 interface Command {
-  run(words: string[]): Promise<void>
+  /** Loaded when it is called: the service takes a second to load, and help needs none of it. */
+  load(): Promise<Run>
   summary: string
 }
 
 const commands: Record<string, Command> = {
-  start: { run: start, summary: 'the whole service in sandbox mode, with simulated providers and test clients' },
-  serve: { run: serve, summary: 'the service: --role api, worker or all (default all)' },
-  worker: { run: worker, summary: 'the same as serve --role worker' },
-  migrate: { run: migrate, summary: 'bring the database schema up to date; --check only looks' },
-  status: { run: status, summary: 'workers, queue, connections by state and cause' },
-  doctor: { run: doctor, summary: 'whether this installation is sound, and what to do where it is not' },
-  keys: { run: keys, summary: 'rotate: seal every credential with the newest key' },
-  webhook: { run: webhook, summary: 'set <tenant_id> <url> | remove <tenant_id>' },
-  tenant: { run: tenant, summary: 'create <name> | list' },
+  start: {
+    load: async () => (await import('./start.ts')).start,
+    summary: 'the whole service in sandbox mode, with simulated providers and test clients',
+  },
+  serve: {
+    load: async () => (await import('./serve.ts')).serve,
+    summary: 'the service: --role api, worker or all (default all)',
+  },
+  worker: { load: async () => (await import('./serve.ts')).worker, summary: 'the same as serve --role worker' },
+  migrate: {
+    load: async () => (await import('./migrate.ts')).migrate,
+    summary: 'bring the database schema up to date; --check only looks',
+  },
+  status: {
+    load: async () => (await import('./operate.ts')).status,
+    summary: 'workers, queue, connections by state and cause',
+  },
+  doctor: {
+    load: async () => (await import('./operate.ts')).doctor,
+    summary: 'whether this installation is sound, and what to do where it is not',
+  },
+  keys: {
+    load: async () => (await import('./operate.ts')).keys,
+    summary: 'rotate: seal every credential with the newest key',
+  },
+  webhook: {
+    load: async () => (await import('./webhook.ts')).webhook,
+    summary: 'set <tenant_id> <url> | remove <tenant_id>',
+  },
+  tenant: { load: async () => (await import('./tenant.ts')).tenant, summary: 'create <name> | list' },
   client: {
-    run: client,
+    load: async () => (await import('./client.ts')).client,
     summary: 'create <tenant_id> <name> … | list <tenant_id> | rotate-secret <client_id> | disable <client_id>',
   },
 }
@@ -47,7 +64,8 @@ async function main([name, ...words]: string[]): Promise<number> {
     return 2
   }
   try {
-    await command.run(words)
+    const run = await command.load()
+    await run(words)
     return 0
   } catch (error) {
     return explain(error)
@@ -55,7 +73,7 @@ async function main([name, ...words]: string[]): Promise<number> {
 }
 
 function explain(error: unknown): number {
-  if (error instanceof UsageError || (error instanceof TypeError && 'code' in error)) {
+  if (error instanceof UsageError || isWrongCall(error)) {
     writeError(`assay: ${error.message}`)
     return 2
   }
@@ -70,9 +88,20 @@ function explain(error: unknown): number {
     )
     return 1
   }
-  writeError(error instanceof Error ? `assay: ${error.message}` : String(error))
+  writeError(`assay: ${messageOf(error)}`)
   if (error instanceof Error && readEnvironment()['ASSAY_LOG_LEVEL'] === 'debug') writeError(error.stack ?? '')
   return 1
+}
+
+/** What `parseArgs` of node:util throws. */
+function isWrongCall(error: unknown): error is TypeError {
+  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_')
+}
+
+/** A host with several addresses that cannot be reached fails with one error for each, and without a message of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
 }
 
 // A command that only wants to say "not well" has set its code already.

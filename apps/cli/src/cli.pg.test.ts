@@ -1,0 +1,219 @@
+/** The command line as a person or a script meets it: words in, text and an exit code out, in a process of its own. */
+import { readEnvironment } from '@assay/server/config'
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { text } from 'node:stream/consumers'
+import { emptyDatabase, testDatabase, type TestAddress } from '../../../test/postgres.ts'
+import { until } from '../../../test/until.ts'
+
+const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
+const sealingKeys = `test:${Buffer.alloc(32, 3).toString('base64')}`
+
+type Environment = Record<string, string>
+
+interface Running {
+  child: ChildProcess
+  output(): string
+  /** All of standard error, once it has ended. */
+  errors: Promise<string>
+}
+
+function start(words: readonly string[], environment: Environment = {}): Running {
+  const child = spawn(process.execPath, [program, ...words], {
+    env: { PATH: readEnvironment()['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return { child, output: () => output, errors: text(child.stderr) }
+}
+
+interface Ended {
+  code: number | null
+  out: string
+  err: string
+}
+
+async function run(words: readonly string[], environment: Environment = {}): Promise<Ended> {
+  const { child, output, errors } = start(words, environment)
+  const [err, [code]] = await Promise.all([errors, once(child, 'close') as Promise<[number | null]>])
+  return { code, out: output(), err }
+}
+
+function environmentOf({ host, user, database }: TestAddress): Environment {
+  return {
+    DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
+    ASSAY_SEALING_KEYS: sealingKeys,
+  }
+}
+
+describe('assay', () => {
+  it('without a command, and when asked for help, lists what there is', async () => {
+    const [bare, help] = await Promise.all([run([]), run(['help'])])
+    assert.deepEqual([bare.code, help.code], [0, 0])
+    assert.equal(bare.out, help.out)
+    for (const name of ['start', 'serve', 'worker', 'migrate', 'tenant', 'client']) {
+      assert.match(help.out, new RegExp(`^  ${name} `, 'm'))
+    }
+  })
+
+  it('exits with 2 and a sentence when it is called wrongly', async () => {
+    const wrong = [
+      ['constructor'],
+      ['fly'],
+      ['tenant'],
+      ['tenant', 'create'],
+      ['client', 'list'],
+      ['start', '--prt', '1'],
+    ]
+    const ended = await Promise.all([...wrong, ['serve', '--role', 'king']].map((words) => run(words)))
+    for (const { code, out, err } of ended) {
+      assert.equal(code, 2, err)
+      assert.equal(out, '')
+      assert.match(err, /\S/)
+      assert.doesNotMatch(err, /\n\s+at /)
+    }
+  })
+
+  it('exits with 1, all mistakes at once and no stack, when a setting is wrong', async () => {
+    const { code, err } = await run(['serve'], { ASSAY_PORT: '99999', ASSAY_MODE: 'sandpit', ASSAY_WORKER_SILENT: '1' })
+    assert.equal(code, 1)
+    for (const words of [/ASSAY_PORT must be/, /ASSAY_MODE must be/, /ASSAY_WORKER_SILENT .*ASSAY_WORKER_SILENT_AFTER/])
+      assert.match(err, words)
+    assert.doesNotMatch(err, /\n\s+at /)
+  })
+
+  it('exits with 1 and says so when the database cannot be reached, or its address is none', async () => {
+    const away = { DATABASE_URL: 'postgres://assay@localhost:1/assay', ASSAY_SEALING_KEYS: sealingKeys }
+    const [gone, malformed] = await Promise.all([
+      run(['tenant', 'list'], away),
+      run(['tenant', 'list'], { ...away, DATABASE_URL: 'postgres://[' }),
+    ])
+    assert.equal(gone.code, 1)
+    assert.match(gone.err, /ECONNREFUSED/)
+    assert.equal(malformed.code, 1)
+    assert.match(malformed.err, /assay: ./)
+  })
+})
+
+describe('assay migrate', () => {
+  it('--check tells what is pending with exit code 1, then everything is applied, then nothing is pending', async (t) => {
+    const { connection } = await emptyDatabase(t)
+    const environment = environmentOf(connection)
+    const before = await run(['migrate', '--check', '--json'], environment)
+    assert.equal(before.code, 1, before.err)
+    const { applied, pending } = JSON.parse(before.out) as { applied: string[]; pending: string[] }
+    assert.deepEqual(applied, [])
+    assert.ok(pending.length >= 6)
+    const done = await run(['migrate', '--json'], environment)
+    assert.equal(done.code, 0, done.err)
+    assert.deepEqual(JSON.parse(done.out), { applied: pending })
+    const after = await run(['migrate', '--check'], environment)
+    assert.equal(after.code, 0)
+    assert.match(after.out, /up to date/)
+  })
+})
+
+describe('assay tenant and client', () => {
+  it('are made, listed, given new secrets and disabled, with JSON for scripts', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    async function ask<T>(...words: string[]): Promise<T> {
+      const { code, out, err } = await run([...words, '--json'], environment)
+      assert.equal(code, 0, err)
+      return JSON.parse(out) as T
+    }
+    const tenant = await ask<{ tenant_id: string; name: string }>('tenant', 'create', 'A tenant')
+    assert.match(tenant.tenant_id, /^ten_/)
+    assert.equal((await ask<object[]>('tenant', 'list')).length, 1)
+
+    const uri = 'https://app.example/callback'
+    const client = await ask<{ client_id: string; client_secret: string; redirect_uris: string[]; scopes: string[] }>(
+      ...[
+        'client',
+        'create',
+        tenant.tenant_id,
+        'An app',
+        '--redirect-uri',
+        uri,
+        '--scope',
+        'assets:read offline_access',
+      ],
+    )
+    assert.match(client.client_id, /^cli_/)
+    assert.deepEqual([client.redirect_uris, client.scopes], [[uri], ['assets:read', 'offline_access']])
+    assert.ok(client.client_secret.length > 30)
+    const rotated = await ask<{ client_secret: string }>('client', 'rotate-secret', client.client_id, '--overlap', '60')
+    assert.notEqual(rotated.client_secret, client.client_secret)
+    const dump = await db.rows('select * from client_secrets')
+    assert.equal(dump.length, 2)
+    assert.doesNotMatch(JSON.stringify(dump), new RegExp(client.client_secret))
+    await ask('client', 'disable', client.client_id)
+    const [listed] = await ask<{ disabled_at: string | null }[]>('client', 'list', tenant.tenant_id)
+    assert.notEqual(listed?.disabled_at, null)
+  })
+
+  it('are refused with a sentence when they do not exist or make no sense', async (t) => {
+    const { connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    const [missing, scope, fragment] = await Promise.all([
+      run(['client', 'rotate-secret', 'cli_nobody'], environment),
+      run(['client', 'create', 'ten_a', 'x', '--scope', 'everything'], environment),
+      run(['client', 'create', 'ten_a', 'x', '--redirect-uri', 'https://a.example/#f'], environment),
+    ])
+    assert.deepEqual([missing.code, scope.code, fragment.code], [1, 2, 1], fragment.err)
+    for (const { err } of [missing, scope, fragment]) assert.doesNotMatch(err, /\n\s+at /)
+  })
+})
+
+describe('assay start and serve', () => {
+  async function takePort(): Promise<{ taken: Server; port: number }> {
+    const taken = createServer()
+    taken.listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    return { taken, port: (taken.address() as AddressInfo).port }
+  }
+  async function findFreePort(): Promise<number> {
+    const { taken, port } = await takePort()
+    taken.close()
+    await once(taken, 'close')
+    return port
+  }
+  async function dataDirectory(t: Pick<TestContext, 'after'>): Promise<string> {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-cli-'))
+    t.after(() => rm(directory, { recursive: true, force: true }))
+    return path.join(directory, 'data')
+  }
+
+  it('a port in use is named, nothing keeps running, and the exit code is 1', async (t) => {
+    const { taken, port } = await takePort()
+    t.after(() => taken.close())
+    const { connection } = await testDatabase(t)
+    const { code, err } = await run(['serve'], {
+      ...environmentOf(connection),
+      ASSAY_PORT: String(port),
+      ASSAY_LOG_LEVEL: 'error',
+    })
+    assert.equal(code, 1)
+    assert.match(err, new RegExp(`port ${port} is in use`))
+  })
+
+  it('a stop by signal is quiet, complete and no failure', async (t) => {
+    const data = await dataDirectory(t)
+    const demoPort = await findFreePort()
+    const { child, output, errors } = start(['start', '--port', '0', '--demo-port', String(demoPort), '--data', data])
+    t.after(() => child.kill('SIGKILL'))
+    await until('the service', () => (output().includes('Ctrl-C stops') ? true : undefined), 60_000)
+    child.kill('SIGTERM')
+    const [code] = (await once(child, 'close')) as [number | null]
+    assert.equal(await errors, '')
+    assert.match(output(), /Stopping …\n$/)
+    assert.equal(code, 0)
+  })
+})

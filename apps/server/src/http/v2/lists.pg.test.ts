@@ -1,0 +1,186 @@
+import {
+  ErrorResponse,
+  getTransaction,
+  listAssets,
+  listCatalog,
+  listProviders,
+  listTransactions,
+} from '@assay/contract'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openResource } from '../test-resource.ts'
+
+type Problem = ErrorResponse
+
+describe('platform v2', async () => {
+  const api = await openResource()
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const bob = await api.signIn('bob', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
+  const token = ann.access_token
+  const [connectionId = ''] = ann.connectionIds
+  const transactions = '/accounts/v2/transactions'
+
+  async function walk(path: string): Promise<string[]> {
+    const ids: string[] = []
+    for (let next = path; next !== '';) {
+      const { page, data } = await api.ask(listTransactions, next, token)
+      ids.push(...data.map(({ id }) => id))
+      next = page.next
+    }
+    return ids
+  }
+  const whole = await walk(`${transactions}?limit=100`)
+  const [someId = ''] = whole
+
+  /** A 400 that names the parameter. */
+  async function refused(path: string, parameter: string, cause = 'invalid_parameter'): Promise<Problem> {
+    const { status, body, text } = await api.call<Problem>('GET', path, token)
+    assert.equal(status, 400, text)
+    assert.deepEqual(ErrorResponse.safeParse(body).error?.issues ?? [], [])
+    assert.deepEqual([body.errors[0]?.cause, body.errors[0]?.parameter], [cause, parameter], path)
+    return body
+  }
+
+  describe('200', () => {
+    it('every list is what its schema says', async () => {
+      assert.equal((await api.ask(listProviders, '/accounts/v2/providers', token)).data.length, 1)
+      assert.ok((await api.ask(listAssets, '/accounts/v2/assets?limit=100', token)).data.length > 10)
+      assert.ok((await api.ask(listCatalog, '/accounts/v2/providers/catalog', token)).data.length > 0)
+      const { data } = await api.ask(getTransaction, `${transactions}/${someId}`, token)
+      assert.equal(data.id, someId)
+    })
+
+    it('limit is 30 unless given, and every page but the last is full', async () => {
+      const first = await api.ask(listTransactions, transactions, token)
+      assert.equal(first.data.length, 30)
+      assert.equal(new URLSearchParams(first.page.next.split('?')[1]).get('limit'), '30')
+      assert.deepEqual(await walk(transactions), whole)
+      assert.equal(new Set(whole).size, whole.length)
+    })
+
+    it('the next page is fetched by next as it is, by its cursor, and by the whole value under both names', async () => {
+      const query = 'limit=7&types=input_and_output'
+      const { page } = await api.ask(listTransactions, `${transactions}?${query}`, token)
+      const cursor = new URLSearchParams(page.next.split('?')[1]).get('cursor') ?? ''
+      const expected = (await api.ask(listTransactions, page.next, token)).data
+      assert.equal(expected.length, 7)
+      const forms = [
+        `limit=7&cursor=${cursor}`,
+        `${query}&cursor=${cursor}`,
+        `cursor=${encodeURIComponent(page.next)}`,
+        `next_uri=${encodeURIComponent(page.next)}`,
+      ]
+      for (const form of forms) {
+        const { data } = await api.ask(listTransactions, `${transactions}?${form}`, token)
+        assert.deepEqual(data, expected, form)
+      }
+      const bare = await api.ask(listTransactions, `${transactions}?cursor=${cursor}`, token)
+      assert.equal(bare.data.length, 30)
+    })
+
+    it('ids that are somebody else’s match nothing', async () => {
+      const [theirs = ''] = bob.connectionIds
+      for (const path of [`${transactions}?connection_ids=${theirs}`, `/accounts/v2/assets?connection_ids=${theirs}`]) {
+        const { status, body } = await api.call<{ data: unknown[] }>('GET', path, token)
+        assert.deepEqual([status, body.data], [200, []], path)
+      }
+      const mixed = await walk(`${transactions}?limit=100&connection_ids=${theirs},${connectionId}`)
+      assert.deepEqual(mixed, whole)
+    })
+
+    it('a range of time includes its start and excludes its end', async () => {
+      const { data } = await api.ask(listTransactions, `${transactions}?limit=100`, token)
+      const [newest, oldest] = [data[0]?.timestamp ?? '', data.at(-1)?.timestamp ?? '']
+      const inside = data.filter(({ timestamp }) => timestamp < newest).map(({ id }) => id)
+      const range = `start_time=${oldest}&end_time=${newest}`
+      const found = await walk(`${transactions}?limit=100&${range}`)
+      assert.deepEqual(
+        found.filter((id) => inside.includes(id)),
+        inside,
+      )
+      assert.ok(!found.includes(data[0]?.id ?? ''))
+    })
+
+    it('updated_since adds a list of what is gone, and nothing else does', async () => {
+      const removed = await api.ask(
+        listTransactions,
+        `${transactions}?updated_since=2020-01-01T00:00:00Z&limit=5`,
+        token,
+      )
+      assert.deepEqual(removed.removed, [])
+      assert.equal((await api.ask(listTransactions, transactions, token)).removed, undefined)
+    })
+  })
+
+  describe('400', () => {
+    for (const limit of ['0', '101', 'abc', '-1', '1.5', '1e2', '٣']) {
+      it(`limit ${limit} is out of range, never clamped`, async () => {
+        await refused(`${transactions}?limit=${encodeURIComponent(limit)}`, 'limit')
+      })
+    }
+
+    it('an unknown, an empty and a repeated parameter are named', async () => {
+      for (const path of [transactions, '/accounts/v2/assets', '/accounts/v2/providers']) {
+        await refused(`${path}?asset=BTC`, 'asset', 'unknown_parameter')
+        await refused(`${path}?limit=`, 'limit')
+        await refused(`${path}?limit=5&limit=5`, 'limit')
+      }
+      await refused(`${transactions}?asset_symbols=BTC,,ETH`, 'asset_symbols')
+    })
+
+    it('a provider that does not exist is a mistake, in every filter', async () => {
+      for (const path of [transactions, '/accounts/v2/assets']) {
+        await refused(`${path}?provider_ids=kraken,krakn`, 'provider_ids', 'unknown_provider')
+      }
+    })
+
+    it('a type or category that does not exist, and a range that ends before it begins', async () => {
+      await refused(`${transactions}?types=trade`, 'types')
+      await refused(`${transactions}?categories=input_only`, 'categories')
+      const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
+      await refused(`${transactions}?start_time=${late}&end_time=${early}`, 'start_time')
+      await refused(`${transactions}?start_time=${early}&end_time=${early}`, 'start_time')
+      await refused(`${transactions}?start_time=1772446272345`, 'start_time')
+      await refused(`${transactions}?start_time=2026-01-01T00:00:00`, 'start_time')
+    })
+
+    it('a cursor that was altered, is another user’s or another list’s, or is contradicted', async () => {
+      const { page } = await api.ask(listTransactions, `${transactions}?limit=5&types=send`, token)
+      const cursor = new URLSearchParams(page.next.split('?')[1]).get('cursor') ?? ''
+      await refused(`${transactions}?cursor=${cursor.slice(0, -2)}AA`, 'cursor')
+      await refused(`/accounts/v2/assets?cursor=${cursor}`, 'cursor')
+      await refused(`${transactions}?types=receive&cursor=${cursor}`, 'types')
+      await refused(`${transactions}?categories=fee&cursor=${cursor}`, 'categories')
+      const { status } = await api.call('GET', page.next, bob.access_token)
+      assert.equal(status, 400)
+    })
+  })
+
+  describe('404', () => {
+    it('somebody else’s transaction is like a missing one, apart from the request id', async () => {
+      const answers = [
+        await api.call<Problem>('GET', `${transactions}/${someId}`, bob.access_token),
+        await api.call<Problem>('GET', `${transactions}/txn_${'0'.repeat(32)}`, bob.access_token),
+        await api.call<Problem>('GET', `${transactions}/nonsense`, bob.access_token),
+      ]
+      const shown = answers.map(({ body }) => ({ ...body, request_id: '' }))
+      assert.equal(shown[0]?.status, 404)
+      assert.deepEqual(shown[1], shown[0])
+      assert.deepEqual(shown[2], shown[0])
+    })
+  })
+
+  describe('403 and 401', () => {
+    it('a token without the scope is told which one is missing; no token, and a wrong one, are told apart', async () => {
+      const narrow = await api.signIn('ann', { scope: 'providers:read', read: false })
+      const lacking = await api.call<Problem>('GET', transactions, narrow.access_token)
+      assert.equal(lacking.status, 403)
+      assert.match(lacking.headers.get('www-authenticate') ?? '', /insufficient_scope.*transactions:read/)
+      const none = await api.call('GET', transactions)
+      const wrong = await api.call('GET', transactions, 'nonsense')
+      assert.deepEqual([none.status, wrong.status], [401, 401])
+      assert.doesNotMatch(none.headers.get('www-authenticate') ?? '', /error=/)
+      assert.match(wrong.headers.get('www-authenticate') ?? '', /error="invalid_token"/)
+    })
+  })
+})
