@@ -5,8 +5,9 @@
  * The simulators are imported here and nowhere else in the product: an installation without development packages does
  * not carry them.
  */
-import { startDemo } from '@assay/demo'
+import { startDemo, type Demo } from '@assay/demo'
 import { startService } from '@assay/server'
+import { openAdmin } from '@assay/server/admin'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
@@ -82,10 +83,25 @@ async function startAll(config: Config): Promise<Running> {
       ...client,
     })
     ends.push(() => demo.stop())
+    await sendWebhooks(settings, demo, log)
     return { url, demoUrl: demo.url, stop }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** The demo hears of changes, unless the developer has set a receiver of their own. Its secret lives as long as it does. */
+async function sendWebhooks(config: Config, demo: Demo, log: ReturnType<typeof createLog>): Promise<void> {
+  const admin = await openAdmin(config, log)
+  try {
+    const tenantId = await admin.tenants.ensureSandboxTenant(demo.url)
+    const present = await admin.webhooks.findUrl(tenantId)
+    if (present === undefined || present === demo.webhookUrl) {
+      demo.trustWebhooks(await admin.webhooks.set(tenantId, demo.webhookUrl))
+    }
+  } finally {
+    await admin.close()
   }
 }
 
@@ -96,6 +112,7 @@ Assay is ready.
   Demo application  ${demoUrl}          connect an account and look at it, as a user would
   API documents     ${url}/docs     (OpenAPI: ${url}/openapi/v2.json and v1.json)
   Your accounts     ${url}/connect/manage?client_id=cli_demo
+  Webhook events    ${demoUrl}/webhooks
   Test scenarios    ${url}/sandbox/scenarios
 
 Read the demo user's holdings (the token lives for 15 minutes; a restart prints a new one):

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { toAmount, toDollars, toScaled, toShare } from './decimal-text.ts'
+import { toAmount, toDecimal, toDollars, toScaled, toShare } from './decimal-text.ts'
 
 describe('amounts', () => {
   it('sums exactly what floats would not', () => {
     assert.equal(toDollars(toScaled('0.1') + toScaled('0.2')), '$0.30')
     assert.equal(toDollars(toScaled('123456789012.129999999999999999')), '$123,456,789,012.12')
     assert.equal(toDollars(toScaled('-5.019')), '−$5.01')
+  })
+
+  it('writes a sum with every digit and no other', () => {
+    assert.equal(toDecimal(toScaled('0.1') + toScaled('0.2')), '0.3')
+    assert.equal(toDecimal(toScaled('-1000.000000000000000001')), '-1000.000000000000000001')
+    assert.equal(toDecimal(0n), '0')
   })
 
   it('keeps every digit of a quantity', () => {

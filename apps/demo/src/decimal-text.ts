@@ -12,6 +12,13 @@ export function toScaled(decimal: string): bigint {
   return sign === '-' ? -value : value
 }
 
+/** The decimal text of a sum: every digit that is there. */
+export function toDecimal(scaled: bigint): string {
+  const absolute = String(scaled < 0n ? -scaled : scaled).padStart(scaleDigits + 1, '0')
+  const fraction = absolute.slice(-scaleDigits).replace(/0+$/, '')
+  return `${scaled < 0n ? '-' : ''}${absolute.slice(0, -scaleDigits)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
 /** $48,213.44: cents cut, not rounded up to money that is not there. */
 export function toDollars(scaled: bigint): string {
   const cents = scaled / (scale / 100n)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { html } from './html.ts'
 import { startDemo, type Demo } from './index.ts'
@@ -15,6 +16,16 @@ async function open(t: TestContext): Promise<Demo> {
   })
   t.after(() => demo.stop())
   return demo
+}
+
+const secret = `whsec_${Buffer.from('a secret of some length, 24+').toString('base64')}`
+
+/** By the specification of Standard Webhooks. */
+function sign(id: string, body: string): Record<string, string> {
+  const seconds = Math.floor(Date.now() / 1_000)
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` }
 }
 
 describe('Northwind', () => {
@@ -71,13 +82,20 @@ describe('Northwind', () => {
     }
   })
 
-  it('takes events and lists them, and refuses what is no event', async (t) => {
-    const { url } = await open(t)
+  it('takes an event with a signature that holds, once, and refuses every other', async (t) => {
+    const { url, trustWebhooks } = await open(t)
     const body = JSON.stringify({ type: 'connection.changed', text: '<script>' })
-    assert.equal((await fetch(`${url}/webhooks`, { method: 'POST', body })).status, 204)
-    assert.equal((await fetch(`${url}/webhooks`, { method: 'POST', body: 'not json' })).status, 400)
+    const post = async (headers: Record<string, string>, text = body): Promise<number> =>
+      (await fetch(`${url}/webhooks`, { method: 'POST', body: text, headers })).status
+    assert.equal(await post(sign('msg_1', body)), 401, 'no secret is known yet')
+    trustWebhooks(secret)
+    assert.equal(await post({}), 401)
+    assert.equal(await post(sign('msg_1', `${body} `)), 401)
+    assert.equal(await post(sign('msg_1', 'not json'), 'not json'), 401)
+    assert.equal(await post(sign('msg_1', body)), 204)
+    assert.equal(await post(sign('msg_1', body)), 204)
     const page = await (await fetch(`${url}/webhooks`)).text()
-    assert.match(page, /connection\.changed/)
+    assert.equal(page.split('connection.changed <time').length, 2)
     assert.match(page, /&lt;script&gt;/)
   })
 

@@ -20,6 +20,10 @@ export interface DemoOptions {
 
 export interface Demo {
   url: string
+  /** Where events are posted. */
+  webhookUrl: string
+  /** Events signed with this secret are believed. */
+  trustWebhooks(secret: string): void
   stop(): Promise<void>
 }
 
@@ -33,14 +37,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   })
   const url = `http://${host}:${(server.address() as AddressInfo).port}`
   // The redirect URI must be known to the letter, hence after the port.
-  const service = createService({ ...options, redirectUri: `${url}/callback` }, Date.now)
-  const answer = createRoutes({
-    ...options,
-    url,
-    service,
-    sessions: createSessions(service, Date.now),
-    webhooks: createWebhookBox(Date.now),
-  })
+  const service = createService({ ...options, redirectUri: `${url}/callback` })
+  const webhooks = createWebhookBox(Date.now)
+  const answer = createRoutes({ ...options, url, service, sessions: createSessions(), webhooks })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, headers, body } = await answer(request)
@@ -48,6 +47,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   }
   return {
     url,
+    webhookUrl: `${url}/webhooks`,
+    trustWebhooks: (secret) => webhooks.trust(secret),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
-import { page, goTo, readBody, type Answer, type DemoDeps, type Visit } from './visit.ts'
-import { begin, beginEmbedded, complete, disconnect, notices, showPortfolio, signOut } from './handlers.ts'
-import { eventsPage } from './pages/events.ts'
+import { ConnectionError, OAuthError, ProblemError } from '@assay/sdk'
+import { begin, beginEmbedded, complete, disconnect, receiveEvent, signOut } from './handlers.ts'
 import { welcomePage } from './pages/welcome.ts'
-import { AccessEnded, ServiceFailed } from './service.ts'
+import { notices, showCoverage, showEvents, showMore, showPortfolio } from './show.ts'
+import { BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
 const publicFiles: Readonly<Record<string, string>> = {
   '/style.css': 'text/css; charset=utf-8',
@@ -16,13 +16,15 @@ const publicFiles: Readonly<Record<string, string>> = {
 
 const routes: Readonly<Record<string, (deps: DemoDeps, visit: Visit) => Answer | Promise<Answer>>> = {
   'GET /': showPortfolio,
+  'GET /transactions': showMore,
+  'GET /coverage': showCoverage,
   'GET /connect': begin,
   'POST /connect/request': beginEmbedded,
   'GET /callback': complete,
   'POST /disconnect': disconnect,
   'POST /sign-out': signOut,
   'POST /webhooks': receiveEvent,
-  'GET /webhooks': ({ webhooks }) => page(eventsPage(webhooks.list())),
+  'GET /webhooks': showEvents,
 }
 
 export function createRoutes(deps: DemoDeps): (request: IncomingMessage) => Promise<Answer> {
@@ -45,18 +47,24 @@ async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> 
   try {
     return await handle(deps, { request, url, session })
   } catch (error) {
-    if (error instanceof AccessEnded) {
-      if (session !== undefined) session.access = undefined
+    if (hasEnded(error)) {
+      if (session !== undefined) session.client = undefined
       return goTo('/?notice=ended')
     }
-    // fetch throws a TypeError when nobody answers.
-    if (error instanceof ServiceFailed || error instanceof TypeError) return page(welcomePage(notices['failed']), 502)
+    if (error instanceof BodyTooLarge) return page('Too large', 413)
+    if (isServiceFailing(error)) return page(welcomePage(notices['failed']), 502)
     throw error
   }
 }
 
-async function receiveEvent({ webhooks }: DemoDeps, { request }: Visit): Promise<Answer> {
-  return { status: webhooks.receive(await readBody(request)) ? 204 : 400, headers: {}, body: '' }
+/** The service no longer honours our tokens, or never took the code: the user has to connect again. */
+function hasEnded(error: unknown): boolean {
+  if (error instanceof ProblemError) return error.code === 'invalid_token'
+  return error instanceof OAuthError && error.code === 'invalid_grant'
+}
+
+function isServiceFailing(error: unknown): boolean {
+  return error instanceof ConnectionError || error instanceof OAuthError || error instanceof ProblemError
 }
 
 /** Scripts and frames of the widget's origin, for the embedding loader; nothing else from elsewhere. */

@@ -2,25 +2,22 @@
  * Who is who between requests: a random cookie, everything else here in memory. Tokens never reach the browser. A real
  * product keeps this in its database beside its own users.
  */
+import type { Client } from '@assay/sdk'
 import { randomBytes } from 'node:crypto'
-import type { Access, Authorization, Service } from './service.ts'
-import { AccessEnded } from './service.ts'
+import type { Authorization } from './service.ts'
 
 export interface DemoSession {
   id: string
   /** Begun and not answered yet; a person may have two tabs open. */
   pending: Map<string, Authorization>
-  access: Access | undefined
-  renewing: Promise<Access> | undefined
+  client: Client | undefined
 }
 
 export const cookieName = 'northwind'
 const sessionsMax = 10_000
 const pendingMax = 10
-/** Renewed a little early, so that no call is made with a token that ends on the way. */
-const renewEarlyMs = 60_000
 
-export function createSessions(service: Service, now: () => number) {
+export function createSessions() {
   const sessions = new Map<string, DemoSession>()
 
   return {
@@ -30,12 +27,7 @@ export function createSessions(service: Service, now: () => number) {
     },
 
     create(): DemoSession {
-      const session = {
-        id: randomBytes(32).toString('base64url'),
-        pending: new Map(),
-        access: undefined,
-        renewing: undefined,
-      }
+      const session = { id: randomBytes(32).toString('base64url'), pending: new Map(), client: undefined }
       const oldest = sessions.keys().next()
       if (sessions.size >= sessionsMax && oldest.done !== true) sessions.delete(oldest.value)
       sessions.set(session.id, session)
@@ -57,15 +49,6 @@ export function createSessions(service: Service, now: () => number) {
       const authorization = session.pending.get(state)
       session.pending.delete(state)
       return authorization
-    },
-
-    /** A refresh token works once, so two requests at a time share one renewal. */
-    async access(session: DemoSession): Promise<Access> {
-      const { access } = session
-      if (access === undefined) throw new AccessEnded('not connected')
-      if (now() < access.expiresAtMs - renewEarlyMs) return access
-      session.renewing ??= service.renew(access).finally(() => (session.renewing = undefined))
-      return (session.access = await session.renewing)
     },
   }
 }

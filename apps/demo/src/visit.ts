@@ -1,7 +1,6 @@
 /** One request and its answer. */
 import type { IncomingMessage } from 'node:http'
 import type { Service } from './service.ts'
-import { ServiceFailed } from './service.ts'
 import { cookieName, type DemoSession, type Sessions } from './sessions.ts'
 import type { WebhookBox } from './webhooks.ts'
 
@@ -28,6 +27,8 @@ export interface Answer {
   body: string | Buffer
 }
 
+export class BodyTooLarge extends Error {}
+
 const bodyBytesMax = 64 * 1024
 
 export function page(html: string, status = 200): Answer {
@@ -51,7 +52,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > bodyBytesMax) throw new ServiceFailed('the body is too large')
+    if (size > bodyBytesMax) throw new BodyTooLarge(`a body of more than ${bodyBytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,5 +1,8 @@
-/** The receiver of the service's events: takes them, keeps the last few, shows them. */
+/** The receiver of the service's events: believes only what is signed, keeps the last few, shows them. */
+import { verifyWebhook, WebhookError, type WebhookRequest } from '@assay/sdk'
+
 export interface ReceivedEvent {
+  id: string
   receivedAt: string
   type: string
   body: string
@@ -8,37 +11,42 @@ export interface ReceivedEvent {
 const eventsMax = 50
 
 export interface WebhookBox {
-  /** False when the body is no JSON object. */
-  receive(body: string): boolean
+  /** From now on this secret's signature is believed. */
+  trust(secret: string): void
+  /** False when it is not signed by a secret we know, or is not what an event looks like. */
+  receive(request: WebhookRequest): Promise<boolean>
   list(): readonly ReceivedEvent[]
 }
 
 export function createWebhookBox(now: () => number): WebhookBox {
   const events: ReceivedEvent[] = []
+  let secret: string | undefined
   return {
-    receive(body) {
-      const event = parseEvent(body)
-      if (event === undefined) return false
-      events.unshift({
-        receivedAt: new Date(now()).toISOString(),
-        type: event.type,
-        body: JSON.stringify(event.value, null, 2),
-      })
-      events.length = Math.min(events.length, eventsMax)
-      return true
+    trust(given) {
+      secret = given
     },
+
+    async receive(request) {
+      if (secret === undefined) return false
+      try {
+        const event = await verifyWebhook(request, secret, { nowMs: now() })
+        const id = String(new Headers(request.headers as Record<string, string>).get('webhook-id'))
+        // Delivered at least once: the same message may come again.
+        if (events.some((known) => known.id === id)) return true
+        events.unshift({ id, receivedAt: new Date(now()).toISOString(), ...describeEvent(event) })
+        events.length = Math.min(events.length, eventsMax)
+        return true
+      } catch (error) {
+        if (error instanceof WebhookError || error instanceof SyntaxError) return false
+        throw error
+      }
+    },
+
     list: () => events,
   }
 }
 
-function parseEvent(body: string): { type: string; value: object } | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return undefined
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const { type } = value as { type?: unknown }
-  return { type: typeof type === 'string' ? type : '(no type)', value }
+function describeEvent(event: unknown): { type: string; body: string } {
+  const { type } = event as { type?: unknown }
+  return { type: typeof type === 'string' ? type : '(no type)', body: JSON.stringify(event, null, 2) }
 }

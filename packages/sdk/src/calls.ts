@@ -3,7 +3,7 @@ import { ConnectionError, ProblemError } from './errors.ts'
 import { parseExact } from './exact.ts'
 import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './send.ts'
 import type { TokenHolder } from './tokens.ts'
-import type { Problem } from './types.ts'
+import type { ErrorItem, Problem } from './types.ts'
 
 export interface CallOptions {
   signal?: AbortSignal
@@ -11,9 +11,11 @@ export interface CallOptions {
 
 export type Filters = Readonly<Record<string, string | Date | readonly string[] | undefined>>
 
-interface Page<Item> {
+/** As a list comes over the wire. */
+export interface WirePage<Item> {
   page: { next: string }
   data: Item[]
+  errors: ErrorItem[]
 }
 
 const pageSize = '100'
@@ -54,7 +56,7 @@ export function createCalls(baseUrl: string, options: SendOptions, holder: Token
 
   async function* walk<Item>(path: string, filters: Filters, more: CallOptions): AsyncGenerator<Item, void, undefined> {
     for (let next = `${path}${toQuery({ limit: pageSize, ...filters })}`; next !== '';) {
-      const { page, data } = await get<Page<Item>>(next, more)
+      const { page, data } = await get<WirePage<Item>>(next, more)
       yield* data
       next = page.next
     }

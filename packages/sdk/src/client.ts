@@ -2,7 +2,7 @@
  * The platform API for one user. Lists are async iterables that fetch page after page as they are read; decimals are
  * text; refusals are thrown as ProblemError. Members have the names of the wire, so that the API's documents apply.
  */
-import { createCalls, toQuery, type CallOptions, type Calls } from './calls.ts'
+import { createCalls, toQuery, type CallOptions, type Calls, type WirePage } from './calls.ts'
 import { createTokenHolder, revokeToken, type TokenClient, type Tokens } from './tokens.ts'
 import type * as wire from './types.ts'
 
@@ -45,6 +45,15 @@ export function createClient(options: ClientOptions) {
 
     transactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
       walk<wire.Transaction>('/accounts/v2/transactions', { ...filters }, more),
+    /** One page, for a list that a person scrolls through. What it calls `next` is the `cursor` of the page after it. */
+    transactionsPage: async (
+      { limit, ...filters }: wire.TransactionFilters & wire.PageOptions = {},
+      more: CallOptions = {},
+    ): Promise<wire.Page<wire.Transaction>> => {
+      const query = toQuery({ ...filters, limit: limit === undefined ? undefined : String(limit) })
+      const { page, data, errors } = await get<WirePage<wire.Transaction>>(`/accounts/v2/transactions${query}`, more)
+      return { data, errors, next: page.next === '' ? undefined : page.next }
+    },
     transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
       (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
     refreshTransactions: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>

@@ -242,6 +242,21 @@ export interface Problem {
   errors: ErrorItem[]
 }
 
+export interface PageOptions {
+  /** 1 to 100; default 30. */
+  limit?: number
+  /** `next` of the page before, as it is. */
+  cursor?: string
+}
+
+export interface Page<Item> {
+  data: Item[]
+  /** Undefined on the last page. */
+  next: string | undefined
+  /** One for each connection whose data is stale or still being read. */
+  errors: ErrorItem[]
+}
+
 /** Times as ISO 8601 text or a Date. */
 export interface TransactionFilters {
   start_time?: string | Date

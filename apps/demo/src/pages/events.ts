@@ -8,7 +8,9 @@ export function eventsPage(events: readonly ReceivedEvent[]): string {
     title: 'Events · Northwind',
     body: html`<section class="panel">
       <h1>Events</h1>
-      <p class="quiet">What was posted to <code>/webhooks</code>, newest first.</p>
+      <p class="quiet">
+        What was posted to <code>/webhooks</code> with a signature that holds, newest first. Anything else is refused.
+      </p>
       ${events.length === 0 && html`<p class="empty">Nothing has arrived yet.</p>`}
       ${events.map(
         ({ receivedAt, type, body }) =>

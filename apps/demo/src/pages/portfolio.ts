@@ -1,50 +1,57 @@
-/** The page after connecting: total, holdings, connections, latest transactions. */
+/** The page after connecting: total, value over time, holdings, accounts, transactions. */
+import type { AssetHistoryPoint, AssetPosition, ConnectedProvider, Page, Transaction } from '@assay/sdk'
 import { toDollars, toScaled } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'
-import type { Asset, Connection, Page, Transaction } from '../service.ts'
+import { ranges, type View } from '../view.ts'
 import { connectionList, repairStrip } from './connections.ts'
 import { holdings } from './holdings.ts'
 import { layout } from './layout.ts'
 import { transactions } from './transactions.ts'
+import { changeOf, valueChart } from './value-chart.ts'
 import { connectButton } from './welcome.ts'
 
 export interface Portfolio {
-  connections: readonly Connection[]
-  assets: readonly Asset[]
+  view: View
+  connections: readonly ConnectedProvider[]
+  assets: readonly AssetPosition[]
+  values: readonly AssetHistoryPoint[]
   transactions: Page<Transaction>
   notice: string | undefined
 }
 
-export function portfolioPage({ connections, assets, transactions: page, notice }: Portfolio): string {
-  const names = new Map(connections.map(({ provider_id, name }) => [provider_id, name]))
+export function portfolioPage({ view, connections, assets, values, transactions: rows, notice }: Portfolio): string {
+  const names = new Map(connections.map((one) => [one.connection_id, one.display_label ?? one.name]))
   const reading = connections.some(({ status }) => status === 'syncing' || status === 'pending')
   return layout({
     title: 'Your portfolio · Northwind',
     live: reading,
-    actions: html`<form method="post" action="/sign-out"><button class="plain">Disconnect everything</button></form>`,
+    actions: html`<nav class="actions">
+      <a class="plain" href="/coverage">What we have read</a>
+      <form method="post" action="/sign-out"><button class="plain">Disconnect everything</button></form>
+    </nav>`,
     body: html`${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
-      ${repairStrip(connections)} ${total(assets, reading)}
+      ${repairStrip(connections)} ${total(assets, values, view, reading)} ${valueChart(values, view, reading)}
       <div class="grid">
-        <section class="panel" aria-labelledby="holdings">
-          <h2 id="holdings">Holdings</h2>
-          ${holdings(assets, reading)}
-        </section>
+        ${holdings(assets, names, view, reading)}
         <section class="panel" aria-labelledby="accounts">
           <h2 id="accounts">Accounts</h2>
           ${connectionList(connections)}${connectButton('Connect another')}
         </section>
       </div>
-      <section class="panel" aria-labelledby="transactions">
-        <h2 id="transactions">Transactions</h2>
-        ${transactions(page, names, reading)}
-      </section>`,
+      ${transactions(rows, connections, view, reading)}`,
   })
 }
 
-function total(assets: readonly Asset[], reading: boolean): Html {
-  const priced = assets.filter(({ value_in_usd }) => value_in_usd !== null)
+function total(
+  assets: readonly AssetPosition[],
+  values: readonly AssetHistoryPoint[],
+  view: View,
+  reading: boolean,
+): Html {
+  const counted = assets.filter(({ spam }) => !spam)
+  const priced = counted.filter(({ value_in_usd }) => value_in_usd !== null)
   const sum = priced.reduce((whole, { value_in_usd }) => whole + toScaled(value_in_usd ?? '0'), 0n)
-  const unpriced = assets.length - priced.length
+  const unpriced = counted.length - priced.length
   const remarks = [
     ...(unpriced > 0
       ? [`${unpriced} ${unpriced === 1 ? 'asset without a price is' : 'assets without a price are'} not counted`]
@@ -53,6 +60,16 @@ function total(assets: readonly Asset[], reading: boolean): Html {
   ]
   return html`<section class="total">
     <h1><span class="quiet">Total</span> <span class="sum">${toDollars(sum)}</span></h1>
+    ${reading ? null : change(values, view)}
     <p class="quiet">${remarks.join(' · ')}</p>
   </section>`
+}
+
+function change(values: readonly AssetHistoryPoint[], { days }: View): Html | null {
+  const difference = changeOf(values)
+  if (difference === undefined) return null
+  const words = ranges.find((range) => range.days === days)?.words ?? `${days} days`
+  return html`<p class="${difference < 0n ? 'fell' : 'rose'}">
+    ${difference < 0n ? '' : '+'}${toDollars(difference)} <span class="quiet">in ${words}</span>
+  </p>`
 }

@@ -1,19 +1,19 @@
-// Two things a page without a script cannot do: open the widget without leaving, and look again while history is read.
+// What a page without a script cannot do: open the widget without leaving, look again while history is read, go on when
+// scrolled to the end, and name the day under the pointer. Everything else works without it.
 
-for (const button of document.querySelectorAll('[data-open]')) {
-  button.addEventListener('click', async () => {
-    const answer = await fetch('/connect/request', { method: 'POST' })
-    const { loader, request } = await answer.json()
-    const { openConnect } = await import(loader)
-    const { finished } = openConnect(request, { display: button.dataset.open })
-    const event = await finished
-    if (event.type !== 'result') return
-    // The same way as after a redirect: our server checks state and issuer and redeems the code.
-    location.assign(
-      `/callback?${new URLSearchParams(Object.entries(event.result).filter(([, value]) => value !== null))}`,
-    )
-  })
-}
+document.addEventListener('click', async ({ target }) => {
+  const display = target.closest?.('[data-open]')?.dataset.open
+  if (display === undefined) return
+  const answer = await fetch('/connect/request', { method: 'POST' })
+  const { loader, request } = await answer.json()
+  const { openConnect } = await import(loader)
+  const event = await openConnect(request, { display }).finished
+  if (event.type !== 'result') return
+  // The same way as after a redirect: our server checks state and issuer and redeems the code.
+  location.assign(
+    `/callback?${new URLSearchParams(Object.entries(event.result).filter(([, value]) => value !== null))}`,
+  )
+})
 
 const lookAgainMs = 1500
 if (document.body.hasAttribute('data-live')) setTimeout(lookAgain, lookAgainMs)
@@ -23,5 +23,50 @@ async function lookAgain() {
   if (answer?.ok !== true) return
   const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
   document.querySelector('main').replaceWith(next.querySelector('main'))
+  watchEnd()
   if (next.body.hasAttribute('data-live')) setTimeout(lookAgain, lookAgainMs)
 }
+
+const nearEnd = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && readOn(), {
+  rootMargin: '600px',
+})
+watchEnd()
+
+function watchEnd() {
+  nearEnd.disconnect()
+  const more = document.querySelector('.more')
+  if (more !== null) nearEnd.observe(more)
+}
+
+// Rows are only ever added below, so that nothing a person looks at moves.
+async function readOn() {
+  const more = document.querySelector('.more')
+  nearEnd.disconnect()
+  const answer = await fetch(more.querySelector('a').href).catch(() => undefined)
+  // The link is still there to be clicked.
+  if (answer?.ok !== true) return
+  const table = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('.transactions')
+  const last = more.previousElementSibling
+  for (const body of table.querySelectorAll('tbody')) {
+    if (body.dataset.day !== undefined && body.dataset.day === last?.dataset.day) {
+      body.querySelector('.day').remove()
+      last.append(...body.children)
+    } else {
+      more.before(body)
+    }
+  }
+  more.remove()
+  watchEnd()
+}
+
+document.addEventListener('pointermove', ({ target, clientX }) => {
+  const chart = target.closest?.('.chart')
+  for (const output of document.querySelectorAll('.chart output')) {
+    if (output.closest('.chart') !== chart) output.textContent = ''
+  }
+  if (chart === null || chart === undefined) return
+  const days = JSON.parse(chart.dataset.days)
+  const { left, width } = chart.querySelector('svg').getBoundingClientRect()
+  const at = Math.round(Math.min(1, Math.max(0, (clientX - left) / width)) * (days.length - 1))
+  chart.querySelector('output').textContent = days[at].join(': ')
+})

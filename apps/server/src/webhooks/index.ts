@@ -25,6 +25,7 @@ export interface Webhooks {
   /** Returns the signing secret, which is shown once. */
   set(tenantId: string, url: string): Promise<string>
   remove(tenantId: string): Promise<boolean>
+  findUrl(tenantId: string): Promise<string | undefined>
   announce(tx: Sql, change: ConnectionChange): Promise<void>
   /** The job that delivers one message. */
   task: Task
@@ -64,6 +65,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     },
 
     remove: (tenantId) => store.deleteWebhook(db, tenantId),
+    findUrl: (tenantId) => store.findUrl(db, tenantId),
 
     async announce(tx, { change, tenantId, userId, connectionId }) {
       const id = `msg_${deps.randomBytes(16).toString('hex')}`

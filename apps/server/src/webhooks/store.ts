@@ -13,6 +13,10 @@ export async function deleteWebhook(sql: Sql, tenantId: string): Promise<boolean
   return (await sql.execute('delete from webhooks where tenant_id = $1', [tenantId])) === 1
 }
 
+export async function findUrl(sql: Sql, tenantId: string): Promise<string | undefined> {
+  return (await sql.maybeRow<{ url: string }>('select url from webhooks where tenant_id = $1', [tenantId]))?.url
+}
+
 export interface WebhookRow {
   tenant_id: string
   url: string

@@ -1,0 +1,95 @@
+/**
+ * What was read: one bar for each list of each account over the years. Solid where it was read, open where a hole is,
+ * hatched where the provider itself keeps nothing; what can be done stands beside it.
+ */
+import type { ConnectedProvider, StreamCoverage } from '@assay/sdk'
+import { html, type Html } from '../html.ts'
+import { layout } from './layout.ts'
+
+export interface ReadConnection {
+  connection: ConnectedProvider
+  streams: readonly StreamCoverage[]
+}
+
+interface Span {
+  startMs: number
+  endMs: number
+}
+
+const barWidth = 1000
+const barHeight = 14
+const dayMs = 86_400_000
+
+export function coveragePage(connections: readonly ReadConnection[]): string {
+  return layout({
+    title: 'What we have read · Northwind',
+    body: html`<p><a class="plain" href="/">Back to your portfolio</a></p>
+      <h1>What we have read</h1>
+      <p class="quiet legend">
+        <span class="swatch read"></span> read <span class="swatch hole"></span> missing
+        <span class="swatch limit"></span> the provider keeps nothing
+      </p>
+      ${connections.length === 0 && html`<p class="empty">No account is connected.</p>`} ${connections.map(account)}`,
+  })
+}
+
+function account({ connection, streams }: ReadConnection): Html {
+  const { name, display_label, history_from, transaction_count } = connection
+  const since = history_from === null ? '' : `, the first of ${toDay(Date.parse(history_from))}`
+  return html`<section class="panel">
+    <h2>${name}${display_label !== null && html` <span class="quiet">${display_label}</span>`}</h2>
+    <p class="quiet">${transaction_count} transactions${since}</p>
+    ${streams.map((stream) => bar(stream, spanOf(streams, history_from)))}
+  </section>`
+}
+
+/** The years worth drawing: from a little before the first transaction to the end of what was read. */
+function spanOf(streams: readonly StreamCoverage[], historyFrom: string | null): Span {
+  const edges = streams.flatMap(({ windows, holes }) => [...windows, ...holes].map(toSpan))
+  const endMs = Math.max(...edges.map((edge) => edge.endMs), 0)
+  const firstMs = historyFrom === null ? endMs - 365 * dayMs : Date.parse(historyFrom)
+  return { startMs: firstMs - (endMs - firstMs) * 0.04 - dayMs, endMs }
+}
+
+const toSpan = ({ start_time, end_time }: { start_time: string; end_time: string }): Span => ({
+  startMs: Date.parse(start_time),
+  endMs: Date.parse(end_time),
+})
+
+function bar({ stream, windows, holes, provider_limit, remedy }: StreamCoverage, span: Span): Html {
+  const words = `${windows.length === 0 ? 'nothing read yet' : 'read'}${holes.length > 0 ? `, ${holes.length} missing` : ''}`
+  return html`<div class="stream">
+    <h3>${stream.replaceAll('_', ' ')}</h3>
+    <svg
+      viewBox="0 0 ${barWidth} ${barHeight}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="${stream}: ${words}, from ${toDay(span.startMs)} to ${toDay(span.endMs)}"
+    >
+      ${windows.map((window) => piece(toSpan(window), span, 'read'))}
+      ${holes.map((hole) => piece(toSpan(hole), span, 'hole'))}
+    </svg>
+    <p class="axis quiet small"><span>${toDay(span.startMs)}</span><span>${toDay(span.endMs)}</span></p>
+    ${holes.map((hole) => html`<p class="small fell">${hole.message}</p>`)}
+    ${provider_limit !== null && html`<p class="small quiet">${provider_limit}</p>`}
+    ${remedy !== null && html`<p class="small">${remedy}</p>`}
+  </div>`
+}
+
+function piece(of: Span, within: Span, kind: 'read' | 'hole'): Html {
+  const scale = barWidth / Math.max(1, within.endMs - within.startMs)
+  const from = Math.max(0, (of.startMs - within.startMs) * scale)
+  const to = Math.min(barWidth, (of.endMs - within.startMs) * scale)
+  if (to <= from) return html``
+  // A hole of a minute in ten years would be invisible.
+  return html`<rect
+    class="${kind}"
+    x="${Math.round(from)}"
+    width="${Math.max(3, Math.round(to - from))}"
+    height="${barHeight}"
+  />`
+}
+
+function toDay(ms: number): string {
+  return new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(ms)
+}
