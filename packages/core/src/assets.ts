@@ -17,6 +17,11 @@ export function findKnownAsset(symbol: string): Asset | undefined {
   return bySymbol.get(symbol)
 }
 
+/** Whether it has an identity of its own here, beyond the code of the provider that named it. */
+export function isKnownAsset(assetId: string): boolean {
+  return byId.has(assetId)
+}
+
 export function getAsset(assetId: string): Asset {
   const known = byId.get(assetId)
   if (known !== undefined) return known

@@ -5,6 +5,7 @@ import {
   absolute,
   add,
   compare,
+  divide,
   findDecimal,
   isNegative,
   isPositive,
@@ -89,6 +90,25 @@ describe('arithmetic agrees with whole numbers, digit for digit', () => {
         assert.equal(multiply(fromUnits(a, scale), fromUnits(b, scale)), fromUnits(a * b, 2 * scale))
       }),
     )
+  })
+
+  it('division, rounded half to even at the last decimal kept', () => {
+    fc.assert(
+      fc.property(units, units, fc.integer({ min: 0, max: 18 }), (a, b, decimals) => {
+        fc.pre(b !== 0n)
+        const [dividend, divisor] = b < 0n ? [-a, -b] : [a, b]
+        const scaled = dividend * 10n ** BigInt(decimals)
+        const floor = scaled / divisor - (scaled % divisor < 0n ? 1n : 0n)
+        const twice = 2n * (scaled - floor * divisor)
+        const up = twice > divisor || (twice === divisor && floor % 2n !== 0n)
+        const expected = floor + (up ? 1n : 0n)
+        const text = decimals === 0 ? expected.toString() : fromUnits(expected, decimals)
+        assert.equal(divide(fromUnits(a, scale), fromUnits(b, scale), decimals), text)
+      }),
+    )
+    const halves = ['0.5', '1.5', '2.5', '-0.5'].map((text) => divide(parseDecimal(text), parseDecimal('1'), 0))
+    assert.deepEqual(halves, ['0', '2', '2', '0'])
+    assert.equal(divide(parseDecimal('1'), parseDecimal('0'), 12), undefined)
   })
 
   it('sums of many', () => {

@@ -2,8 +2,8 @@
  * Money and quantities as decimal text, from the provider's first byte to our last.
  *
  * A Decimal is canonical: no exponent, no plus sign, no leading or trailing zeros, "0" and never "-0". Equal quantities
- * are equal texts. big.js does the arithmetic; addition, subtraction and multiplication are exact there, and division
- * is left out because it could not be.
+ * are equal texts. big.js does the arithmetic; addition, subtraction and multiplication are exact there. Division
+ * cannot be, so whoever divides says how many decimals are kept.
  */
 import Big from 'big.js'
 
@@ -13,6 +13,8 @@ export type Decimal = string & { readonly [canonical]: true }
 // Far out, so that toString never writes an exponent for anything that passes parseDecimal.
 Big.NE = -1_000
 Big.PE = 1_000
+// Half to even: many quotients added up lean neither way.
+Big.RM = Big.roundHalfEven
 
 // Wide enough for a uint256 with 80 decimals; an exponent such as 1e999999999 must not become a gigabyte of zeros.
 const digitsMax = 160
@@ -45,6 +47,14 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
 
 export function multiply(a: Decimal, b: Decimal): Decimal {
   return toText(new Big(a).times(b))
+}
+
+/** Rounded half to even at the last decimal kept; undefined when there is nothing to divide by. */
+export function divide(a: Decimal, b: Decimal, decimals: number): Decimal | undefined {
+  if (b === zero) return undefined
+  // Not an argument in big.js, but a setting. Nothing else reads it, and nothing comes between.
+  Big.DP = decimals
+  return toText(new Big(a).div(b))
 }
 
 export function sum(values: Iterable<Decimal>): Decimal {

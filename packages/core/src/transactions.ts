@@ -55,6 +55,8 @@ export interface AssetRef {
 
 export interface Leg extends AssetRef {
   amount: Decimal
+  /** The asset's own name, where a chain tells one. Not shown: only the spam rule looks at it. */
+  name?: string
 }
 
 export interface FeeLeg extends Leg {

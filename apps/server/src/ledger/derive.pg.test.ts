@@ -160,11 +160,22 @@ describe('a group that cannot be read', () => {
     )
     assert.equal((await db.rows('select from poison_groups')).length, 1)
   })
+
+  it('also when the other group was derived long before: the transaction stays with the first', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    const before = await listWritten()
+    await keep(ledgerRow('L2', 'R2', { refid: 'R1', amount: '7' }))
+    await derive()
+    assert.deepEqual(await listWritten(), before)
+    assert.deepEqual(await db.rows('select group_key from poison_groups'), [{ group_key: 'R2' }])
+  })
 })
 
 describe('a rendered transaction', () => {
   it('has the price of its day and exact values, and a total only when every part has one', async (t) => {
-    const { keep, derive, listWritten } = await openLedger(t, parseDecimal('64000.123456789'))
+    const { keep, derive, listWritten } = await openLedger(t, { price: parseDecimal('64000.123456789') })
     const unpriced = ledgerRow('L2', 'R2', { asset: 'ZQNT', amount: '0.000000000000000001', fee: '3' })
     await keep(ledgerRow('L1', 'R1', { amount: '0.00000001', fee: '0.00000001' }), unpriced)
     await derive()
@@ -188,7 +199,7 @@ describe('a rendered transaction', () => {
   })
 
   it('is there without a price while the source of prices is down', async (t) => {
-    const { keep, derive, listWritten } = await openLedger(t, 'down')
+    const { keep, derive, listWritten } = await openLedger(t, { price: 'down' })
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', { asset: 'ZUSD' }))
     assert.equal(await derive(), true)
     const prices = (await listWritten()).map(({ document }) => /"price_in_usd":([^,]*)/.exec(document)?.[1])

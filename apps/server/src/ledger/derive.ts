@@ -1,95 +1,78 @@
 /**
- * One batch of groups: raw records → drafts (the connector's own rules) → priced → rendered → stored, in one
+ * Deriving, batch by batch: raw records → drafts (the connector's own rules) → priced → rendered → stored, in one
  * transaction. Killed at any point, the batch is simply due again; done twice, it gives the same bytes.
  */
-import type { Connector, StoredRecord } from '@assay/connectors'
-import { transactionId, type TransactionDraft } from '@assay/core'
+import type { Connector } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { ConnectionRef } from '../connections/index.ts'
-import type { Database } from '../db/index.ts'
-import type { Prices } from '../prices/index.ts'
+import { composeGroups, makeTransactions, writeGroups, type MakeDeps } from './compose.ts'
 import { listHeldAssetIds } from './history-store.ts'
-import { holdConnection } from './hold-connection.ts'
-import { assetSymbolsOf, renderTransaction } from './render.ts'
-import * as store from './store.ts'
-import type { RenderedTransaction } from './store.ts'
+import { holdConnectionAlone, holdUser } from './hold-connection.ts'
+import * as raw from './raw-store.ts'
+import { ensureStatistics } from './store.ts'
 
-export interface DeriveDeps {
-  db: Database
-  prices: Prices
+export interface DeriveDeps extends Omit<MakeDeps, 'ensurePrices'> {
   log: Logger
 }
 
-export async function beginDeriving(
+/** Groups for each transaction: few enough that memory stays flat, many enough that commits do not dominate. */
+export const groupsPerBatch = 500
+
+/** False when `mayGoOn` ended it first. */
+export async function deriveDue(
   deps: DeriveDeps,
   ref: ConnectionRef,
   connector: Connector,
-): Promise<{ derive(groups: readonly string[]): Promise<void>; finish(): Promise<void> }> {
-  const earliest = await store.findEarliestRaw(deps.db, ref)
-  const priced = new Set<string>()
-
-  async function ensurePrices(assetIds: Iterable<string>): Promise<void> {
-    if (earliest === null) return
-    const unpriced = [...new Set(assetIds)].filter((assetId) => !priced.has(assetId))
-    // From the connection's first day on, so that each asset is asked for once and not once a batch.
-    await deps.prices.ensureDaily(unpriced, Date.parse(earliest))
-    for (const assetId of unpriced) priced.add(assetId)
+  mayGoOn: () => boolean,
+  sinceMs?: number,
+): Promise<boolean> {
+  const { db } = deps
+  const ensurePrices = await createEnsurePrices(deps, ref)
+  for (let after = ''; ;) {
+    const groups = await raw.listUnderivedGroups(db, ref, { after, limit: groupsPerBatch, sinceMs })
+    const last = groups.at(-1)
+    if (last === undefined) break
+    await deriveBatch({ ...deps, ensurePrices }, ref, connector, groups)
+    if (groups.length < groupsPerBatch) break
+    await ensureStatistics(db)
+    if (!mayGoOn()) return false
+    after = last
   }
-
-  return {
-    async derive(groups) {
-      const records = await store.listRaw(deps.db, ref, groups)
-      const { drafts, poison } = toDrafts(connector, records)
-      await ensurePrices(drafts.flatMap(({ draft }) => legsOf(draft).map(({ assetId }) => assetId)))
-      const priceAt = await deps.prices.loadDaily(
-        drafts.flatMap(({ draft }) => legsOf(draft).map(({ assetId }) => ({ assetId, atMs: draft.occurredAtMs }))),
-      )
-      const rendered = drafts.map(({ draft, groupKey }): RenderedTransaction => {
-        const document = renderTransaction(draft, (assetId) => priceAt(assetId, draft.occurredAtMs))
-        const { occurredAtMs, type, category } = draft
-        const id = transactionId(ref.connectionId, draft.naturalKey)
-        return { id, groupKey, occurredAtMs, type, category, assetSymbols: assetSymbolsOf(draft), document }
-      })
-      await deps.db.transaction(async (tx) => {
-        await holdConnection(tx, ref)
-        const sound = groups.filter((group) => !poison.has(group))
-        await store.replaceGroups(tx, ref, connector.providerId, sound, rendered)
-        for (const [group, reason] of poison) await store.keepPoison(tx, ref, group, reason)
-      })
-      for (const [group, reason] of poison)
-        deps.log.error({ connection: ref.connectionId, group, reason }, 'a group could not be derived')
-    },
-
-    /** What is held has a value on every day since, also on days and of assets without a transaction. */
-    async finish() {
-      await ensurePrices(await listHeldAssetIds(deps.db, ref))
-    },
-  }
+  // What is held has a value on every day since, also on days and of assets without a transaction.
+  if (sinceMs === undefined) await ensurePrices(await listHeldAssetIds(db, ref))
+  return true
 }
 
-/** A bulkhead: an error of one group becomes a stored fault of that group. */
-function toDrafts(
+async function deriveBatch(
+  deps: DeriveDeps & MakeDeps,
+  ref: ConnectionRef,
   connector: Connector,
-  records: readonly StoredRecord[],
-): { drafts: { groupKey: string; draft: TransactionDraft }[]; poison: Map<string, string> } {
-  const drafts: { groupKey: string; draft: TransactionDraft }[] = []
-  const poison = new Map<string, string>()
-  const claimed = new Set<string>()
-  for (const [groupKey, group] of Map.groupBy(records, (record) => record.group)) {
-    try {
-      const made = connector.toTransactions(group)
-      const keys = new Set(made.map(({ naturalKey }) => naturalKey))
-      // Two of one key would be one row written twice, which PostgreSQL refuses, and with it the whole batch.
-      if (keys.size < made.length || !keys.isDisjointFrom(claimed)) throw new Error('a key of two transactions')
-      for (const key of keys) claimed.add(key)
-      for (const draft of made) drafts.push({ groupKey, draft })
-    } catch (error) {
-      poison.set(groupKey, error instanceof Error ? error.message : String(error))
-    }
-  }
-  return { drafts, poison }
+  groups: readonly string[],
+): Promise<void> {
+  const batch = await makeTransactions(deps, ref, connector, groups)
+  const { poison } = await deps.db.transaction(async (tx) => {
+    await holdConnectionAlone(tx, ref)
+    await holdUser(tx, ref)
+    // A group that changed while it was made stays due: what was made of it is already wrong.
+    const composed = await composeGroups(tx, ref, batch)
+    await writeGroups(tx, ref, connector.providerId, composed)
+    return composed
+  })
+  for (const [group, reason] of poison)
+    deps.log.error({ connection: ref.connectionId, group, reason }, 'a group could not be derived')
 }
 
-function legsOf(draft: TransactionDraft): TransactionDraft['inputs'] {
-  return [...draft.inputs, ...draft.outputs, ...draft.fees]
+async function createEnsurePrices(
+  deps: DeriveDeps,
+  ref: ConnectionRef,
+): Promise<(assetIds: readonly string[]) => Promise<void>> {
+  const earliest = await raw.findEarliest(deps.db, ref)
+  const asked = new Set<string>()
+  return async (assetIds) => {
+    const unasked = [...new Set(assetIds)].filter((assetId) => !asked.has(assetId))
+    if (earliest === null || unasked.length === 0) return
+    // From the connection's first day on, so that each asset is asked for once and not once a batch.
+    await deps.prices.ensureDaily(unasked, Date.parse(earliest))
+    for (const assetId of unasked) asked.add(assetId)
+  }
 }

@@ -51,7 +51,7 @@ export async function listDailyValues(
   ])
   const days = daysBetween(firstDay, today)
   const assetIds = [...new Set([...held, ...changes].map((row) => row.asset_id))]
-  const priceAt = await deps.prices.loadDaily(
+  const { priceAt } = await deps.prices.loadDaily(
     days.flatMap((day) => assetIds.map((assetId) => ({ assetId, atMs: Date.parse(day) }))),
   )
   const current = new Map(held.map((row) => [row.asset_id, row.price_in_usd ?? undefined]))

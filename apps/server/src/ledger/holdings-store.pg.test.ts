@@ -1,22 +1,25 @@
-import type { Balance } from '@assay/connectors'
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
-import { listPositions, listSourcePositions, replaceHoldings } from './holdings-store.ts'
+import { listPositions, listSourcePositions, replaceHoldings, type JudgedBalance } from './holdings-store.ts'
 import { addConnection } from './test-ledger.ts'
 
 const owner = { tenantId: 'ten_a', userId: 'usr_a' }
 const refOf = (connectionId: string): typeof owner & { connectionId: string } => ({ ...owner, connectionId })
 const page = { limit: 100, after: undefined }
 
-function balance(assetId: string, liquid: string, staked = '0', symbol = 'BTC'): Balance {
-  return { assetId, symbol, name: symbol, liquid: parseDecimal(liquid), staked: parseDecimal(staked) }
+function balance(assetId: string, liquid: string, staked = '0', symbol = 'BTC'): JudgedBalance {
+  return { assetId, symbol, name: symbol, liquid: parseDecimal(liquid), staked: parseDecimal(staked), spam: false }
 }
 
-const hold = (db: Database, connectionId: string, balances: readonly Balance[], providerId = 'kraken'): Promise<void> =>
-  replaceHoldings(db, refOf(connectionId), providerId, balances)
+const hold = (
+  db: Database,
+  connectionId: string,
+  balances: readonly JudgedBalance[],
+  providerId = 'kraken',
+): Promise<void> => replaceHoldings(db, refOf(connectionId), providerId, balances)
 
 describe('holdings', () => {
   it('are summed exactly over the connections of a source', async (t) => {

@@ -55,20 +55,24 @@ export interface SourcePositionRequest {
   endTime?: string | undefined
 }
 
+export interface JudgedBalance extends Balance {
+  spam: boolean
+}
+
 export async function replaceHoldings(
   sql: Sql,
   ref: ConnectionRef,
   providerId: string,
-  balances: readonly Balance[],
+  balances: readonly JudgedBalance[],
 ): Promise<void> {
   const held = balances.filter((balance) => !isZero(balance.liquid) || !isZero(balance.staked))
   await deleteHoldings(sql, ref)
   // A conflict only with another worker that reads the same connection at the same moment, taken for dead; the later wins.
   await sql.execute(
-    `insert into holdings (tenant_id, user_id, connection_id, provider_id, fetched_at, asset_id, asset_symbol, asset_name, liquid, staked)
-     select $1, $2, $3, $4, (select assay_now()), * from unnest($5::text[], $6::text[], $7::text[], $8::numeric[], $9::numeric[])
+    `insert into holdings (tenant_id, user_id, connection_id, provider_id, fetched_at, asset_id, asset_symbol, asset_name, liquid, staked, spam)
+     select $1, $2, $3, $4, (select assay_now()), * from unnest($5::text[], $6::text[], $7::text[], $8::numeric[], $9::numeric[], $10::boolean[])
      on conflict (tenant_id, user_id, connection_id, asset_id) do update
-       set fetched_at = excluded.fetched_at, liquid = excluded.liquid, staked = excluded.staked`,
+       set fetched_at = excluded.fetched_at, liquid = excluded.liquid, staked = excluded.staked, spam = excluded.spam`,
     [
       ref.tenantId,
       ref.userId,
@@ -79,6 +83,7 @@ export async function replaceHoldings(
       held.map(({ name }) => name),
       held.map(({ liquid }) => liquid),
       held.map(({ staked }) => staked),
+      held.map(({ spam }) => spam),
     ],
   )
 }

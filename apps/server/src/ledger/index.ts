@@ -3,40 +3,57 @@
  * served is derived from them and can be derived again without asking the provider.
  */
 import type { Balance, Connector, RawRecord } from '@assay/connectors'
-import type { Logger } from 'pino'
+import { isSpamAsset } from '@assay/core'
 import type { ConnectionRef } from '../connections/index.ts'
-import type { Database, Sql } from '../db/index.ts'
-import type { Prices } from '../prices/index.ts'
-import { beginDeriving } from './derive.ts'
+import type { Sql } from '../db/index.ts'
+import { deleteAwaited } from './awaited-store.ts'
+import { endGroups } from './compose.ts'
+import { deriveDue, type DeriveDeps } from './derive.ts'
 import { deleteObserved, keepObserved } from './history-store.ts'
 import { listDailyValues, type DailyValue, type HistoryRequest } from './history.ts'
-import { holdConnection } from './hold-connection.ts'
+import { holdConnection, holdUser } from './hold-connection.ts'
 import * as holdings from './holdings-store.ts'
+import type { PageRequest } from './pages-query-store.ts'
 import * as pages from './pages-store.ts'
+import * as raw from './raw-store.ts'
+import { replay, type ReplayDeps, type ReplayOptions, type ReplayReport } from './replay.ts'
+import { createReprice } from './reprice.ts'
 import * as store from './store.ts'
+import { dropConnectionLegs, matchOwnTransfers } from './transfers.ts'
 
-export type { TransactionFilters, TransactionRow } from './pages-store.ts'
+export type { PageRequest, TransactionFilters } from './pages-query-store.ts'
+export { listPage, type TransactionRow } from './pages-store.ts'
 export { ConnectionGone } from './hold-connection.ts'
+export type { ReplayOptions, ReplayReport } from './replay.ts'
 export type { Position } from './holdings-store.ts'
-export type { PoisonedTime } from './store.ts'
+export type { PoisonedTime } from './raw-store.ts'
 
 export interface Ledger {
   /** In the caller's transaction, with its bookmark. Like all that writes, throws ConnectionGone after a removal. */
   keepRaw(tx: Sql, ref: ConnectionRef, stream: string, records: readonly RawRecord[]): Promise<void>
-  /** Derives what is not derived yet; false when `mayGoOn` ended it first. */
-  derive(ref: ConnectionRef, connector: Connector, mayGoOn: () => boolean): Promise<boolean>
+  /**
+   * Derives what is not derived yet; false when `mayGoOn` ended it first. With `sinceMs` only groups none of whose
+   * records is older: what was read must begin well before it, or a group that is cut in two there looks whole.
+   */
+  derive(ref: ConnectionRef, connector: Connector, mayGoOn: () => boolean, sinceMs?: number): Promise<boolean>
+  /** Judges again which of the user's transactions are two sides of one transfer, near what has changed. */
+  matchTransfers(owner: Owner, mayGoOn: () => boolean): Promise<boolean>
   /** What the account holds now, priced as far as prices are known. */
   keepHoldings(ref: ConnectionRef, providerId: string, balances: readonly Balance[]): Promise<void>
   /** Records that could not be understood, by their stream and time. */
-  listPoisonedTimes(ref: ConnectionRef): Promise<store.PoisonedTime[]>
+  listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   summarize(tx: Sql, ref: ConnectionRef): Promise<{ historyFrom: string | null; transactionCount: number }>
   /** Everything read through the connection goes; if it was served, its transactions' ids are remembered as removed. */
   destroy(tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void>
 
+  /** Derives everything again from the stored records, or says what that would change. */
+  replay(options: ReplayOptions): Promise<ReplayReport>
+  /** Upkeep: writes prices into transactions that were waiting for them. Bounded; call it again. */
+  reprice(): Promise<void>
   /** Upkeep: tombstones that everybody has had the time to read. */
   sweep(): Promise<void>
 
-  listTransactions(owner: Owner, request: pages.PageRequest): Promise<pages.TransactionRow[]>
+  listTransactions(owner: Owner, request: PageRequest): Promise<pages.TransactionRow[]>
   findTransaction(owner: Owner, id: string): Promise<pages.TransactionRow | undefined>
   listRemoved(owner: Owner, since: string): Promise<{ id: string; removed_at: string }[]>
   listPositions(owner: Owner, request: holdings.PositionRequest): Promise<holdings.Position[]>
@@ -50,53 +67,52 @@ interface Owner {
   userId: string
 }
 
-export interface LedgerDeps {
-  db: Database
-  prices: Prices
-  log: Logger
+export interface LedgerDeps extends DeriveDeps, ReplayDeps {
+  /** Asks for `matchTransfers` of this user, soon and by a worker. */
+  queueMatching(tx: Sql, owner: Owner): Promise<void>
 }
-
-/** Groups for each transaction: few enough that memory stays flat, many enough that commits do not dominate. */
-const groupsPerBatch = 500
 
 export function createLedger(deps: LedgerDeps): Ledger {
   const { db } = deps
   return {
     async keepRaw(tx, ref, stream, records) {
       await holdConnection(tx, ref)
-      await store.upsertRaw(tx, ref, stream, records)
+      await endGroups(tx, ref, await raw.upsertRaw(tx, ref, stream, records))
     },
 
-    async derive(ref, connector, mayGoOn) {
-      const batch = await beginDeriving(deps, ref, connector)
-      for (let after = ''; ;) {
-        const groups = await store.listUnderivedGroups(db, ref, after, groupsPerBatch)
-        const last = groups.at(-1)
-        if (last === undefined) return true
-        await batch.derive(groups)
-        if (groups.length === groupsPerBatch) await store.ensureStatistics(db)
-        if (!mayGoOn()) return groups.length < groupsPerBatch
-        after = last
-      }
+    async derive(ref, connector, mayGoOn, sinceMs) {
+      if (!(await deriveDue(deps, ref, connector, mayGoOn, sinceMs))) return false
+      return matchOwnTransfers(db, ref, mayGoOn)
     },
+
+    matchTransfers: (owner, mayGoOn) => matchOwnTransfers(db, owner, mayGoOn),
 
     async keepHoldings(ref, providerId, balances) {
       await deps.prices.ensureCurrent(balances.map(({ assetId }) => assetId))
       await db.transaction(async (tx) => {
         await holdConnection(tx, ref)
-        await holdings.replaceHoldings(tx, ref, providerId, balances)
+        const mayBeSpam = deps.isWallet(providerId)
+        const held = balances.map((balance) => ({ ...balance, spam: mayBeSpam && isSpamAsset(balance) }))
+        await holdings.replaceHoldings(tx, ref, providerId, held)
         await keepObserved(tx, ref)
       })
     },
-    listPoisonedTimes: (ref) => store.listPoisonedTimes(db, ref),
+    listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
     summarize: (tx, ref) => store.summarize(tx, ref),
 
     async destroy(tx, ref, was) {
-      await store.destroyConnection(tx, ref, was)
+      await holdUser(tx, ref)
+      const { due } = await dropConnectionLegs(tx, ref)
+      if (due) await deps.queueMatching(tx, ref)
+      await store.deleteTransactions(tx, ref, was)
+      await raw.deleteRaw(tx, ref)
+      await deleteAwaited(tx, ref)
       await holdings.deleteHoldings(tx, ref)
       await deleteObserved(tx, ref)
     },
 
+    replay: (options) => replay(deps, options),
+    reprice: createReprice(deps),
     sweep: () => store.deleteOldRemovals(db),
 
     listTransactions: (owner, request) => pages.listTransactions(db, owner, request),

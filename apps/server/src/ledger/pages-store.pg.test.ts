@@ -5,7 +5,8 @@ import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
-import { findTransaction, listRemoved, listTransactions, type TransactionFilters } from './pages-store.ts'
+import type { TransactionFilters } from './pages-query-store.ts'
+import { findTransaction, listRemoved, listTransactions } from './pages-store.ts'
 import { addConnection } from './test-ledger.ts'
 
 interface Row {
@@ -28,10 +29,12 @@ const timeOf = (second: number): string => new Date(Date.UTC(2026, 0, 1) + secon
 /** Few moments for many rows, so that most of them are equal. */
 function rowsFor(count: number): Row[] {
   const pick = <T>(from: readonly T[], index: number): T => from[index % from.length] as T
+  const connectionOf = (index: number): string => pick(connections, index * 5 + (index >> 3))
   return Array.from({ length: count }, (_, index) => ({
     id: `txn_${String((index * 7_919) % 100_003).padStart(6, '0')}`,
-    connectionId: pick(connections, index * 5 + (index >> 3)),
-    providerId: pick(providers, index >> 1),
+    connectionId: connectionOf(index),
+    // All rows of a connection are of one provider.
+    providerId: pick(providers, connections.indexOf(connectionOf(index))),
     occurredAt: timeOf((index * 31) % 17),
     updatedAt: timeOf((index * 13) % 40),
     type: pick(transactionTypes, index * 3),

@@ -1,34 +1,28 @@
 /**
- * The page queries. Newest first by (occurred_at, id); a page is one backward range scan of transactions_page and a
- * join of ready texts, at page 1 as at page 10,000: the place is part of the index condition, never an OFFSET.
+ * Pages of transactions. Without filters a page is one backward range scan of transactions_page and a join of ready
+ * texts, at page 1 as at page 10,000. With filters it must not matter how rare their hits are, so the way to the rows is
+ * chosen by what is met, not by what PostgreSQL guesses from columns it takes for independent:
  *
- * Rows of provisional connections are left out by an array that PostgreSQL computes once for each page (an InitPlan).
+ * 1. The next 100 rows of the page order. Filters that hit often fill their page here.
+ * 2. One filter by asset or by kind has an index of its own, in the order of the page.
+ * 3. Of several, the first that leads to fewer than 1,000 rows leads, and the others are conditions.
+ * 4. When all of them are common, their walk is long only if they exclude each other; over all pages of a walk together
+ *    it passes each row once.
  */
 import type { Sql } from '../db/index.ts'
-
-export interface TransactionFilters {
-  /** Included. */
-  startTime?: string | undefined
-  /** Excluded. */
-  endTime?: string | undefined
-  providerIds?: readonly string[] | undefined
-  connectionIds?: readonly string[] | undefined
-  assetSymbols?: readonly string[] | undefined
-  types?: readonly string[] | undefined
-  categories?: readonly string[] | undefined
-  /** Changed at this moment or later. */
-  updatedSince?: string | undefined
-}
-
-export interface PageRequest {
-  filters: TransactionFilters
-  limit: number
-  /** The last row of the page before. */
-  after: { occurredAt: string; id: string } | undefined
-}
+import {
+  countStatement,
+  listLeads,
+  pageStatement,
+  type Filter,
+  type Lead,
+  type PageRequest,
+  type Reach,
+} from './pages-query-store.ts'
 
 export interface TransactionRow {
   id: string
+  user_id: string
   connection_id: string
   provider_id: string
   occurred_at: string
@@ -42,58 +36,44 @@ interface Owner {
   userId: string
 }
 
-const columns = 't.id, t.connection_id, t.provider_id, t.occurred_at, t.updated_at, t.document'
+const rareMax = 1_000
+
+// Rows of provisional connections are left out by an array that PostgreSQL computes once for each page (an InitPlan).
 // Inside coalesce, because PostgreSQL has no statistics for that and takes it for one row in two. Of a bare comparison it
 // believes, where an installation has few connections, that no row passes, and sorts all rows of the user for each page.
 const settled = `not coalesce(t.connection_id = any(array(
   select c.id from provisional_connections c where c.tenant_id = $1 and c.user_id = $2)), false)`
 
 export async function listTransactions(sql: Sql, owner: Owner, request: PageRequest): Promise<TransactionRow[]> {
-  const { filters, after, limit } = request
-  const values: unknown[] = [owner.tenantId, owner.userId]
-  const bind = (value: unknown): string => `$${values.push(value)}`
-  const conditions = [settled]
-  // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
-  if (filters.types !== undefined) conditions.push(`t.type = any(${bind(filters.types)}::text[])`)
-  if (filters.categories !== undefined) conditions.push(`t.category = any(${bind(filters.categories)}::text[])`)
-  if (filters.providerIds !== undefined) conditions.push(`t.provider_id = any(${bind(filters.providerIds)}::text[])`)
-  if (filters.connectionIds !== undefined)
-    conditions.push(`t.connection_id = any(${bind(filters.connectionIds)}::text[])`)
-  if (filters.updatedSince !== undefined) conditions.push(`t.updated_at >= ${bind(filters.updatedSince)}`)
-  const range = (alias: string): string => {
-    const parts = [`${alias}.tenant_id = $1 and ${alias}.user_id = $2`]
-    if (filters.startTime !== undefined) parts.push(`${alias}.occurred_at >= ${bind(filters.startTime)}`)
-    if (filters.endTime !== undefined) parts.push(`${alias}.occurred_at < ${bind(filters.endTime)}`)
-    if (after !== undefined)
-      parts.push(`(${alias}.occurred_at, ${alias}.id) < (${bind(after.occurredAt)}, ${bind(after.id)})`)
-    return parts.join(' and ')
-  }
-  const text =
-    filters.assetSymbols === undefined
-      ? `select ${columns} from transactions t where ${range('t')} and ${conditions.join(' and ')}
-         order by t.occurred_at desc, t.id desc limit ${bind(limit)}`
-      : byAsset({ range: range('a'), conditions, symbols: bind(filters.assetSymbols), limit: bind(limit) })
-  return sql.rows<TransactionRow>(text, values)
+  return listPage(sql, { tenantId: owner.tenantId, users: { one: owner.userId }, visible: settled }, request)
 }
 
-/**
- * For each symbol its own newest rows, by a range scan of the narrow table, then the newest of all. A trade of two
- * symbols that were both asked for is found twice and returned once.
- */
-function byAsset(parts: { range: string; conditions: string[]; symbols: string; limit: string }): string {
-  return `select distinct on (t.occurred_at, t.id) ${columns}
-    from unnest(${parts.symbols}::text[]) as wanted (symbol), lateral (
-      select t.* from transaction_assets a
-      join transactions t on t.tenant_id = a.tenant_id and t.user_id = a.user_id and t.id = a.id
-      where ${parts.range} and a.asset_symbol = wanted.symbol and ${parts.conditions.join(' and ')}
-      order by a.occurred_at desc, a.id desc limit ${parts.limit}
-    ) t
-    order by t.occurred_at desc, t.id desc limit ${parts.limit}`
+export async function listPage(sql: Sql, reach: Reach, request: PageRequest): Promise<TransactionRow[]> {
+  const list = async (lead: Lead): Promise<TransactionRow[]> => {
+    const { text, values } = pageStatement(reach, request, lead)
+    return sql.rows<TransactionRow>(text, values)
+  }
+  const leads = listLeads(request.filters)
+  const [only] = leads
+  if (only === undefined) return list('walk')
+  if (leads.length === 1 && only === 'asset') return list('asset')
+  // Of some users the next rows are many times 100.
+  const near = reach.users !== 'all' && 'some' in reach.users ? [] : await list('near')
+  if (near.length === request.limit) return near
+  if (leads.length === 1 && only === 'kind') return list('kind')
+  for (const lead of leads) if (await isRare(sql, reach, request, lead)) return list(lead)
+  return list(only === 'asset' ? 'asset' : 'walk')
+}
+
+async function isRare(sql: Sql, reach: Reach, request: PageRequest, lead: Filter): Promise<boolean> {
+  const { text, values } = countStatement(reach, request, lead, rareMax)
+  return (await sql.row<{ rows: number }>(text, values)).rows < rareMax
 }
 
 export async function findTransaction(sql: Sql, owner: Owner, id: string): Promise<TransactionRow | undefined> {
   return sql.maybeRow<TransactionRow>(
-    `select ${columns} from transactions t where t.tenant_id = $1 and t.user_id = $2 and t.id = $3 and ${settled}`,
+    `select t.id, t.user_id, t.connection_id, t.provider_id, t.occurred_at, t.updated_at, t.document
+     from transactions t where t.tenant_id = $1 and t.user_id = $2 and t.id = $3 and ${settled}`,
     [owner.tenantId, owner.userId, id],
   )
 }

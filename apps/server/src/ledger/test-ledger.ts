@@ -1,11 +1,11 @@
 /** A ledger with one connection at Kraken, records that a test writes by hand, and prices that it sets. */
-import { loadConnector, type RawRecord } from '@assay/connectors'
+import { loadConnector, type Connector, type RawRecord } from '@assay/connectors'
 import { parseDecimal, SourceError, type Decimal } from '@assay/core'
 import { pino } from 'pino'
-import { testDatabase } from '../../../../test/postgres.ts'
+import { testDatabase, type TestAddress } from '../../../../test/postgres.ts'
 import type { ConnectionRef } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
-import { createPrices } from '../prices/index.ts'
+import { createPrices, type Prices } from '../prices/index.ts'
 import { createLedger, type Ledger } from './index.ts'
 
 export interface Written {
@@ -17,9 +17,18 @@ export interface Written {
 
 export interface TestLedger {
   db: Database
+  connection: TestAddress
   ledger: Ledger
+  connector: Connector
   ref: ConnectionRef
   keep(...records: RawRecord[]): Promise<void>
+  keepFunding(stream: 'deposits' | 'withdrawals', ...records: RawRecord[]): Promise<void>
+  keepAt(of: ConnectionRef, stream: string, ...records: RawRecord[]): Promise<void>
+  prices: Prices
+  setPrice(price: Price): void
+  moveClock(ms: number): void
+  /** Users for whom matching was asked for. */
+  queued: string[]
   derive(of?: ConnectionRef): Promise<boolean>
   /** By group. */
   listWritten(): Promise<Written[]>
@@ -28,31 +37,64 @@ export interface TestLedger {
 
 type Owner = Parameters<typeof testDatabase>[0]
 
+/** A provider that the test's ledger takes for a wallet. */
+export const walletId = 'a_wallet'
 export const dayMs = 86_400_000
 export const noonMs = Date.UTC(2026, 2, 2, 12)
 
-export async function openLedger(t: Owner, price: Decimal | 'down' = parseDecimal('64000.5')): Promise<TestLedger> {
-  const { db } = await testDatabase(t)
+/** In dollars, of everything; or the source's failing. */
+type Price = Decimal | 'down'
+
+interface Options {
+  price?: Price
+  /** Called whenever a day's prices are asked for. */
+  beforePrices?: () => Promise<void>
+}
+
+export async function openLedger(t: Owner, options: Options = {}): Promise<TestLedger> {
+  const { beforePrices } = options
+  let { price = parseDecimal('64000.5') } = options
+  let nowMs = noonMs + dayMs
+  const { db, connection } = await testDatabase(t)
   const getPrice = (): Decimal => {
     if (price === 'down') throw new SourceError('venue_down', 'no prices today')
     return price
   }
   const source = {
     name: 'a test',
-    fetchCurrent: async (ids: readonly string[]) => new Map(ids.map((id) => [id, getPrice()])),
-    fetchDaily: async (_: string, fromMs: number) => [...daysFrom(fromMs, getPrice())],
+    fetchCurrent: async (ids: readonly string[]) => ({
+      coins: new Map(ids.map((id) => [id, getPrice()])),
+      currencies: new Map<string, Decimal>(),
+    }),
+    async fetchDaily(_: string, fromMs: number) {
+      await beforePrices?.()
+      return [...daysFrom(fromMs, nowMs, getPrice())]
+    },
+    fetchDailyRates: async () => new Map<string, never[]>(),
   }
   const log = pino({ level: 'silent' })
-  const prices = createPrices({ db, source, now: () => noonMs + dayMs, log })
-  const ledger = createLedger({ db, prices, log })
+  const prices = createPrices({ db, source, now: () => nowMs, pace: 1, log })
+  const queued: string[] = []
+  const queueMatching = async (_: unknown, { userId }: { userId: string }): Promise<void> => void queued.push(userId)
+  const ledger = createLedger({ db, prices, log, loadConnector, isWallet: (id) => id === walletId, queueMatching })
   const ref = { tenantId: 'ten_a', userId: 'usr_a', connectionId: 'con_a' }
   await addConnection(db, ref)
   const connector = await loadConnector('kraken')
+  const keepAt = (of: ConnectionRef, stream: string, ...records: RawRecord[]): Promise<void> =>
+    db.transaction((tx) => ledger.keepRaw(tx, of, stream, records))
   return {
     db,
+    connection,
     ledger,
+    connector,
     ref,
-    keep: (...records) => db.transaction((tx) => ledger.keepRaw(tx, ref, 'ledger', records)),
+    prices,
+    setPrice: (next) => void (price = next),
+    moveClock: (ms) => void (nowMs += ms),
+    queued,
+    keep: (...records) => keepAt(ref, 'ledger', ...records),
+    keepAt,
+    keepFunding: (stream, ...records) => keepAt(ref, stream, ...records),
     derive: (of = ref) => ledger.derive(of, connector, () => true),
     listWritten: () => db.rows('select id, group_key, updated_at, document from transactions order by group_key'),
     async listRemovedIds() {
@@ -62,8 +104,8 @@ export async function openLedger(t: Owner, price: Decimal | 'down' = parseDecima
   }
 }
 
-function* daysFrom(fromMs: number, price: Decimal): Generator<{ dayMs: number; price: Decimal }> {
-  for (let day = fromMs; day <= noonMs + dayMs; day += dayMs) yield { dayMs: day, price }
+function* daysFrom(fromMs: number, toMs: number, price: Decimal): Generator<{ dayMs: number; price: Decimal }> {
+  for (let day = fromMs; day <= toMs; day += dayMs) yield { dayMs: day, price }
 }
 
 export async function addConnection(
@@ -82,4 +124,10 @@ export async function addConnection(
 export function ledgerRow(key: string, group: string, more: Record<string, string> = {}, atMs = noonMs): RawRecord {
   const row = { refid: group, time: String(atMs / 1000), type: 'deposit', subtype: '', asset: 'XXBT', fee: '0' }
   return { key, group, occurredAtMs: atMs, body: JSON.stringify({ ...row, amount: '0.5', ...more }) }
+}
+
+/** A row of Kraken's lists of deposits and withdrawals, which says what the ledger does not. */
+export function fundingRow(refid: string, more: Record<string, string> = {}, atMs = noonMs): RawRecord {
+  const row = { refid, time: String(atMs / 1000), asset: 'XXBT', amount: '0.5', fee: '0', status: 'Success' }
+  return { key: refid, group: refid, occurredAtMs: atMs, body: JSON.stringify({ ...row, ...more }) }
 }

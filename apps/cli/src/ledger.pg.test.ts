@@ -1,0 +1,52 @@
+/** `assay ledger replay` as an operator meets it, in a process of its own. */
+import { readEnvironment } from '@assay/server/config'
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { it } from 'node:test'
+import { testDatabase } from '../../../test/postgres.ts'
+
+const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
+
+it('assay ledger replay shows what would change, changes it with --apply, and then finds nothing', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  const { host, user, database } = connection
+  const env = {
+    PATH: readEnvironment()['PATH'],
+    DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
+    ASSAY_SEALING_KEYS: `test:${Buffer.alloc(32, 3).toString('base64')}`,
+  }
+  const assay = (...words: string[]): Promise<{ code: unknown; out: string; err: string }> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [program, 'ledger', ...words], { env }, (error, out, err) =>
+        resolve({ code: error?.code ?? 0, out, err }),
+      )
+    })
+  const body = { refid: 'R1', time: '1772452800', type: 'deposit', subtype: '', asset: 'XXBT', amount: '0.5', fee: '0' }
+  await db.execute(
+    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane)
+     values ('ten_a', 'usr_a', 'con_a', 'kraken', 'api_key', 'active', 'a')`,
+    [],
+  )
+  await db.execute(
+    `insert into raw_records (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body, derived)
+     values ('ten_a', 'usr_a', 'con_a', 'ledger', 'L1', 'R1', '2026-03-02T12:00:00Z', $1, true)`,
+    [JSON.stringify(body)],
+  )
+
+  const looked = await assay('replay')
+  assert.equal(looked.code, 0, looked.err)
+  assert.match(looked.out, /^Derived 1 groups of records of 1 connections again\.$/m)
+  assert.match(looked.out, /^kraken +deposit +1 +0 +0$/m)
+  assert.match(looked.out, /^ {2}added txn_\w+ of con_a$/m)
+  assert.match(looked.out, /with --apply/)
+  assert.deepEqual(await db.rows('select from transactions'), [])
+
+  assert.equal((await assay('replay', '--apply', '--connection', 'con_a')).code, 0)
+  assert.equal((await db.rows('select from transactions')).length, 1)
+  assert.match((await assay('replay')).out, /^Nothing would change\.$/m)
+
+  const [unknown, wrong] = await Promise.all([assay('replay', '--connection', 'con_x'), assay('rewind')])
+  assert.deepEqual(unknown, { code: 2, out: '', err: 'assay: there is no connection con_x\n' })
+  assert.equal(wrong.code, 2)
+})

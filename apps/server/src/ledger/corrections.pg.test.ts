@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dayMs, fundingRow, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+
+const laterMs = noonMs + 60_000
+
+describe('a confirmed transaction whose time is corrected', () => {
+  it('retires its id and goes on under another', async (t) => {
+    const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
+    await derive()
+    const [first, untouched] = await listWritten()
+    await keep(ledgerRow('L1', 'R1', {}, laterMs))
+    await derive()
+    const after = await listWritten()
+    assert.equal(after.length, 2)
+    assert.notEqual(after[0]?.id, first?.id)
+    assert.match(after[0]?.document ?? '', /"timestamp":"2026-03-02T12:01:00.000Z"/)
+    assert.deepEqual(after[1], untouched)
+    assert.deepEqual(await listRemovedIds(), [first?.id])
+  })
+
+  it('keeps the new id however often it is derived again', async (t) => {
+    const { db, keep, derive, listWritten } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    await keep(ledgerRow('L1', 'R1', {}, laterMs))
+    await derive()
+    const corrected = await listWritten()
+    await db.execute('update raw_records set derived = false')
+    await derive()
+    assert.deepEqual(await listWritten(), corrected)
+    await db.execute('delete from transactions')
+    await db.execute('update raw_records set derived = false')
+    await derive()
+    assert.deepEqual(
+      (await listWritten()).map(({ id }) => id),
+      corrected.map(({ id }) => id),
+    )
+  })
+
+  it('never comes back to an id that was retired, not even when the time does', async (t) => {
+    const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    const ids: (string | undefined)[] = []
+    for (const atMs of [noonMs, laterMs, noonMs]) {
+      await keep(ledgerRow('L1', 'R1', {}, atMs))
+      await derive()
+      ids.push((await listWritten())[0]?.id)
+    }
+    assert.equal(new Set(ids).size, 3)
+    assert.deepEqual(await listRemovedIds(), ids.slice(0, 2).toSorted())
+  })
+
+  it('keeps its id when anything else is corrected', async (t) => {
+    const { keep, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    const [before] = await listWritten()
+    await keep(ledgerRow('L1', 'R1', { amount: '0.75', asset: 'XETH' }))
+    await derive()
+    assert.deepEqual(
+      (await listWritten()).map(({ id }) => id),
+      [before?.id],
+    )
+    assert.deepEqual(await listRemovedIds(), [])
+  })
+
+  it('does not hold for a pending one: announced, then booked at another time, it is one row with one id', async (t) => {
+    const { keep, keepFunding, derive, listWritten, listRemovedIds } = await openLedger(t)
+    await keepFunding('deposits', fundingRow('R1', { status: 'Pending' }, noonMs - dayMs))
+    await derive()
+    const [pending] = await listWritten()
+    assert.match(pending?.document ?? '', /"status":"pending"/)
+    await keep(ledgerRow('L1', 'R1'))
+    await keepFunding('deposits', fundingRow('R1', { status: 'Success' }, noonMs - dayMs))
+    await derive()
+    const after = await listWritten()
+    assert.deepEqual(
+      after.map(({ id }) => id),
+      [pending?.id],
+    )
+    assert.match(after[0]?.document ?? '', /"status":"confirmed","timestamp":"2026-03-02T12:00:00.000Z"/)
+    assert.deepEqual(await listRemovedIds(), [])
+  })
+})
+
+describe('deriving what is recent first', () => {
+  it('leaves out every group with a record before that time', async (t) => {
+    const { db, ledger, connector, ref, keep, derive, listWritten } = await openLedger(t)
+    await keep(
+      ledgerRow('L1', 'older', {}, noonMs - 1),
+      ledgerRow('L2', 'cut', { type: 'trade', amount: '-1' }, noonMs - 1),
+      ledgerRow('L3', 'cut', { type: 'trade', asset: 'ZUSD' }, noonMs + 1),
+      ledgerRow('L4', 'recent'),
+    )
+    assert.equal(await ledger.derive(ref, connector, () => true, noonMs), true)
+    const groups = async (): Promise<string[]> => (await listWritten()).map(({ group_key }) => group_key)
+    assert.deepEqual(await groups(), ['recent'])
+    assert.equal((await db.rows('select from raw_records where not derived')).length, 3)
+    await derive()
+    assert.deepEqual(await groups(), ['cut', 'older', 'recent'])
+  })
+})
+
+describe('a record that changes while its group is being derived', () => {
+  it('leaves the group due, and nothing is written of what it was', async (t) => {
+    let isChanged = false
+    const { db, keep, derive, listWritten } = await openLedger(t, {
+      // Prices are asked for between reading the records and writing what became of them.
+      async beforePrices() {
+        if (isChanged) return
+        isChanged = true
+        await keep(ledgerRow('L1', 'R1', { amount: '0.75' }), ledgerRow('L3', 'R3', { refid: 'R3' }))
+      },
+    })
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
+    await derive()
+    assert.deepEqual(
+      (await listWritten()).map(({ group_key }) => group_key),
+      ['R2'],
+    )
+    const due = await db.rows<{ group_key: string }>('select group_key from raw_records where not derived order by 1')
+    assert.deepEqual(
+      due.map(({ group_key }) => group_key),
+      ['R1', 'R3'],
+    )
+    await derive()
+    assert.match((await listWritten())[0]?.document ?? '', /"amount":"0.75"/)
+  })
+
+  it('also when it is a new one of the group', async (t) => {
+    let isThere = false
+    const { keep, derive, listWritten } = await openLedger(t, {
+      async beforePrices() {
+        if (isThere) return
+        isThere = true
+        await keep(ledgerRow('L2', 'R1', { type: 'trade', asset: 'ZUSD', amount: '100' }))
+      },
+    })
+    await keep(ledgerRow('L1', 'R1', { type: 'trade', amount: '-1' }))
+    await derive()
+    await derive()
+    assert.match((await listWritten())[0]?.document ?? '', /"type":"input_and_output"/)
+  })
+})

@@ -1,0 +1,103 @@
+import { parseDecimal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dayMs, ledgerRow, noonMs, openLedger, type TestLedger } from './test-ledger.ts'
+
+const listPrices = async ({ listWritten }: TestLedger): Promise<(string | undefined)[]> =>
+  (await listWritten()).map(({ document }) => /"price_in_usd":([^,]*)/.exec(document)?.[1])
+const countAwaited = async ({ db }: TestLedger): Promise<number> => (await db.rows('select from awaited_prices')).length
+
+describe('a price that comes later', () => {
+  it('is written when the source is back, as if it had been there', async (t) => {
+    const opened = await openLedger(t, { price: 'down' })
+    const { db, ledger, prices, keep, derive, listWritten } = opened
+    await keep(
+      ledgerRow('L1', 'R1', { fee: '0.1' }),
+      ledgerRow('L2', 'R2', { asset: 'ZUSD' }),
+      ledgerRow('L3', 'R3', { asset: 'ZQNT' }),
+    )
+    await derive()
+    assert.deepEqual(await listPrices(opened), ['null', '"1"', 'null'])
+    // What has no source of prices is not waited for.
+    assert.equal(await countAwaited(opened), 1)
+    await db.execute("update transactions set updated_at = '2020-01-01T00:00:00Z'")
+    await ledger.reprice()
+    assert.deepEqual(await listPrices(opened), ['null', '"1"', 'null'])
+    opened.setPrice(parseDecimal('64000.5'))
+    opened.moveClock(dayMs)
+    await prices.backfill()
+    await ledger.reprice()
+    assert.deepEqual(await listPrices(opened), ['"64000.5"', '"1"', 'null'])
+    assert.equal(await countAwaited(opened), 0)
+    const repriced = await listWritten()
+    assert.deepEqual(
+      repriced.map(({ updated_at }) => updated_at > '2026'),
+      [true, false, false],
+    )
+    await db.execute('update raw_records set derived = false')
+    await derive()
+    assert.deepEqual(await listWritten(), repriced)
+  })
+
+  it('of a day that is not over is written anew when it has settled', async (t) => {
+    const opened = await openLedger(t)
+    const { ledger, prices, keep, derive } = opened
+    await keep(ledgerRow('L1', 'R1', {}, noonMs + dayMs))
+    await derive()
+    assert.deepEqual(await listPrices(opened), ['"64000.5"'])
+    assert.equal(await countAwaited(opened), 1)
+    opened.setPrice(parseDecimal('65000'))
+    opened.moveClock(2 * dayMs)
+    await prices.backfill()
+    await ledger.reprice()
+    assert.deepEqual(await listPrices(opened), ['"65000"'])
+    assert.equal(await countAwaited(opened), 0)
+  })
+
+  it('of a day that is not over is written as soon as there is a first one, and again when it has settled', async (t) => {
+    const opened = await openLedger(t, { price: 'down' })
+    const { ledger, prices, keep, derive } = opened
+    await keep(ledgerRow('L1', 'R1', {}, noonMs + dayMs))
+    await derive()
+    assert.deepEqual(await listPrices(opened), ['null'])
+    opened.setPrice(parseDecimal('64000.5'))
+    opened.moveClock(3_600_000)
+    await prices.backfill()
+    await ledger.reprice()
+    assert.deepEqual(await listPrices(opened), ['"64000.5"'])
+    assert.equal(await countAwaited(opened), 1)
+    opened.setPrice(parseDecimal('65000'))
+    opened.moveClock(2 * dayMs)
+    await prices.backfill()
+    await ledger.reprice()
+    assert.deepEqual(await listPrices(opened), ['"65000"'])
+    assert.equal(await countAwaited(opened), 0)
+  })
+
+  it('by an operator’s correction reaches the transactions of that asset and day, and no others', async (t) => {
+    const opened = await openLedger(t)
+    const { db, ledger, prices, keep, derive } = opened
+    await db.execute("insert into tenants (id, name) values ('ten_a', 'A')")
+    await keep(
+      ledgerRow('L1', 'R1'),
+      ledgerRow('L2', 'R2', {}, noonMs - dayMs),
+      ledgerRow('L3', 'R3', { asset: 'XETH' }),
+      ledgerRow('L4', 'R4', {}, noonMs + 11 * 3_600_000),
+    )
+    await derive()
+    await prices.correct('crypto:bitcoin', '2026-03-02', parseDecimal('1234.5'))
+    await ledger.reprice()
+    assert.deepEqual(await listPrices(opened), ['"1234.5"', '"64000.5"', '"64000.5"', '"1234.5"'])
+    assert.equal(await countAwaited(opened), 0)
+  })
+
+  it('is not waited for any more when the connection is gone', async (t) => {
+    const opened = await openLedger(t, { price: 'down' })
+    const { db, ledger, ref, keep, derive } = opened
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    assert.equal(await countAwaited(opened), 1)
+    await db.transaction((tx) => ledger.destroy(tx, ref, { served: true }))
+    assert.equal(await countAwaited(opened), 0)
+  })
+})

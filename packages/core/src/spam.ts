@@ -1,0 +1,59 @@
+/**
+ * Spam: tokens that are sent to wallets by the thousand so that their name is read. The rule is about what anybody can
+ * put on a chain, and so it is for wallets alone: what a venue books in its own ledger was listed by that venue, and an
+ * asset is not spam for being unknown to us.
+ *
+ * All of these must hold, so that nothing a person owns on purpose disappears from a list:
+ * - the asset has no identity here: it is not among the known assets, so it has no source of prices either;
+ * - it came by itself: nothing was given for it, and no fee was paid;
+ * - its symbol or name is an advertisement, or spells a known symbol in letters of another alphabet.
+ *
+ * Marked, never dropped: the transaction is served with `spam: true`, the position is left out of v1 and of values.
+ */
+import { findKnownAsset, isKnownAsset } from './assets.ts'
+import type { AssetRef, TransactionDraft } from './transactions.ts'
+
+type NamedAsset = AssetRef & { name?: string }
+
+/** What happened to a wallet. */
+export function isSpamTransfer(draft: TransactionDraft): boolean {
+  const cameByItself = draft.inputs.length > 0 && draft.outputs.length === 0 && draft.fees.length === 0
+  return cameByItself && draft.inputs.every(isSpamAsset)
+}
+
+/** What a wallet holds. */
+export function isSpamAsset(asset: NamedAsset): boolean {
+  if (isKnownAsset(asset.assetId)) return false
+  return isLookAlike(asset.symbol) || isAdvertisement(asset.symbol, asset.name ?? '')
+}
+
+// Projects do call their token `yearn.finance`, so a bare domain in a name is not enough; nobody calls one so whose
+// symbol should be typed.
+const domain =
+  /[a-z0-9-]{2,}\.(com|org|net|io|xyz|app|fi|finance|site|online|info|top|club|live|pro|cc|me|co|gg|us|vip|lol)\b/i
+const address = /https?:|www\.|\bt\.me\b|\btelegram\b/i
+const handle = /(^|\s)@[a-z0-9_]{4,}/i
+const lure = /\b(claim|visit|airdrop|giveaway|voucher|redeem)\b/i
+
+/** Anybody may have written it, at any length. */
+const textMax = 200
+
+function isAdvertisement(symbol: string, name: string): boolean {
+  const texts = [symbol, name].map((text) => text.slice(0, textMax))
+  if (domain.test(texts[0] ?? '')) return true
+  return texts.some((text) => address.test(text) || handle.test(text) || lure.test(text))
+}
+
+/** Letters that look like Latin ones: the part of Unicode's confusables (UTS #39) that is met in symbols. */
+const strange = 'АВСЕНІЈКМОРЅТУХасеіјорѕухԁԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοՏՍᎢᎠᏟᏚꓴꓢꓓꓔꓚ'
+const familiar = 'ABCEHIJKMOPSTYXaceijopsyxdwABEZHIKMNOPTYXoSUTDCSUSDTC'
+const latin = new Map([...strange].map((letter, index) => [letter, familiar.charAt(index)]))
+
+function isLookAlike(symbol: string): boolean {
+  const folded = symbol.slice(0, textMax).normalize('NFKC')
+  // Compatibility forms (full width, bold) are folded; characters that are not seen are left out.
+  const letters = [...folded.replaceAll(/[\p{Cf}\p{Mn}\s]/gu, '')]
+  const seen = letters.map((letter) => latin.get(letter) ?? letter).join('')
+  if (seen === symbol) return false
+  return findKnownAsset(seen) !== undefined || findKnownAsset(seen.toUpperCase()) !== undefined
+}
