@@ -1,45 +1,111 @@
-/** All SQL over the price ledger. */
+/** All SQL over the price ledger. The time of asking comes from the caller: it is a fact about the price, not about the row. */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
+import { settleMs, type Day, type Days, type DaysRead } from './days.ts'
 
-/** `YYYY-MM-DD`, UTC. */
-export type Day = string
+/** How a price came about. */
+export type Method = 'market_chart' | 'simple_price' | 'cross_rate' | 'definition' | 'correction'
 
-/** Both included. */
-export interface Days {
-  firstDay: Day
-  lastDay: Day
+/** What is wanted of an asset's days, and what was read. */
+export interface Wanted {
+  assetId: string
+  wanted: Days
+  read: DaysRead | undefined
+  /** Epoch ms; undefined when the last reading did not fail. */
+  retryAtMs: number | undefined
 }
 
-export async function listDailyReads(
-  sql: Sql,
-  assetIds: readonly string[],
-): Promise<{ asset_id: string; first_day: Day; last_day: Day }[]> {
-  return sql.rows(
-    `select asset_id, first_day::text, last_day::text from daily_price_reads where asset_id = any($1::text[])`,
+interface WantedRow {
+  asset_id: string
+  wanted_from: Day
+  wanted_to: Day
+  first_day: Day | null
+  last_day: Day | null
+  read_at: string | null
+  retry_at: string | null
+}
+
+const wantedColumns = `asset_id, wanted_from::text, wanted_to::text, first_day::text, last_day::text, read_at, retry_at`
+const toTime = (ms: number): string => new Date(ms).toISOString()
+
+export async function wantDays(sql: Sql, assetIds: readonly string[], days: Days): Promise<void> {
+  await sql.execute(
+    `insert into daily_price_reads as r (asset_id, wanted_from, wanted_to)
+     select distinct asset_id, $2::date, $3::date from unnest($1::text[]) as w (asset_id) order by asset_id
+     on conflict (asset_id) do update
+       set wanted_from = least(r.wanted_from, excluded.wanted_from), wanted_to = greatest(r.wanted_to, excluded.wanted_to)
+       where r.wanted_from > excluded.wanted_from or r.wanted_to < excluded.wanted_to`,
+    [[...assetIds], days.firstDay, days.lastDay],
+  )
+}
+
+export async function listWanted(sql: Sql, assetIds: readonly string[]): Promise<Wanted[]> {
+  const rows = await sql.rows<WantedRow>(
+    `select ${wantedColumns} from daily_price_reads where asset_id = any($1::text[])`,
     [[...assetIds]],
   )
+  return rows.map(toWanted)
 }
 
-export async function keepDailyPrices(
-  sql: Sql,
-  assetId: string,
-  source: string,
-  read: Days,
-  prices: readonly { day: Day; price: Decimal }[],
-): Promise<void> {
-  // The first price of a day stays: transactions were rendered with it, and deriving again must give the same bytes.
+/** Assets with days that are wanted and not read for good, and not to be left alone now; the longest waiting first. */
+export async function listDue(sql: Sql, nowMs: number, limit: number): Promise<Wanted[]> {
+  const rows = await sql.rows<WantedRow>(
+    `select ${wantedColumns} from daily_price_reads
+     where coalesce(retry_at, $1) <= $1 and (read_at is null or wanted_from < first_day or wanted_to > last_day
+       or (read_at < ${settledAt('last_day', 2)} and $1 >= ${settledAt('last_day', 2)}))
+     order by retry_at nulls first, read_at nulls first, asset_id limit $3`,
+    [toTime(nowMs), settleMs / 1000, limit],
+  )
+  return rows.map(toWanted)
+}
+
+export interface DailyAnswer {
+  assetId: string
+  source: string
+  method: Method
+  askedAtMs: number
+  read: Days
+  prices: readonly { day: Day; price: Decimal }[]
+}
+
+/**
+ * The first price of a day stays: transactions were rendered with it, and deriving again must give the same bytes. A
+ * provisional one is replaced once, by the first answer after the day has settled; whoever used it was told so by
+ * `mayCome`.
+ */
+export async function keepDaily(sql: Sql, answer: DailyAnswer): Promise<void> {
+  const { assetId, prices } = answer
+  const askedAt = toTime(answer.askedAtMs)
+  const days = prices.map(({ day }) => day)
+  const amounts = prices.map(({ price }) => price)
   await sql.execute(
-    `insert into daily_prices (asset_id, source, day, price_in_usd)
-     select $1, $2, * from unnest($3::date[], $4::numeric[])
-     on conflict (asset_id, day) do nothing`,
-    [assetId, source, prices.map(({ day }) => day), prices.map(({ price }) => price)],
+    `insert into daily_prices as p (asset_id, day, price_in_usd, source, method, known_at)
+     select $1, g.day, g.price, $6, $7, $2 from unnest($4::date[], $5::numeric[]) as g (day, price)
+     on conflict (asset_id, day) do update
+       set price_in_usd = excluded.price_in_usd, source = excluded.source, method = excluded.method,
+         known_at = excluded.known_at
+       where p.known_at < ${settledAt('p.day', 3)} and excluded.known_at >= ${settledAt('p.day', 3)}`,
+    [assetId, askedAt, settleMs / 1000, days, amounts, answer.source, answer.method],
   )
   await sql.execute(
-    `insert into daily_price_reads as r (asset_id, first_day, last_day, read_at) values ($1, $2, $3, assay_now())
-     on conflict (asset_id) do update set first_day = least(r.first_day, excluded.first_day),
-       last_day = greatest(r.last_day, excluded.last_day), read_at = excluded.read_at`,
-    [assetId, read.firstDay, read.lastDay],
+    `update daily_price_reads
+     set first_day = least(first_day, $2::date), last_day = greatest(last_day, $3::date),
+       read_at = greatest(read_at, $4::timestamptz), failures = 0, retry_at = null
+     where asset_id = $1`,
+    [assetId, answer.read.firstDay, answer.read.lastDay, askedAt],
+  )
+}
+
+export async function countFailure(
+  sql: Sql,
+  assetIds: readonly string[],
+  retry: { nowMs: number; firstMs: number; maxMs: number },
+): Promise<void> {
+  await sql.execute(
+    `update daily_price_reads set failures = failures + 1, retry_at = $2::timestamptz
+       + make_interval(secs => least($3::double precision * power(2, least(failures, 30)), $4) / 1000)
+     where asset_id = any($1::text[])`,
+    [[...assetIds], toTime(retry.nowMs), retry.firstMs, retry.maxMs],
   )
 }
 
@@ -55,26 +121,86 @@ export async function listDailyPrices(
   )
 }
 
-export async function listStale(sql: Sql, assetIds: readonly string[], staleAfterMs: number): Promise<string[]> {
+export async function correctDaily(sql: Sql, assetId: string, day: Day, price: Decimal, atMs: number): Promise<void> {
+  await sql.execute(
+    `insert into daily_prices (asset_id, day, price_in_usd, source, method, known_at)
+     values ($1, $2, $3, 'operator', 'correction', $4)
+     on conflict (asset_id, day) do update set price_in_usd = excluded.price_in_usd, source = excluded.source,
+       method = excluded.method, known_at = excluded.known_at`,
+    [assetId, day, price, toTime(atMs)],
+  )
+  await sql.execute('insert into price_corrections (asset_id, day) values ($1, $2) on conflict do nothing', [
+    assetId,
+    day,
+  ])
+}
+
+/** Gone with the caller's transaction, and back when that fails. */
+export async function takeCorrections(sql: Sql, limit: number): Promise<{ asset_id: string; day: Day }[]> {
+  return sql.rows(
+    `delete from price_corrections c using (
+       select asset_id, day from price_corrections order by asset_id, day limit $1 for update skip locked
+     ) t where c.asset_id = t.asset_id and c.day = t.day
+     returning c.asset_id, c.day::text as day`,
+    [limit],
+  )
+}
+
+/** Of these, what was not asked for lately. If anything, then also what all others will want in a moment. */
+export async function listStale(
+  sql: Sql,
+  assetIds: readonly string[],
+  ages: { staleMs: number; oldMs: number; limit: number },
+): Promise<string[]> {
+  const since = (parameter: number): string =>
+    `assay_now() - make_interval(secs => $${parameter}::double precision / 1000)`
   const rows = await sql.rows<{ asset_id: string }>(
-    `select w.asset_id from unnest($1::text[]) as w (asset_id)
-     where not exists (select from current_prices p where p.asset_id = w.asset_id
-       and p.fetched_at > assay_now() - make_interval(secs => $2::double precision / 1000))`,
-    [[...assetIds], staleAfterMs],
+    `with stale as (
+       select w.asset_id from unnest($1::text[]) as w (asset_id)
+       where not exists (select from current_prices p where p.asset_id = w.asset_id and p.fetched_at > ${since(2)})
+     )
+     select asset_id from stale union
+     (select asset_id from current_prices where fetched_at <= ${since(3)} and exists (select from stale)
+      order by fetched_at limit $4)`,
+    [[...assetIds], ages.staleMs, ages.oldMs, ages.limit],
   )
   return rows.map((row) => row.asset_id)
 }
 
-export async function keepCurrentPrices(
+export async function keepCurrent(
   sql: Sql,
   source: string,
-  prices: readonly { assetId: string; price: Decimal }[],
+  prices: readonly { assetId: string; price: Decimal | undefined; method: Method }[],
 ): Promise<void> {
+  const sorted = prices.toSorted((a, b) => (a.assetId < b.assetId ? -1 : 1))
   await sql.execute(
-    `insert into current_prices (asset_id, price_in_usd, source, fetched_at)
-     select asset_id, price, $3, (select assay_now()) from unnest($1::text[], $2::numeric[]) as w (asset_id, price)
-     on conflict (asset_id) do update
-       set price_in_usd = excluded.price_in_usd, source = excluded.source, fetched_at = excluded.fetched_at`,
-    [prices.map(({ assetId }) => assetId), prices.map(({ price }) => price), source],
+    `insert into current_prices (asset_id, price_in_usd, method, source, fetched_at)
+     select w.*, $4, (select assay_now()) from unnest($1::text[], $2::numeric[], $3::text[]) as w
+     on conflict (asset_id) do update set price_in_usd = excluded.price_in_usd, method = excluded.method,
+       source = excluded.source, fetched_at = excluded.fetched_at`,
+    [
+      sorted.map(({ assetId }) => assetId),
+      sorted.map(({ price }) => price ?? null),
+      sorted.map(({ method }) => method),
+      source,
+    ],
   )
+}
+
+/** The moment from which on the source's word about a day is final; `parameter` is the time it takes, in seconds. */
+function settledAt(day: string, parameter: number): string {
+  return `((${day} + 1)::timestamp at time zone 'UTC' + make_interval(secs => $${parameter}::double precision))`
+}
+
+function toWanted(row: WantedRow): Wanted {
+  const { first_day: firstDay, last_day: lastDay, read_at: readAt } = row
+  return {
+    assetId: row.asset_id,
+    wanted: { firstDay: row.wanted_from, lastDay: row.wanted_to },
+    read:
+      firstDay === null || lastDay === null || readAt === null
+        ? undefined
+        : { firstDay, lastDay, readAtMs: Date.parse(readAt) },
+    retryAtMs: row.retry_at === null ? undefined : Date.parse(row.retry_at),
+  }
 }

@@ -3,13 +3,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import type { SourceError } from '@assay/core'
-import { fetchCurrentPrices, fetchDailyPrices, type PriceIo } from './prices.ts'
+import { fetchCurrentPrices, fetchDailyPrices, fetchDailyRates, type PriceIo } from './prices.ts'
 
 const asked: URL[] = []
-let answer: { status?: number; headers?: Record<string, string>; body: string }
+interface Answer {
+  status?: number
+  headers?: Record<string, string>
+  body: string
+}
+let answer: Answer | ((url: URL) => Answer)
 const server = createServer((request, response) => {
-  asked.push(new URL(request.url ?? '', 'http://loopback'))
-  response.writeHead(answer.status ?? 200, answer.headers).end(answer.body)
+  const url = new URL(request.url ?? '', 'http://loopback')
+  asked.push(url)
+  const { status = 200, headers, body } = typeof answer === 'function' ? answer(url) : answer
+  response.writeHead(status, headers).end(body)
 })
 
 let io: PriceIo
@@ -30,14 +37,19 @@ const monday = Date.UTC(2026, 2, 2)
 describe('current prices', () => {
   it('every digit is kept, and what has no price is not in the map', async () => {
     answer = {
-      body: '{"bitcoin":{"usd":64000.123456789012345678},"shiba-inu":{"usd":1e-18},"dead":{},"gone":{"usd":null}}',
+      body:
+        '{"bitcoin":{"usd":64000.123456789012345678},"shiba-inu":{"usd":1e-18},"pepe":{"usd":1.20E-7},' +
+        '"worthless":{"usd":0},"dead":{},"gone":{"usd":null}}',
     }
-    const prices = await fetchCurrentPrices(io, ['bitcoin', 'shiba-inu', 'dead', 'gone', 'nobody'])
+    const ids = ['bitcoin', 'shiba-inu', 'pepe', 'worthless', 'dead', 'gone', 'nobody', 'constructor']
+    const { coins } = await fetchCurrentPrices(io, ids, [])
     assert.deepEqual(
-      [...prices],
+      [...coins],
       [
         ['bitcoin', '64000.123456789012345678'],
         ['shiba-inu', '0.000000000000000001'],
+        ['pepe', '0.00000012'],
+        ['worthless', '0'],
       ],
     )
     assert.equal(asked[0]?.pathname, '/api/v3/simple/price')
@@ -47,7 +59,7 @@ describe('current prices', () => {
   it('many ids are asked in batches, each once', async () => {
     answer = { body: '{}' }
     const ids = Array.from({ length: 250 }, (_, index) => `coin-${index}`)
-    await fetchCurrentPrices(io, ids)
+    await fetchCurrentPrices(io, ids, [])
     assert.equal(asked.length, 3)
     assert.deepEqual(
       asked.flatMap((url) => url.searchParams.get('ids')?.split(',') ?? []),
@@ -56,8 +68,25 @@ describe('current prices', () => {
   })
 
   it('no ids, no request', async () => {
-    assert.equal((await fetchCurrentPrices(io, [])).size, 0)
+    assert.equal((await fetchCurrentPrices(io, [], [])).coins.size, 0)
     assert.equal(asked.length, 0)
+  })
+
+  it('currencies come with the coins in one request, as dollars for one unit, rounded half to even', async () => {
+    answer = {
+      body: '{"bitcoin":{"usd":90000,"eur":80000,"jpy":13500000.7,"chf":0,"gbp":null},"ethereum":{"usd":3000}}',
+    }
+    const prices = await fetchCurrentPrices(io, ['ethereum'], ['eur', 'jpy', 'chf', 'gbp', 'aud'])
+    assert.deepEqual([...prices.coins], [['ethereum', '3000']])
+    assert.deepEqual(
+      [...prices.currencies],
+      [
+        ['eur', '1.125'],
+        ['jpy', '0.006666666321'],
+      ],
+    )
+    assert.equal(asked.length, 1)
+    assert.equal(asked[0]?.searchParams.get('vs_currencies'), 'usd,eur,jpy,chf,gbp,aud')
   })
 })
 
@@ -79,6 +108,22 @@ describe('daily prices', () => {
     ])
     assert.equal(asked[0]?.pathname, '/api/v3/coins/bitcoin/market_chart/range')
     assert.equal(asked[0]?.searchParams.get('from'), String(monday / 1000))
+    assert.equal(asked[0]?.searchParams.get('interval'), 'daily')
+  })
+
+  it('are asked for once more within the free year when the plan refuses what is older', async () => {
+    const now = Date.UTC(2026, 10, 15, 12)
+    const first = Date.UTC(2025, 10, 17)
+    answer = (url) =>
+      Number(url.searchParams.get('from')) * 1000 < now - 365 * day
+        ? { status: 401, body: '{"error":{"status":{"error_code":10012}}}' }
+        : { body: `{"prices":[[${first},64000]]}` }
+    const prices = await fetchDailyPrices({ ...io, now: () => now }, 'bitcoin', Date.UTC(2021, 0, 1), now)
+    assert.deepEqual(prices, [{ dayMs: first, price: '64000' }])
+    assert.deepEqual(
+      asked.map((url) => Number(url.searchParams.get('from')) * 1000),
+      [Date.UTC(2021, 0, 1), first],
+    )
   })
 
   it('an id cannot leave its place in the path', async () => {
@@ -88,10 +133,43 @@ describe('daily prices', () => {
   })
 })
 
+describe('daily rates of currencies', () => {
+  const chart = (points: readonly (readonly [number, string | null])[]): Answer => ({
+    body: `{"prices":[${points.map(([time, price]) => `[${time},${price}]`).join(',')}]}`,
+  })
+
+  it('are bitcoin in dollars by bitcoin in the currency, of one moment, to twelve decimals', async () => {
+    answer = (url) => {
+      const inDollars = [monday, monday + day, monday + 2 * day, monday + 3 * day].map(
+        (time) => [time, '90000'] as const,
+      )
+      const inEuros = [
+        [monday, '80000'],
+        // Hours apart: bitcoin's own move would look like the euro's.
+        [monday + day + 3 * 3_600_000, '81000'],
+        [monday + 2 * day, null],
+        [monday + 3 * day + 250, '70000.000000001'],
+      ] as const
+      const quotes: Record<string, Answer> = { usd: chart(inDollars), eur: chart(inEuros), gbp: chart([]) }
+      return quotes[url.searchParams.get('vs_currency') ?? ''] ?? { status: 422, body: '{}' }
+    }
+    const rates = await fetchDailyRates(io, ['eur', 'gbp'], monday, monday + 4 * day)
+    assert.deepEqual(rates.get('eur'), [
+      { dayMs: monday, price: '1.125' },
+      { dayMs: monday + 3 * day, price: '1.285714285714' },
+    ])
+    assert.deepEqual(rates.get('gbp'), [])
+    assert.deepEqual(
+      asked.map((url) => `${url.pathname} ${url.searchParams.get('vs_currency')}`),
+      ['usd', 'eur', 'gbp'].map((currency) => `/api/v3/coins/bitcoin/market_chart/range ${currency}`),
+    )
+  })
+})
+
 describe('failures', () => {
-  const failures: [string, typeof answer, string, number?][] = [
+  const failures: [string, Answer, string, number?][] = [
     ['too many requests', { status: 429, headers: { 'retry-after': '58' }, body: '{}' }, 'rate_limited', 58_000],
-    ['beyond the free year', { status: 401, body: '{"error":{"status":{"error_code":10012}}}' }, 'data_hole'],
+    ['beyond the free year', { status: 401, body: '{"error":{"status":{"error_code":10012}}}' }, 'missing_permission'],
     ['an unknown coin', { status: 404, body: '{"error":"coin not found"}' }, 'data_hole'],
     ['a bad gateway', { status: 502, body: '<html>' }, 'venue_down'],
     ['HTML', { body: '<html>' }, 'venue_down'],

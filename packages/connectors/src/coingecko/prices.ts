@@ -1,80 +1,124 @@
 /**
- * Prices in US dollars from CoinGecko's public API v3 (docs.coingecko.com): simple/price and
- * coins/{id}/market_chart/range. `precision=full`, and digits as they were sent.
+ * Prices in US dollars from CoinGecko: of coins as its markets have them, of currencies by a cross rate.
  *
- * Without a paid plan it answers about 30 requests a minute and only the last 365 days; what is older is a data_hole,
- * not a price of 0. An id that it does not know is simply not in the answer.
+ * CoinGecko has no history of currencies, but quotes every coin in all of them. So a euro is what bitcoin cost in
+ * dollars, divided by what it cost in euros at the same moment: of all its markets bitcoin's is the deepest. The rate
+ * is rounded half to even at `rateDecimals`.
+ *
+ * Without a paid plan only the last 365 days are answered. Asked for more it refuses the whole range (401, code 10012),
+ * so the year that it does give is asked for instead; the days before stay without a price, never with a price of 0.
+ * An id that it does not know is simply not in the answer of current prices, and a data_hole in history.
  */
-import { findDecimal, SourceError, type Decimal } from '@assay/core'
-import { z } from 'zod'
-import type { Io } from '../kit/connector.ts'
-import { fetchText } from '../kit/http.ts'
-import { parseJson } from '../kit/json.ts'
+import { divide, SourceError, type Decimal } from '@assay/core'
+import { fetchChart, fetchSimplePrice, type DailyPrice, type PriceIo } from './client.ts'
 
-/** No key and no nonce: prices belong to nobody. */
-export type PriceIo = Omit<Io, 'nextNonce'>
+export { coinGeckoBudget } from './client.ts'
+export type { DailyPrice, PriceIo } from './client.ts'
 
-export interface DailyPrice {
-  /** Midnight UTC at which the day begins. */
-  dayMs: number
-  price: Decimal
+export interface CurrentPrices {
+  /** By CoinGecko's id. What has no price is not in the map. */
+  coins: Map<string, Decimal>
+  /** US dollars for one unit, by CoinGecko's code (`eur`). */
+  currencies: Map<string, Decimal>
 }
 
-// Ids are up to about 60 characters, and a URL of some 8,000 passes everywhere.
+interface Range {
+  fromMs: number
+  toMs: number
+}
+
+// No limit on ids is documented. They are up to about 60 characters, and a URL of some 8,000 passes everywhere.
 const idsPerRequestMax = 100
+const market = 'bitcoin'
+const rateDecimals = 12
+/** Bitcoin moves more in an hour than a currency in a month: the two prices of a cross rate must be of one moment. */
+const momentMs = 5 * 60_000
 const dayMs = 24 * 3_600_000
+/** A day less than the plan's year, whose edge moves while we ask. */
+const freeHistoryMs = 364 * dayMs
 
-const currentAnswer = z.record(z.string(), z.object({ usd: z.string().nullish() }))
-const historyAnswer = z.object({ prices: z.array(z.tuple([z.string(), z.string().nullable()])) })
-
-/** Ids without a price are not in the map. */
-export async function fetchCurrentPrices(io: PriceIo, coingeckoIds: readonly string[]): Promise<Map<string, Decimal>> {
-  const prices = new Map<string, Decimal>()
-  for (let at = 0; at < coingeckoIds.length; at += idsPerRequestMax) {
-    const ids = coingeckoIds.slice(at, at + idsPerRequestMax).join(',')
-    const answer = await get(io, 'simple/price', { ids, vs_currencies: 'usd', precision: 'full' }, currentAnswer)
-    for (const [id, { usd }] of Object.entries(answer)) {
-      const price = findDecimal(usd ?? '')
-      if (price !== undefined) prices.set(id, price)
+/** One request for each hundred coins; the currencies come with the first. */
+export async function fetchCurrentPrices(
+  io: PriceIo,
+  coingeckoIds: readonly string[],
+  currencies: readonly string[],
+): Promise<CurrentPrices> {
+  const found: CurrentPrices = { coins: new Map(), currencies: new Map() }
+  const ids = currencies.length === 0 ? coingeckoIds : [market, ...coingeckoIds.filter((id) => id !== market)]
+  for (let at = 0; at < ids.length; at += idsPerRequestMax) {
+    const batch = ids.slice(at, at + idsPerRequestMax)
+    const quoted = at === 0 ? currencies : []
+    const priceOf = await fetchSimplePrice(io, batch, ['usd', ...quoted])
+    for (const id of batch) {
+      const price = priceOf(id, 'usd')
+      if (price !== undefined && coingeckoIds.includes(id)) found.coins.set(id, price)
+    }
+    for (const currency of quoted) {
+      const rate = toRate(priceOf(market, 'usd'), priceOf(market, currency))
+      if (rate !== undefined) found.currencies.set(currency, rate)
     }
   }
-  return prices
+  return found
 }
 
-/**
- * The first price of each day in [fromMs, toMs), oldest first. CoinGecko chooses the step itself: five minutes, an
- * hour or a day, by the length of the range.
- */
+/** The first price of each day in [fromMs, toMs), oldest first. */
 export async function fetchDailyPrices(
   io: PriceIo,
   coingeckoId: string,
   fromMs: number,
   toMs: number,
 ): Promise<DailyPrice[]> {
-  const path = `coins/${encodeURIComponent(coingeckoId)}/market_chart/range`
-  const range = { from: String(Math.floor(fromMs / 1000)), to: String(Math.ceil(toMs / 1000)) }
-  const { prices } = await get(io, path, { vs_currency: 'usd', ...range, precision: 'full' }, historyAnswer)
-  const byDay = new Map<number, DailyPrice>()
-  for (const [time, text] of prices) {
-    const timeMs = Number(time)
-    const price = findDecimal(text ?? '')
-    const day = timeMs - (timeMs % dayMs)
-    if (price === undefined || !(fromMs <= timeMs && timeMs < toMs) || byDay.has(day)) continue
-    byDay.set(day, { dayMs: day, price })
-  }
-  return [...byDay.values()].sort((a, b) => a.dayMs - b.dayMs)
+  return withinPlan(io, { fromMs, toMs }, async (range) => {
+    const first = firstOfDays(await fetchChart(io, coingeckoId, 'usd', range))
+    return [...first].map(([day, { price }]) => ({ dayMs: day, price }))
+  })
 }
 
-async function get<T>(
+/** US dollars for one unit of each currency, likewise: one request for each, and one for all of them. */
+export async function fetchDailyRates(
   io: PriceIo,
-  path: string,
-  query: Readonly<Record<string, string>>,
-  schema: z.ZodType<T>,
-): Promise<T> {
-  const url = `${io.baseUrl ?? 'https://api.coingecko.com'}/api/v3/${path}?${new URLSearchParams(query).toString()}`
-  // 401 is how it refuses what only paid plans may see; 404 is a coin it does not know (any more).
-  const text = await fetchText(io, url, { faultByStatus: { 401: 'data_hole', 404: 'data_hole' } })
-  const answer = schema.safeParse(parseJson(text))
-  if (!answer.success) throw new SourceError('venue_down', `CoinGecko ${path}: unexpected answer`)
-  return answer.data
+  currencies: readonly string[],
+  fromMs: number,
+  toMs: number,
+): Promise<Map<string, DailyPrice[]>> {
+  return withinPlan(io, { fromMs, toMs }, async (range) => {
+    const dollars = firstOfDays(await fetchChart(io, market, 'usd', range))
+    const rates = new Map<string, DailyPrice[]>()
+    for (const currency of currencies) {
+      const quotes = firstOfDays(await fetchChart(io, market, currency, range))
+      const days = [...dollars].flatMap(([day, dollar]): DailyPrice[] => {
+        const quote = quotes.get(day)
+        if (quote === undefined || Math.abs(quote.timeMs - dollar.timeMs) > momentMs) return []
+        const price = toRate(dollar.price, quote.price)
+        return price === undefined ? [] : [{ dayMs: day, price }]
+      })
+      rates.set(currency, days)
+    }
+    return rates
+  })
+}
+
+function toRate(dollars: Decimal | undefined, units: Decimal | undefined): Decimal | undefined {
+  return dollars === undefined || units === undefined ? undefined : divide(dollars, units, rateDecimals)
+}
+
+/** Points are oldest first. */
+function firstOfDays<P extends { timeMs: number }>(points: readonly P[]): Map<number, P> {
+  const first = new Map<number, P>()
+  for (const point of points) {
+    const day = point.timeMs - (point.timeMs % dayMs)
+    if (!first.has(day)) first.set(day, point)
+  }
+  return first
+}
+
+async function withinPlan<T>(io: PriceIo, range: Range, ask: (range: Range) => Promise<T>): Promise<T> {
+  try {
+    return await ask(range)
+  } catch (error) {
+    const freeFromMs = io.now() - freeHistoryMs
+    const mayBeOld = error instanceof SourceError && error.fault === 'missing_permission'
+    if (!mayBeOld || range.fromMs >= freeFromMs || range.toMs <= freeFromMs) throw error
+    return ask({ fromMs: freeFromMs - (freeFromMs % dayMs) + dayMs, toMs: range.toMs })
+  }
 }

@@ -24,10 +24,20 @@ describe('simple/price', () => {
     assert.equal((await get('simple/price?ids=no-such-coin&vs_currencies=usd')).text, '{}')
   })
 
-  it('writes small prices with plain digits', async () => {
-    const { text } = await get('simple/price?ids=pepe,shiba-inu,bittorrent&vs_currencies=usd,eur')
-    assert.doesNotMatch(text, /\de[+-]?\d/i)
-    assert.match(text, /"pepe":\{"usd":0\.00000\d+,"eur":0\.00000\d+\}/)
+  it('writes small prices with an exponent of two digits', async () => {
+    const { text } = await get('simple/price?ids=pepe,shiba-inu,flow&vs_currencies=usd,eur')
+    assert.match(text, /"pepe":\{"usd":[1-9]\.\d+e-06,"eur":[1-9]\.\d+e-06\}/)
+    assert.match(text, /"flow":\{"usd":0\.\d+,/)
+  })
+
+  it('quotes in every currency that it says it knows, each at a rate of its own', async () => {
+    const names = JSON.parse((await get('simple/supported_vs_currencies')).text) as string[]
+    assert.ok(names.length >= 22 && names.includes('jpy'))
+    const { text } = await get(`simple/price?ids=bitcoin&vs_currencies=${names.join(',')}`)
+    const { bitcoin } = JSON.parse(text) as { bitcoin: Record<string, number> }
+    assert.deepEqual(Object.keys(bitcoin), names)
+    assert.equal(new Set(Object.values(bitcoin)).size, names.length)
+    assert.ok(Number(bitcoin['jpy']) > 100 * Number(bitcoin['usd']))
   })
 
   it('asks for both parameters', async () => {

@@ -1,10 +1,11 @@
 /**
- * A CoinGecko-shaped price API: /api/v3/ping, simple/price, coins/list, coins/{id}/market_chart/range.
- * Truth: https://docs.coingecko.com/demo/reference/simple-price, …/coins-list, …/coins-id-market-chart-range, and
- * …/common-errors-rate-limit for 429 and its body.
+ * A CoinGecko-shaped price API: /api/v3/ping, simple/price, simple/supported_vs_currencies, coins/list,
+ * coins/{id}/market_chart/range.
+ * Truth: https://docs.coingecko.com/demo/reference/simple-price, …/simple-supported-currencies, …/coins-list,
+ * …/coins-id-market-chart-range, and …/common-errors-rate-limit for 429 and its body.
  *
- * Unknown ids are left out of simple/price without a word, as CoinGecko does. Prices are JSON numbers with plain digits,
- * so answers are written by hand: JSON.stringify would turn 0.0000001 into 1e-7.
+ * Unknown ids are left out of simple/price without a word, as CoinGecko does. Prices are JSON numbers, and those below
+ * 0.0001 have an exponent of two digits at least (8.1e-06), as Ruby writes them: answers are written by hand.
  */
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
 import { createMeter } from '../core/meter.ts'
@@ -44,6 +45,8 @@ function answer(request: WireRequest, nowMs: number): WireAnswer {
   const chart = /^\/api\/v3\/coins\/([^/]+)\/market_chart\/range$/.exec(request.path)
   if (chart !== null) return marketChart(decodeURIComponent(chart[1] ?? ''), request.query, nowMs)
   if (request.path === '/api/v3/simple/price') return simplePrice(request.query, nowMs)
+  if (request.path === '/api/v3/simple/supported_vs_currencies')
+    return ok(JSON.stringify(currencies.map(({ id }) => id)))
   if (request.path === '/api/v3/coins/list')
     return ok(JSON.stringify(coins.map(({ id, symbol, name }) => ({ id, symbol, name }))))
   if (request.path === '/api/v3/ping') return ok('{"gecko_says":"(V3) To the Moon!"}')
@@ -60,7 +63,9 @@ function simplePrice(query: URLSearchParams, nowMs: number): WireAnswer {
     query.get('include_last_updated_at') === 'true' ? `,"last_updated_at":${Math.floor(nowMs / 1000)}` : ''
   const members = ids.map(findListed).flatMap((coin) => {
     if (coin === undefined) return []
-    const prices = quotes.flatMap((quote) => (quote ? [`"${quote.id}":${priceText(coin, quote, dayOf(nowMs))}`] : []))
+    const prices = quotes.flatMap((quote) =>
+      quote ? [`"${quote.id}":${asNumber(priceText(coin, quote, dayOf(nowMs)))}`] : [],
+    )
     return [`${JSON.stringify(coin.id)}:{${prices.join(',')}${prices.length > 0 ? updated : ''}}`]
   })
   return ok(`{${members.join(',')}}`)
@@ -72,6 +77,8 @@ function marketChart(id: string, query: URLSearchParams, nowMs: number): WireAns
   if (coin === undefined) return problem(404, 'coin not found')
   const quote = findCurrency(query.get('vs_currency') ?? '')
   if (quote === undefined) return problem(422, 'invalid vs_currency')
+  const interval = query.get('interval') ?? 'daily'
+  if (interval !== 'daily') return problem(422, 'invalid interval')
   const fromMs = momentOf(query.get('from'))
   const toMs = momentOf(query.get('to'))
   if (fromMs === undefined || toMs === undefined || fromMs > toMs) return problem(422, 'invalid date range')
@@ -80,11 +87,19 @@ function marketChart(id: string, query: URLSearchParams, nowMs: number): WireAns
   const prices: string[] = []
   const flat: string[] = []
   for (let day = first; day <= last; day += 1) {
-    prices.push(`[${day * dayMs},${priceText(coin, quote, day)}]`)
+    prices.push(`[${day * dayMs},${asNumber(priceText(coin, quote, day))}]`)
     flat.push(`[${day * dayMs},0]`)
   }
   const [series, none] = [prices.join(','), flat.join(',')]
   return ok(`{"prices":[${series}],"market_caps":[${none}],"total_volumes":[${none}]}`)
+}
+
+/** 0.0000081 as 8.1e-06. */
+function asNumber(plain: string): string {
+  const [, zeros = '', digits = ''] = /^0\.(0{4,})(\d+)$/.exec(plain) ?? []
+  if (digits === '') return plain
+  const exponent = String(zeros.length + 1).padStart(2, '0')
+  return `${digits.slice(0, 1)}.${digits.slice(1) || '0'}e-${exponent}`
 }
 
 function listOf(query: URLSearchParams, name: string): string[] {

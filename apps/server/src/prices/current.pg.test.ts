@@ -1,0 +1,74 @@
+import { parseDecimal, SourceError } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createClock } from '../clock.ts'
+import type { Database } from '../db/index.ts'
+import { openPrices } from './test-prices.ts'
+
+async function listNow(db: Database): Promise<string[]> {
+  const rows = await db.rows<{ line: string }>(
+    `select concat_ws(' ', asset_id, coalesce(trim_scale(price_in_usd)::text, 'unknown'), source, method) as line
+     from current_prices order by asset_id`,
+  )
+  return rows.map(({ line }) => line)
+}
+
+describe('the price of now', () => {
+  it('is kept with every digit, where it is from and how; the dollar is one', async (t) => {
+    const { db, prices, asked, known } = await openPrices(t)
+    known.set('bitcoin', parseDecimal('1.23e-19')).set('eur', parseDecimal('1.125')).set('dogecoin', parseDecimal('0'))
+    await prices.ensureCurrent(['crypto:bitcoin', 'crypto:dogecoin', 'fiat:eur', 'fiat:usd', 'kraken:ZQNT'])
+    assert.deepEqual(await listNow(db), [
+      'crypto:bitcoin 0.000000000000000000123 a test simple_price',
+      'crypto:dogecoin 0 a test simple_price',
+      'fiat:eur 1.125 a test cross_rate',
+      'fiat:usd 1 definition definition',
+    ])
+    assert.deepEqual(asked, ['now bitcoin dogecoin eur'])
+  })
+
+  it('that the source does not have is unknown, and not asked for by every reading', async (t) => {
+    const { db, prices, asked } = await openPrices(t)
+    await prices.ensureCurrent(['crypto:ethereum'])
+    await prices.ensureCurrent(['crypto:ethereum'])
+    assert.deepEqual(await listNow(db), ['crypto:ethereum unknown a test simple_price'])
+    assert.equal(asked.length, 1)
+  })
+
+  it('is asked for again after five minutes and not before', async (t) => {
+    const { db, prices, asked } = await openPrices(t)
+    const clock = createClock(db, true)
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    await clock.advance(4 * 60_000)
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    await clock.advance(61_000)
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    assert.deepEqual(asked, ['now bitcoin', 'now bitcoin'])
+  })
+
+  it('is asked for together with what others will want in a moment: one request, not one for each user', async (t) => {
+    const { db, prices, asked } = await openPrices(t)
+    await prices.ensureCurrent(['crypto:bitcoin', 'fiat:eur'])
+    await createClock(db, true).advance(3 * 60_000)
+    await prices.ensureCurrent(['crypto:ethereum'])
+    await createClock(db, true).advance(3 * 60_000)
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    assert.deepEqual(asked, ['now bitcoin eur', 'now bitcoin ethereum eur'])
+  })
+
+  it('stays the last known one while the source fails', async (t) => {
+    const { db, prices, faults, lines } = await openPrices(t)
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    await createClock(db, true).advance(3_600_000)
+    faults.set('bitcoin', new SourceError('rate_limited', 'too many'))
+    await prices.ensureCurrent(['crypto:bitcoin'])
+    assert.deepEqual(await listNow(db), ['crypto:bitcoin 64000.5 a test simple_price'])
+    assert.equal(lines.length, 1)
+  })
+
+  it('does not hide a mistake of ours behind the source', async (t) => {
+    const { db, prices } = await openPrices(t)
+    await db.execute('drop table current_prices cascade')
+    await assert.rejects(prices.ensureCurrent(['crypto:bitcoin']), /current_prices/)
+  })
+})

@@ -1,0 +1,149 @@
+/**
+ * Reading the prices of days. What is wanted is written down first; then as much of it is read as the source allows at
+ * once, and the rest is left for `backfill`, which upkeep calls every minute. So a source that is slow, down or out of
+ * patience delays prices, and nothing else.
+ *
+ * An asset's days are one request however many users hold it; currencies with the same days share one more.
+ */
+import { getAsset, SourceError } from '@assay/core'
+import type { DailyPrice } from '@assay/connectors'
+import type { Logger } from 'pino'
+import type { Database } from '../db/index.ts'
+import { dayMs, findMissing, toDay, type Days } from './days.ts'
+import { findQuote, type PriceSource } from './source.ts'
+import * as store from './store.ts'
+import type { Method, Wanted } from './store.ts'
+
+export interface ReadingDeps {
+  db: Database
+  source: PriceSource
+  now(): number
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  log: Logger
+}
+
+/** Others wait for the job that reads a connection; upkeep has time. */
+const roundInSyncMs = 5_000
+const roundInUpkeepMs = 20_000
+const assetsPerRoundMax = 200
+const requestsAtOnce = 4
+/** A source that fails this often in a round is down: asking for everything else would only take long to find out. */
+const failuresPerRoundMax = 2
+const retryFirstMs = 60_000
+const retryMaxMs = 3_600_000
+
+export async function ensureDaily(deps: ReadingDeps, assetIds: readonly string[], fromMs: number): Promise<void> {
+  const quoted = assetIds.filter((assetId) => findQuote(getAsset(assetId)) !== undefined)
+  if (quoted.length === 0) return
+  const nowMs = deps.now()
+  await store.wantDays(deps.db, quoted, { firstDay: toDay(fromMs), lastDay: toDay(nowMs) })
+  const wanted = await store.listWanted(deps.db, quoted)
+  const due = wanted.filter(({ retryAtMs }) => retryAtMs === undefined || retryAtMs <= nowMs)
+  await readRound(deps, due, roundInSyncMs)
+}
+
+/** What a reading left behind, and days that were provisional and have settled since. */
+export async function backfill(deps: ReadingDeps): Promise<void> {
+  await readRound(deps, await store.listDue(deps.db, deps.now(), assetsPerRoundMax), roundInUpkeepMs)
+}
+
+/** One piece of work for the source. */
+interface Request {
+  assetIds: string[]
+  days: Days
+  method: Method
+  fetch(fromMs: number, toMs: number): Promise<ReadonlyMap<string, readonly DailyPrice[]>>
+}
+
+async function readRound(deps: ReadingDeps, wanted: readonly Wanted[], roundMs: number): Promise<void> {
+  const endsAt = performance.now() + roundMs
+  const requests = toRequests(deps.source, wanted, deps.now()).values()
+  let failures = 0
+  let limited = false
+  // All lanes draw from one iterator.
+  async function readLane(): Promise<void> {
+    for (const request of requests) {
+      const fault = await readOne(deps, request)
+      if (fault === 'rate_limited') limited = true
+      else if (fault !== undefined) failures += 1
+      if (limited || failures >= failuresPerRoundMax || performance.now() > endsAt) return
+    }
+  }
+  await Promise.all(Array.from({ length: requestsAtOnce }, readLane))
+}
+
+function toRequests(source: PriceSource, wanted: readonly Wanted[], nowMs: number): Request[] {
+  const requests: Request[] = []
+  const byDays = new Map<string, Request & { currencies: string[] }>()
+  for (const { assetId, wanted: wantedDays, read } of wanted) {
+    const days = findMissing(wantedDays, read, nowMs)
+    const quote = findQuote(getAsset(assetId))
+    if (days === undefined || quote === undefined) continue
+    if ('coin' in quote) {
+      const fetch: Request['fetch'] = async (fromMs, toMs) =>
+        new Map([[assetId, await source.fetchDaily(quote.coin, fromMs, toMs)]])
+      requests.push({ assetIds: [assetId], days, method: 'market_chart', fetch })
+      continue
+    }
+    const key = `${days.firstDay} ${days.lastDay}`
+    const shared = byDays.get(key) ?? toRatesRequest(source, days)
+    shared.assetIds.push(assetId)
+    shared.currencies.push(quote.currency)
+    byDays.set(key, shared)
+  }
+  return [...requests, ...byDays.values()]
+}
+
+function toRatesRequest(source: PriceSource, days: Days): Request & { currencies: string[] } {
+  const assetIds: string[] = []
+  const currencies: string[] = []
+  return {
+    assetIds,
+    currencies,
+    days,
+    method: 'cross_rate',
+    async fetch(fromMs, toMs) {
+      const rates = await source.fetchDailyRates(currencies, fromMs, toMs)
+      return new Map(assetIds.map((assetId, index) => [assetId, rates.get(currencies[index] ?? '') ?? []]))
+    },
+  }
+}
+
+/** A bulkhead: without a price the rest of the data is still right, so a failing source is logged and tried again later. */
+async function readOne(deps: ReadingDeps, request: Request): Promise<SourceError['fault'] | undefined> {
+  const { assetIds, days } = request
+  const askedAtMs = deps.now()
+  try {
+    const found = await request.fetch(Date.parse(days.firstDay), Date.parse(days.lastDay) + dayMs)
+    await keep(deps, request, askedAtMs, found)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    const { fault } = error
+    deps.log.warn({ source: deps.source.name, assets: assetIds, fault, reason: error.message }, 'no prices for now')
+    // It does not know the coin: that is an answer, of no prices at all.
+    if (fault === 'data_hole') await keep(deps, request, askedAtMs, new Map())
+    // Being told to wait says nothing about the asset. It stays due, and is no more unknown than before.
+    else if (fault !== 'rate_limited') {
+      const retry = { nowMs: deps.now(), firstMs: retryFirstMs / deps.pace, maxMs: retryMaxMs / deps.pace }
+      await store.countFailure(deps.db, assetIds, retry)
+    }
+    return fault === 'data_hole' ? undefined : fault
+  }
+}
+
+async function keep(
+  { db, source }: ReadingDeps,
+  { assetIds, days, method }: Request,
+  askedAtMs: number,
+  found: ReadonlyMap<string, readonly DailyPrice[]>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    for (const assetId of assetIds.toSorted()) {
+      const byDay = new Map((found.get(assetId) ?? []).map((point) => [toDay(point.dayMs), point.price]))
+      const prices = [...byDay].map(([day, price]) => ({ day, price }))
+      await store.keepDaily(tx, { assetId, source: source.name, method, askedAtMs, read: days, prices })
+    }
+  })
+}

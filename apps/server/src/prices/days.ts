@@ -1,0 +1,65 @@
+/**
+ * Which days of an asset were read, which were read for good, and which are missing. Pure. Days are UTC.
+ *
+ * What was read stays one unbroken run of days, so that "from, to, when" tells all: a day is known for good when it was
+ * read after it was over and settled at the source. Only the run's last two days can be otherwise.
+ */
+
+/** `YYYY-MM-DD`, UTC. */
+export type Day = string
+
+/** Both included. */
+export interface Days {
+  firstDay: Day
+  lastDay: Day
+}
+
+/** A run of days, and when the source was asked for its newest part. */
+export interface DaysRead extends Days {
+  readAtMs: number
+}
+
+export const dayMs = 86_400_000
+
+/** CoinGecko publishes a day that is over 35 minutes after its end at the latest. */
+export const settleMs = 60 * 60_000
+
+export function toDay(ms: number): Day {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+/** The newest day that is over and settled. */
+function settledDay(nowMs: number): Day {
+  return toDay(nowMs - settleMs - dayMs)
+}
+
+export function isReadForGood(day: Day, read: DaysRead | undefined): boolean {
+  return read !== undefined && read.firstDay <= day && day <= read.lastDay && day <= settledDay(read.readAtMs)
+}
+
+/**
+ * Older days are asked for together with everything after them; newer ones from the first day on that is not known for
+ * good. A provisional day is asked for again once, when it has settled.
+ */
+export function findMissing(wanted: Days, read: DaysRead | undefined, nowMs: number): Days | undefined {
+  if (read === undefined || wanted.firstDay < read.firstDay) {
+    return { firstDay: wanted.firstDay, lastDay: later(wanted.lastDay, read?.lastDay) }
+  }
+  const settled = earlier(read.lastDay, settledDay(read.readAtMs))
+  const settledNow = earlier(read.lastDay, settledDay(nowMs))
+  if (wanted.lastDay <= read.lastDay && settledNow <= settled) return undefined
+  const firstDay = settled < read.firstDay ? read.firstDay : earlier(read.lastDay, dayAfter(settled))
+  return { firstDay, lastDay: later(wanted.lastDay, read.lastDay) }
+}
+
+function dayAfter(day: Day): Day {
+  return toDay(Date.parse(day) + dayMs)
+}
+
+function earlier(a: Day, b: Day): Day {
+  return a < b ? a : b
+}
+
+function later(a: Day, b: Day | undefined): Day {
+  return b === undefined || a > b ? a : b
+}

@@ -1,0 +1,74 @@
+/** Money was lost elsewhere over two coins with one ticker: through all of the ledger an asset is its id, not its symbol. */
+import { getAsset, parseDecimal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dayMs, ledgerRow, noonMs, openLedger } from '../ledger/test-ledger.ts'
+import { keepCurrent } from './store.ts'
+
+const coin = 'crypto:bitcoin'
+// Kraken's own code, outside of the table that says what its codes mean: nobody knows that it is bitcoin.
+const namesake = 'kraken:BTC'
+
+describe('two assets with one symbol', () => {
+  it('have one symbol', () => {
+    assert.equal(getAsset(coin).symbol, getAsset(namesake).symbol)
+  })
+
+  it('have holdings and current prices of their own: two rows of the asset list, in v1 and v2', async (t) => {
+    const { db, ledger, ref } = await openLedger(t)
+    const balances = [coin, namesake].map((assetId, index) => {
+      const { symbol, name } = getAsset(assetId)
+      return { assetId, symbol, name, liquid: parseDecimal(String(index + 1)), staked: parseDecimal('0') }
+    })
+    const listBoth = async (): Promise<unknown[]> => {
+      const request = { assetSymbols: ['BTC'], limit: 10, after: undefined }
+      const bySource = await ledger.listSourcePositions(ref, request)
+      const byConnection = await ledger.listPositions(ref, request)
+      return [bySource, byConnection].map((rows) =>
+        rows.map((row) => [row.asset_id, row.asset_symbol, row.liquid, row.price_in_usd]),
+      )
+    }
+    await ledger.keepHoldings(ref, 'kraken', balances)
+    const unpriced = [
+      [coin, 'BTC', '1', '64000.5'],
+      [namesake, 'BTC', '2', null],
+    ]
+    assert.deepEqual(await listBoth(), [unpriced, unpriced])
+    await keepCurrent(db, 'a test', [{ assetId: namesake, price: parseDecimal('7e-8'), method: 'simple_price' }])
+    const priced = [
+      [coin, 'BTC', '1', '64000.5'],
+      [namesake, 'BTC', '2', '0.00000007'],
+    ]
+    assert.deepEqual(await listBoth(), [priced, priced])
+  })
+
+  it('have transactions of their own, each at the price of its own asset', async (t) => {
+    const { ledger, connector, ref, keep, listWritten } = await openLedger(t)
+    const confusing: typeof connector = {
+      ...connector,
+      toTransactions: (records) =>
+        connector.toTransactions(records).map((draft) => ({
+          ...draft,
+          inputs: draft.inputs.map((leg) => (records[0]?.group === 'R2' ? { ...leg, assetId: namesake } : leg)),
+        })),
+    }
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', {}, noonMs - dayMs))
+    await ledger.derive(ref, confusing, () => true)
+    const inputs = (await listWritten()).map(({ document }) => /"inputs":\[(\{.*?\})\]/.exec(document)?.[1] ?? '')
+    const [one, other] = inputs.map((text): unknown => JSON.parse(text))
+    assert.deepEqual(one, {
+      asset_symbol: 'BTC',
+      asset_id: coin,
+      amount: '0.5',
+      price_in_usd: '64000.5',
+      value_in_usd: '32000.25',
+    })
+    assert.deepEqual(other, {
+      asset_symbol: 'BTC',
+      asset_id: namesake,
+      amount: '0.5',
+      price_in_usd: null,
+      value_in_usd: null,
+    })
+  })
+})

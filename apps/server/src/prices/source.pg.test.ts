@@ -1,0 +1,87 @@
+import { coinGeckoBudget } from '@assay/connectors'
+import type { SourceError } from '@assay/core'
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { testDatabase } from '../../../../test/postgres.ts'
+import { createClock } from '../clock.ts'
+import { markInstallation } from '../db/index.ts'
+import { createBudgets } from '../sync/index.ts'
+import { createCoinGecko, type PriceSource } from './source.ts'
+
+interface TestSource {
+  /** Two of the fleet's processes. */
+  sources: [PriceSource, PriceSource]
+  calls: string[]
+  answerWith(status: number, headers?: Record<string, string>): void
+  advance(ms: number): Promise<unknown>
+}
+
+async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, true)
+  const clock = createClock(db, true)
+  const calls: string[] = []
+  let answer: [number, Record<string, string>] = [200, {}]
+  const server = createServer((request, response) => {
+    calls.push(request.url ?? '')
+    response.writeHead(...answer).end('{"prices":[]}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const newSource = (): PriceSource => {
+    const budgets = createBudgets({ db, pace: 1 })
+    const lane = { connector: coinGeckoBudget, keyLane: '' }
+    const budget = {
+      take: (who: { interactive: boolean }) => budgets.take(lane, 1, who),
+      recordLimitError: (forMs: number) => budgets.recordLimitError(lane, forMs),
+    }
+    return createCoinGecko({ fetch, now: () => clock.now(), baseUrl, budget, pace: 1 })
+  }
+  return {
+    sources: [newSource(), newSource()],
+    calls,
+    answerWith: (status, headers = {}) => void (answer = [status, headers]),
+    advance: (ms) => clock.advance(ms),
+  }
+}
+
+const year = [Date.UTC(2025, 0, 1), Date.UTC(2025, 11, 31)] as const
+const isLimited = (error: SourceError): boolean => error.fault === 'rate_limited'
+
+describe('the price source', () => {
+  it('that says "too many" is left alone by the whole fleet for as long as it asks', async (t) => {
+    const { sources, calls, answerWith, advance } = await open(t)
+    const [one, other] = sources
+    answerWith(429, { 'retry-after': '58' })
+    await assert.rejects(one.fetchDaily('bitcoin', ...year), isLimited)
+    answerWith(200)
+    await assert.rejects(other.fetchDaily('bitcoin', ...year), isLimited)
+    await assert.rejects(other.fetchCurrent(['bitcoin'], []), isLimited)
+    assert.equal(calls.length, 1)
+    await advance(59_000)
+    assert.deepEqual(await other.fetchDaily('bitcoin', ...year), [])
+    assert.equal(calls.length, 2)
+  })
+
+  it('is asked no faster than its budget, each request counted, and our own restraint is not its word', async (t) => {
+    const { sources, calls, advance } = await open(t)
+    const [one, other] = sources
+    // A dollar price and nine currencies are ten requests.
+    const currencies = ['eur', 'gbp', 'chf', 'jpy', 'aud', 'cad', 'krw', 'inr', 'sek']
+    await one.fetchDailyRates(currencies, ...year)
+    await other.fetchDailyRates(currencies, ...year)
+    await assert.rejects(one.fetchDailyRates(currencies, ...year), isLimited)
+    const taken = calls.length
+    assert.ok(taken >= 20 && taken <= 25, `${taken} requests`)
+    // Had it been taken for the source's word, the bucket would be empty and its tier lower.
+    await advance(60_000)
+    await one.fetchDailyRates(currencies, ...year)
+    assert.equal(calls.length, taken + 10)
+  })
+})

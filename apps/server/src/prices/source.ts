@@ -1,0 +1,85 @@
+/**
+ * Where prices come from: CoinGecko, through a budget that the whole fleet shares. Every request takes from it first;
+ * when the source says "too many", nobody asks again before the time it named.
+ */
+import {
+  fetchCurrentPrices,
+  fetchDailyPrices,
+  fetchDailyRates,
+  type CurrentPrices,
+  type DailyPrice,
+  type PriceIo,
+} from '@assay/connectors'
+import { SourceError, type Asset } from '@assay/core'
+
+/** Coins by the source's own ids, currencies by their codes in small letters. All prices are US dollars for one. */
+export interface PriceSource {
+  name: string
+  /** What has no price is not in the answer. */
+  fetchCurrent(coins: readonly string[], currencies: readonly string[]): Promise<CurrentPrices>
+  fetchDaily(coin: string, fromMs: number, toMs: number): Promise<readonly DailyPrice[]>
+  fetchDailyRates(
+    currencies: readonly string[],
+    fromMs: number,
+    toMs: number,
+  ): Promise<ReadonlyMap<string, readonly DailyPrice[]>>
+}
+
+export interface SourceBudget {
+  /** For one request. Throws a SourceError, rate_limited, when the wait is too long. What people wait for goes first. */
+  take(who: { interactive: boolean }): Promise<void>
+  recordLimitError(forMs: number): Promise<void>
+}
+
+export interface CoinGeckoDeps {
+  fetch: typeof globalThis.fetch
+  now(): number
+  baseUrl: string | undefined
+  budget: SourceBudget
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+}
+
+/** Holdings wait for their prices: a source that hangs must not hold them up for long. */
+const answerWithinMs = 8_000
+/** When it says "too many" and not for how long: its limits are counted by the minute. */
+const restMs = 60_000
+
+export function createCoinGecko(deps: CoinGeckoDeps): PriceSource {
+  async function metered<T>(who: { interactive: boolean }, ask: (io: PriceIo) => Promise<T>): Promise<T> {
+    let refused = false
+    const fetchOne: typeof globalThis.fetch = async (input, init) => {
+      await deps.budget.take(who)
+      const signals = [AbortSignal.timeout(answerWithinMs), init?.signal ?? undefined].filter(
+        (one) => one !== undefined,
+      )
+      const response = await deps.fetch(input, { ...init, signal: AbortSignal.any(signals) })
+      refused ||= response.status === 429
+      return response
+    }
+    try {
+      return await ask({ fetch: fetchOne, now: deps.now, baseUrl: deps.baseUrl })
+    } catch (error) {
+      // Our own budget refuses with the same fault; only the source's word empties it for everybody.
+      if (refused && error instanceof SourceError && error.fault === 'rate_limited') {
+        await deps.budget.recordLimitError(error.retryAfterMs ?? restMs / deps.pace)
+      }
+      throw error
+    }
+  }
+
+  const [soon, later] = [{ interactive: true }, { interactive: false }]
+  return {
+    name: 'coingecko',
+    fetchCurrent: (coins, currencies) => metered(soon, (io) => fetchCurrentPrices(io, coins, currencies)),
+    fetchDaily: (coin, fromMs, toMs) => metered(later, (io) => fetchDailyPrices(io, coin, fromMs, toMs)),
+    fetchDailyRates: (currencies, fromMs, toMs) =>
+      metered(later, (io) => fetchDailyRates(io, currencies, fromMs, toMs)),
+  }
+}
+
+/** By what name the source knows the asset; undefined when it does not, or need not: a dollar is one by definition. */
+export function findQuote(asset: Asset): { coin: string } | { currency: string } | undefined {
+  if (asset.kind === 'fiat') return asset.symbol === 'USD' ? undefined : { currency: asset.symbol.toLowerCase() }
+  return asset.coingeckoId === null ? undefined : { coin: asset.coingeckoId }
+}

@@ -1,0 +1,99 @@
+/** A price ledger over a source whose answers, failures and clock a test sets. */
+import { parseDecimal, type Decimal, type SourceError } from '@assay/core'
+import type { DailyPrice } from '@assay/connectors'
+import { pino } from 'pino'
+import { testDatabase } from '../../../../test/postgres.ts'
+import { markInstallation, type Database } from '../db/index.ts'
+import { dayMs } from './days.ts'
+import { createPrices, type PriceSource, type Prices } from './index.ts'
+
+export interface TestPrices {
+  db: Database
+  prices: Prices
+  /** What the source was asked for. */
+  asked: string[]
+  /** The source's answers: dollars for each coin or currency; what is not here has no price. */
+  known: Map<string, Decimal>
+  /** What the source fails with, by coin or currency. */
+  faults: Map<string, SourceError>
+  lines: string[]
+  moveTo(time: string): void
+  /** `undefined` for no price; with a question mark while the price for good may still come. */
+  priceOn(assetId: string, at: string): Promise<string>
+  /** Asset, day, price, source and method. */
+  listDaily(): Promise<string[]>
+  takeCorrections(): Promise<string[]>
+}
+
+export const dayOf = (text: string): number => Date.parse(`${text}T00:00:00Z`)
+
+export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise<TestPrices> {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, true)
+  const asked: string[] = []
+  const known = new Map([['bitcoin', parseDecimal('64000.5')]])
+  const faults = new Map<string, SourceError>()
+  const lines: string[] = []
+  let nowMs = Date.parse('2026-03-05T23:59:59.999Z')
+
+  const failFor = (names: readonly string[]): void => {
+    for (const name of names) {
+      const fault = faults.get(name)
+      if (fault !== undefined) throw fault
+    }
+  }
+  const daysOf = (name: string, fromMs: number, toMs: number): DailyPrice[] => {
+    const price = known.get(name)
+    const days: DailyPrice[] = []
+    for (let day = fromMs; day < toMs && day <= nowMs; day += dayMs) {
+      if (price !== undefined) days.push({ dayMs: day, price })
+    }
+    return days
+  }
+  const spell = (fromMs: number, toMs: number): string =>
+    [fromMs, toMs - dayMs].map((ms) => new Date(ms).toISOString().slice(0, 10)).join(' ')
+
+  const source: PriceSource = {
+    name: 'a test',
+    async fetchCurrent(coins, currencies) {
+      const names = [...coins, ...currencies]
+      asked.push(`now ${names.toSorted().join(' ')}`)
+      failFor(names)
+      const pick = (of: readonly string[]): Map<string, Decimal> =>
+        new Map([...known].filter(([name]) => of.includes(name)))
+      return { coins: pick(coins), currencies: pick(currencies) }
+    },
+    async fetchDaily(coin, fromMs, toMs) {
+      asked.push(`${coin} ${spell(fromMs, toMs)}`)
+      failFor([coin])
+      return daysOf(coin, fromMs, toMs)
+    },
+    async fetchDailyRates(currencies, fromMs, toMs) {
+      asked.push(`${currencies.toSorted().join('+')} ${spell(fromMs, toMs)}`)
+      failFor(currencies)
+      return new Map(currencies.map((currency) => [currency, daysOf(currency, fromMs, toMs)]))
+    },
+  }
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const prices = createPrices({ db, source, now: () => nowMs, pace: 1, log })
+  return {
+    ...{ db, prices, asked, known, faults, lines },
+    moveTo: (time) => void (nowMs = Date.parse(time)),
+    async priceOn(assetId, at) {
+      const atMs = Date.parse(at)
+      const { priceAt, mayCome } = await prices.loadDaily([{ assetId, atMs }])
+      return `${priceAt(assetId, atMs)}${mayCome(assetId, atMs) ? '?' : ''}`
+    },
+    async listDaily() {
+      const rows = await db.rows<{ line: string }>(
+        `select concat_ws(' ', asset_id, day, trim_scale(price_in_usd), source, method) as line
+         from daily_prices order by asset_id, day`,
+      )
+      return rows.map(({ line }) => line)
+    },
+    async takeCorrections() {
+      const corrected = await db.transaction((tx) => prices.takeCorrections(tx, 100))
+      return corrected.map(({ assetId, day }) => `${assetId} ${day}`).toSorted()
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * One request to CoinGecko's API v3 (docs.coingecko.com), and the two answers that prices come from: simple/price and
+ * coins/{id}/market_chart/range. `precision=full`, and digits as they were sent: prices are JSON numbers, some with an
+ * exponent (1.2e-7), and become decimal text unrounded.
+ */
+import { findDecimal, SourceError, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import type { Connector, Io } from '../kit/connector.ts'
+import { fetchText } from '../kit/http.ts'
+import { parseJson } from '../kit/json.ts'
+
+/** No key and no nonce: prices belong to nobody. */
+export type PriceIo = Omit<Io, 'nextNonce'>
+
+export interface DailyPrice {
+  /** Midnight UTC at which the day begins. */
+  dayMs: number
+  price: Decimal
+}
+
+/**
+ * What it lets us ask, counted by our address. 30 a minute is what it documented for years for calls without a key; by
+ * now it only says that the limit is shared by all who use the address. So somewhat less, and much less once refused.
+ */
+export const coinGeckoBudget: Pick<Connector, 'providerId' | 'budget'> = {
+  providerId: 'coingecko',
+  budget: {
+    tiers: [
+      { capacity: 25, refillPerSecond: 25 / 60 },
+      { capacity: 8, refillPerSecond: 8 / 60 },
+    ],
+    verifyCost: 1,
+    balancesCost: 1,
+    scope: 'address',
+  },
+}
+
+interface Point {
+  timeMs: number
+  price: Decimal
+}
+
+const currentAnswer = z.record(z.string(), z.record(z.string(), z.string().nullish()))
+const historyAnswer = z.object({ prices: z.array(z.tuple([z.string(), z.string().nullable()])) })
+
+/** By coin and currency; null, or not there, when it has no price. */
+export async function fetchSimplePrice(
+  io: PriceIo,
+  coingeckoIds: readonly string[],
+  currencies: readonly string[],
+): Promise<(coingeckoId: string, currency: string) => Decimal | undefined> {
+  const query = { ids: coingeckoIds.join(','), vs_currencies: currencies.join(','), precision: 'full' }
+  const answer = await get(io, 'simple/price', query, currentAnswer)
+  // Own members only: an id is not to be found on the prototype of an object.
+  const byId = new Map(Object.entries(answer).map(([id, prices]) => [id, new Map(Object.entries(prices))]))
+  return (id, currency) => findDecimal(byId.get(id)?.get(currency) ?? '')
+}
+
+/** What lies in [fromMs, toMs), oldest first. With `interval=daily` that is midnight of each day, and of today also now. */
+export async function fetchChart(
+  io: PriceIo,
+  coingeckoId: string,
+  currency: string,
+  range: { fromMs: number; toMs: number },
+): Promise<Point[]> {
+  const { fromMs, toMs } = range
+  const path = `coins/${encodeURIComponent(coingeckoId)}/market_chart/range`
+  const seconds = { from: String(Math.floor(fromMs / 1000)), to: String(Math.ceil(toMs / 1000)) }
+  const query = { vs_currency: currency, ...seconds, interval: 'daily', precision: 'full' }
+  const { prices } = await get(io, path, query, historyAnswer)
+  return prices
+    .flatMap(([time, text]): Point[] => {
+      const timeMs = Number(time)
+      const price = findDecimal(text ?? '')
+      return price !== undefined && fromMs <= timeMs && timeMs < toMs ? [{ timeMs, price }] : []
+    })
+    .sort((a, b) => a.timeMs - b.timeMs)
+}
+
+async function get<T>(
+  io: PriceIo,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  const url = `${io.baseUrl ?? 'https://api.coingecko.com'}/api/v3/${path}?${new URLSearchParams(query).toString()}`
+  // 401 is how it refuses what only paid plans may see; 404 is a coin it does not know (any more).
+  const text = await fetchText(io, url, { faultByStatus: { 401: 'missing_permission', 404: 'data_hole' } })
+  const answer = schema.safeParse(parseJson(text))
+  if (!answer.success) throw new SourceError('venue_down', `CoinGecko ${path}: unexpected answer`)
+  return answer.data
+}
