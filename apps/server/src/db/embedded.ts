@@ -9,14 +9,12 @@
  * starts it again). Neither loses a committed row.
  */
 import type { ChildProcess } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, lstat, mkdir, realpath, rmdir, stat } from 'node:fs/promises'
-import os from 'node:os'
+import { mkdir, realpath, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf, ignore } from './error-code.ts'
-import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './embedded/binaries.ts'
+import { describeCluster, ensureSocketDirectory, toSocketDirectory, type ClusterOptions } from './embedded/cluster.ts'
 import { claimDataDirectory, findOwner } from './embedded/owner.ts'
 import {
   createCluster,
@@ -29,7 +27,6 @@ import {
   superuser,
   type Cluster,
 } from './embedded/postmaster.ts'
-import type { DatabaseLog } from './pool.ts'
 
 interface SocketAddress {
   host: string
@@ -42,19 +39,10 @@ export interface EmbeddedServer {
   stop(): Promise<void>
 }
 
-interface EmbeddedOptions {
+interface EmbeddedOptions extends ClusterOptions {
   dataDirectory: string
-  log: DatabaseLog
-  /** Another PostgreSQL than the one for this platform. */
-  binaries?: Binaries
-  /** PostgreSQL settings; tests that need speed and no durability turn fsync off. */
-  settings?: Readonly<Record<string, string>>
 }
 
-/** nobody:nogroup nearly everywhere. The number needs no entry in /etc/passwd. */
-const unprivileged: ServerIdentity = { uid: 65534, gid: 65534 }
-/** sun_path has 108 bytes on Linux and 104 on macOS. */
-const socketPathMax = 100
 const restartDelayMaxMs = 5_000
 const joinTimeoutMs = 30_000
 
@@ -68,7 +56,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     await release()
   }
   try {
-    const cluster = await prepareCluster(options, dataDirectory, socketDirectory)
+    const cluster = await describeCluster(options, dataDirectory)
+    if (existsSync(cluster.directory)) await stopOrphan(cluster)
+    else await createCluster(cluster)
+    await ensureSocketDirectory(socketDirectory, cluster.identity)
     const supervisor = await supervise(cluster)
     return {
       connection: toAddress(socketDirectory),
@@ -106,63 +97,6 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
 
 function toAddress(socketDirectory: string): SocketAddress {
   return { host: socketDirectory, user: superuser, database: databaseName }
-}
-
-async function prepareCluster(
-  options: EmbeddedOptions,
-  dataDirectory: string,
-  socketDirectory: string,
-): Promise<Cluster> {
-  const directory = path.join(dataDirectory, 'postgres')
-  const identity = await chooseIdentity(directory)
-  const cluster: Cluster = {
-    directory,
-    identity,
-    binaries: await ensureReachable(options.binaries ?? (await findBinaries()), identity),
-    socketDirectory,
-    settings: options.settings ?? {},
-    log: options.log,
-  }
-  if (existsSync(directory)) await stopOrphan(cluster)
-  else await createCluster(cluster)
-  await ensureSocketDirectory(socketDirectory, identity)
-  return cluster
-}
-
-/** Root hands over to whoever owns the cluster; anyone else must own it. */
-async function chooseIdentity(directory: string): Promise<ServerIdentity | undefined> {
-  const owner = existsSync(directory) ? await stat(directory) : undefined
-  const uid = process.getuid?.()
-  if (uid === 0) return owner === undefined || owner.uid === 0 ? unprivileged : { uid: owner.uid, gid: owner.gid }
-  if (owner === undefined || uid === undefined || owner.uid === uid) return undefined
-  throw new Error(
-    `${directory} belongs to uid ${owner.uid}, and this process runs as uid ${uid}: it was made by a start as root or as ` +
-      `another user. Start as that user, or hand it over: sudo chown -R ${uid} ${directory}`,
-  )
-}
-
-/** Derived from the data directory: two of them never meet, and a start after a crash finds the same place again. */
-function toSocketDirectory(dataDirectory: string): string {
-  const name = `assay-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16)}`
-  const preferred = path.join(os.tmpdir(), name)
-  const fits = Buffer.byteLength(path.join(preferred, '.s.PGSQL.5432')) < socketPathMax
-  // A TMPDIR of root's own (libpam-tmpdir makes one) is closed to the user PostgreSQL then runs as.
-  return fits && process.getuid?.() !== 0 ? preferred : path.join('/tmp', name)
-}
-
-async function ensureSocketDirectory(directory: string, identity: ServerIdentity | undefined): Promise<void> {
-  const uid = identity?.uid ?? process.getuid?.()
-  try {
-    await mkdir(directory, { mode: 0o700 })
-    if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-    // The socket asks for no password: whoever can enter this directory has the data.
-    const found = await lstat(directory)
-    if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
-      throw new Error(`${directory} was made by somebody else. Remove it and start again.`, { cause: error })
-    }
-  }
 }
 
 /** Keeps PostgreSQL running until it is stopped on purpose. */

@@ -5,7 +5,7 @@ import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
 import { parseKeyring } from '../keys.ts'
-import { examine, readStatus } from './index.ts'
+import { examine, examineNative, examineSettings, readStatus } from './index.ts'
 
 const keyring = parseKeyring(`main:${Buffer.alloc(32, 7).toString('base64')}`)
 
@@ -19,7 +19,7 @@ it('status counts connections by provider, state and cause, and says how far beh
     [],
   )
   await db.execute("select graphile_worker.add_job('sync', '{}'::json, job_key => $1)", ['one'])
-  const { connections, queue } = await readStatus(db)
+  const { connections, queue, slowest } = await readStatus(db)
   assert.deepEqual(
     connections.map(({ status, status_cause, connections: count }) => [status, status_cause, count]),
     [
@@ -28,10 +28,43 @@ it('status counts connections by provider, state and cause, and says how far beh
     ],
   )
   assert.ok((connections[0]?.behind_seconds ?? 0) >= 90)
+  assert.equal(slowest?.provider_id, 'kraken')
   assert.deepEqual(
     queue.map(({ task, waiting, due, running }) => [task, waiting, due, running]),
     [['sync', 1, 1, 0]],
   )
+})
+
+it('status names the provider whose connections wait longest, for a first read or for one that is due', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  await installQueue(connection, createLog({ level: 'silent' }))
+  assert.equal((await readStatus(db)).slowest, null)
+  await db.execute(
+    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, added_at, next_sync_at)
+     values ('ten_1', 'usr_1', 'con_1', 'kraken', 'api_key', 'active', 'a', assay_now() - interval '1 day', assay_now() - interval '9 minutes'),
+            ('ten_1', 'usr_1', 'con_2', 'harbor', 'api_key', 'syncing', 'b', assay_now() - interval '10 minutes', null),
+            ('ten_1', 'usr_1', 'con_3', 'harbor', 'api_key', 'active', 'c', assay_now() - interval '1 day', assay_now() + interval '9 minutes'),
+            ('ten_1', 'usr_1', 'con_4', 'kraken', 'api_key', 'needs_reauth', 'd', assay_now() - interval '1 year', null)`,
+    [],
+  )
+  const { slowest } = await readStatus(db)
+  assert.deepEqual([slowest?.provider_id, slowest?.waiting], ['harbor', 1])
+  assert.ok(Math.abs((slowest?.waiting_seconds ?? 0) - 600) < 60)
+})
+
+it('the doctor names mistakes in the settings and a program that npm left out', async () => {
+  assert.equal(examineSettings([]).well, true)
+  const { well, found } = examineSettings(['ASSAY_PORT must be a port', 'ASSAY_HOST must be an address'])
+  assert.deepEqual([well, found], [false, 'ASSAY_PORT must be a port; ASSAY_HOST must be an address'])
+
+  const sound = await examineNative({ nodeVersion: '24.21.0', readPostgresVersion: async () => 18 })
+  assert.deepEqual([sound.well, sound.found], [true, 'Node 24.21.0, embedded PostgreSQL 18'])
+  const readPostgresVersion = (): Promise<number> => Promise.reject(new Error('libpq.so: cannot open'))
+  const missing = await examineNative({ nodeVersion: '24.21.0', readPostgresVersion })
+  assert.equal(missing.well, false)
+  assert.match(missing.found, /libpq\.so/)
+  assert.match(missing.fix ?? '', /npm ci/)
+  assert.equal((await examineNative({ nodeVersion: '22.1.0', readPostgresVersion: undefined })).well, false)
 })
 
 it('the doctor is content with a sound installation but for the worker it lacks', async (t) => {

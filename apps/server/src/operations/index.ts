@@ -8,15 +8,21 @@ export interface Status {
   workers: { worker_id: string; silent_seconds: number }[]
   queue: store.QueueRow[]
   connections: store.ConnectionsRow[]
+  /** Null when nobody waits. */
+  slowest: store.SlowRow | null
+  /** Providers that do not answer. */
+  circuits: store.CircuitRow[]
 }
 
 export async function readStatus(db: Database): Promise<Status> {
-  const [workers, queue, connections] = await Promise.all([
+  const [workers, queue, connections, slowest, circuits] = await Promise.all([
     store.listWorkers(db),
     store.listQueue(db),
     store.listConnectionStates(db),
+    store.findSlowest(db),
+    store.listCircuits(db),
   ])
-  return { workers, queue, connections }
+  return { workers, queue, connections, slowest: slowest ?? null, circuits }
 }
 
 /** One thing that was looked at. `fix` says what to do when it is not well. */
@@ -57,6 +63,43 @@ export async function examine({ db, keyring, now }: DoctorDeps): Promise<Finding
     findings.push({ check: 'PostgreSQL', well: false, found: 'cannot be reached', fix })
   }
   return findings
+}
+
+/** Before anything is opened: what the settings say. */
+export function examineSettings(problems: readonly string[]): Finding {
+  const found = problems.length === 0 ? 'no mistakes' : problems.join('; ')
+  return { check: 'configuration', well: problems.length === 0, found, fix: 'see docs/configuration.md' }
+}
+
+export interface NativeDeps {
+  /** Of Node, such as 24.21.0. */
+  nodeVersion: string
+  /** Runs the embedded PostgreSQL's program. Undefined when DATABASE_URL makes it needless. */
+  readPostgresVersion: (() => Promise<number>) | undefined
+}
+
+const oldestNode = 24
+
+/** What npm installs for this platform alone, and leaves out in silence when it cannot. */
+export async function examineNative({ nodeVersion, readPostgresVersion }: NativeDeps): Promise<Finding> {
+  const check = 'native modules'
+  const node = { well: Number(nodeVersion.split('.')[0]) >= oldestNode, found: `Node ${nodeVersion}` }
+  if (readPostgresVersion === undefined) return { check, ...node, fix: 'run: npm ci' }
+  try {
+    const found = `${node.found}, embedded PostgreSQL ${await readPostgresVersion()}`
+    return { check, well: node.well, found, fix: 'run: npm ci' }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const fix = 'run: npm ci, without leaving out optional packages; or set DATABASE_URL'
+    return { check, well: false, found: `the embedded PostgreSQL does not run: ${reason}`, fix }
+  }
+}
+
+/** A database that could not even be opened. */
+export function examineFailure(error: unknown): Finding {
+  const found = error instanceof Error ? error.message : String(error)
+  const fix = 'check DATABASE_URL, or that this user may use the data directory'
+  return { check: 'PostgreSQL', well: false, found, fix }
 }
 
 function examineClock(skewMs: number): Finding {

@@ -39,6 +39,45 @@ export async function listConnectionStates(sql: Sql): Promise<ConnectionsRow[]> 
   )
 }
 
+export interface SlowRow {
+  provider_id: string
+  /** Connections that wait: for their first read to end, or for one that is due. */
+  waiting: number
+  /** How long the longest of them has. */
+  waiting_seconds: number
+}
+
+/** Where users wait longest for their data. */
+export async function findSlowest(sql: Sql): Promise<SlowRow | undefined> {
+  return sql.maybeRow<SlowRow>(
+    `select provider_id, count(*)::int as waiting, max(seconds)::int as waiting_seconds
+     from (
+       select provider_id, extract(epoch from assay_now() - case status when 'syncing' then added_at else next_sync_at end) as seconds
+       from connections where status in ('syncing', 'active', 'degraded')
+     ) c
+     where seconds > 0 group by 1 order by 3 desc, 1 limit 1`,
+  )
+}
+
+export interface CircuitRow {
+  provider_id: string
+  /** Nobody asks it; otherwise it only fails. */
+  open: boolean
+  failing_since: string
+  failures: number
+  /** Probes that found nothing. */
+  probes: number
+  probe_in_seconds: number | null
+}
+
+export async function listCircuits(sql: Sql): Promise<CircuitRow[]> {
+  return sql.rows<CircuitRow>(
+    `select provider_id, opened_at is not null as open, failing_since, failures, probes,
+       greatest(0, extract(epoch from probe_at - assay_now()))::int as probe_in_seconds
+     from circuits order by provider_id`,
+  )
+}
+
 export async function listWorkers(sql: Sql): Promise<{ worker_id: string; silent_seconds: number }[]> {
   return sql.rows(
     `select worker_id, extract(epoch from clock_timestamp() - beat_at)::int as silent_seconds

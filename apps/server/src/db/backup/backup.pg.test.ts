@@ -1,0 +1,257 @@
+/** Backups of durable servers, each proved by what comes out of it. One data directory serves all, in order. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { after, before, describe, test, type TestContext } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { openTestDatabase, silentLog } from '../../../../../test/postgres.ts'
+import { startEmbedded } from '../embedded.ts'
+import type { Database } from '../sql.ts'
+import { backUp, type BackupOptions } from './back-up.ts'
+import { restore, type RestoreOptions } from './restore.ts'
+
+let root = ''
+before(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'assay-backup-'))
+})
+after(() => rm(root, { recursive: true }))
+
+const inRoot = (name: string): string => path.join(root, name)
+const keys = `main:${Buffer.alloc(32, 9).toString('base64')}\n`
+
+function backUpTo(name: string, options: Partial<BackupOptions> = {}): Promise<{ fileBytes: number }> {
+  return backUp({
+    dataDirectory: inRoot('data'),
+    file: inRoot(name),
+    keys: undefined,
+    version: '0.0.0-test',
+    now: Date.now,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    log: silentLog,
+    ...options,
+  })
+}
+
+function restoreFrom(file: string, into: string, options: Partial<RestoreOptions> = {}): ReturnType<typeof restore> {
+  return restore({
+    dataDirectory: inRoot(into),
+    file: inRoot(file),
+    replace: false,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    log: silentLog,
+    ...options,
+  })
+}
+
+async function start(t: TestContext, name: string): Promise<Database> {
+  const server = await startEmbedded({ dataDirectory: inRoot(name), log: silentLog })
+  const db = openTestDatabase(server.connection)
+  t.after(async () => {
+    await db.close()
+    await server.stop()
+  })
+  return db
+}
+
+interface Written {
+  debits: number
+  credits: number
+  last: number
+  text: string
+}
+
+/** Every transfer is a row in both tables, in one transaction. */
+async function readWritten(db: Database): Promise<Written> {
+  return db.row<Written>(`select (select count(*)::int from debits) as debits, (select count(*)::int from credits) as credits,
+    (select coalesce(max(n), 0) from debits) as last, (select md5(string_agg(n || body, ',' order by n)) from debits) as text`)
+}
+
+async function transfer(db: Database, n: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute('insert into debits values ($1::int, repeat(md5($1::int::text), 60))', [n])
+    await tx.execute('insert into credits values ($1)', [n])
+  })
+}
+
+describe('a backup', () => {
+  test('of a service that writes is the state at one moment during it, and the service never waits', async (t) => {
+    let goOn = true
+    t.after(() => (goOn = false))
+    const db = await start(t, 'data')
+    await db.execute('create table debits (n int primary key, body text); create table credits (n int primary key)')
+    let committed = 0
+    const writing = (async () => {
+      while (goOn) {
+        await transfer(db, committed + 1)
+        committed += 1
+      }
+    })()
+    while (committed < 200) await new Promise((resolve) => setImmediate(resolve))
+    const before = committed
+    let during = 0
+    const progress: number[] = []
+    const onProgress = (doneBytes: number, totalBytes: number): void => {
+      during = committed
+      progress.push(doneBytes / totalBytes)
+    }
+    await backUpTo('running.tar.gz', { onProgress })
+    const afterwards = committed
+    goOn = false
+    await writing
+    assert.ok(during > before, 'nothing was written while the backup ran')
+    assert.ok(progress.every((part) => part > 0 && part <= 1) && progress.at(-1) === 1)
+
+    await restoreFrom('running.tar.gz', 'restored')
+    const restored = await readWritten(await start(t, 'restored'))
+    assert.equal(restored.debits, restored.last, 'a number is missing')
+    assert.equal(restored.debits, restored.credits, 'half a transaction was restored')
+    // One more may be committed than the writer had heard of.
+    assert.ok(
+      restored.last >= before && restored.last <= afterwards + 1,
+      `${before} ≤ ${restored.last} ≤ ${afterwards}`,
+    )
+    const source = await db.row<{ text: string }>(
+      "select md5(string_agg(n || body, ',' order by n)) as text from debits where n <= $1",
+      [restored.last],
+    )
+    assert.equal(restored.text, source.text)
+  })
+
+  test('of a service that stands still has every row, and can be written to once restored', async (t) => {
+    const stopped = await startEmbedded({ dataDirectory: inRoot('data'), log: silentLog })
+    const db = openTestDatabase(stopped.connection)
+    const source = await readWritten(db)
+    await db.close()
+    await stopped.stop()
+    await backUpTo('still.tar.gz')
+    assert.equal(existsSync(inRoot('data/owner.json')), false)
+    await restoreFrom('still.tar.gz', 'again')
+    const restored = await start(t, 'again')
+    assert.deepEqual(await readWritten(restored), source)
+    await transfer(restored, source.last + 1)
+  })
+
+  test('is readable by its owner alone and has the keys only when they are asked for', async () => {
+    assert.equal((await stat(inRoot('still.tar.gz'))).mode & 0o777, 0o600)
+    await writeFile(inRoot('data/sealing.keys'), keys, { mode: 0o600 })
+    await backUpTo('without.tar.gz')
+    await backUpTo('with.tar.gz', { keys })
+    const secret = keys.trim().slice('main:'.length)
+    assert.equal(gunzipSync(await readFile(inRoot('without.tar.gz'))).includes(secret), false)
+    const { keysFile } = await restoreFrom('with.tar.gz', 'keyed')
+    assert.equal(keysFile, inRoot('keyed/sealing.keys'))
+    assert.equal(await readFile(keysFile, 'utf8'), keys)
+    assert.equal((await stat(keysFile)).mode & 0o777, 0o600)
+  })
+
+  test('that is interrupted leaves nothing, neither a file nor a server', async () => {
+    const interrupted = new AbortController()
+    await assert.rejects(
+      backUpTo('cut.tar.gz', { signal: interrupted.signal, onProgress: () => interrupted.abort() }),
+      /interrupted; nothing is left/,
+    )
+    assert.deepEqual(
+      (await readdir(root)).filter((name) => name.startsWith('cut')),
+      [],
+    )
+    assert.equal(existsSync(inRoot('data/owner.json')), false)
+  })
+
+  test('is refused with a way out: a name that is taken, a directory that is missing, a database that is not there', async () => {
+    await assert.rejects(backUpTo('still.tar.gz'), /exists already/)
+    await assert.rejects(backUpTo('nowhere/x.tar.gz'), /does not exist\. Make it/)
+    await assert.rejects(backUpTo('x.tar.gz', { dataDirectory: inRoot('empty') }), /no embedded database .*--data/)
+    await writeFile(inRoot('y.tar.gz.partial'), '')
+    await assert.rejects(backUpTo('y.tar.gz'), /Another backup is writing/)
+    assert.equal(existsSync(inRoot('y.tar.gz.partial')), true)
+  })
+})
+
+describe('a restore', () => {
+  async function refusal(file: string, options: Partial<RestoreOptions> = {}): Promise<string> {
+    const refused = await restoreFrom(file, 'refused', options).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    assert.equal(existsSync(inRoot('refused')), false, `${file}: ${refused}`)
+    return refused
+  }
+
+  test('refuses a file that was cut short anywhere, altered anywhere, or is something else', async () => {
+    const { size } = await stat(inRoot('still.tar.gz'))
+    for (const length of [1_000, size - 9]) {
+      await copyFile(inRoot('still.tar.gz'), inRoot('short.tar.gz'))
+      await truncate(inRoot('short.tar.gz'), length)
+      assert.match(await refusal('short.tar.gz'), /damaged/, `cut to ${length} of ${size}`)
+    }
+    const whole = await readFile(inRoot('still.tar.gz'))
+    for (const at of [300, Math.floor(size / 3)]) {
+      const altered = Buffer.from(whole)
+      altered[at] = (altered[at] ?? 0) ^ 0x10
+      await writeFile(inRoot('altered.tar.gz'), altered)
+      assert.match(await refusal('altered.tar.gz'), /damaged/, `altered at ${at} of ${size}`)
+    }
+    // Packed anew, gzip's own sum is right.
+    const opened = gunzipSync(whole)
+    const page = opened.indexOf('PostgreSQL')
+    opened[page] = 0
+    await writeFile(inRoot('repacked.tar.gz'), gzipSync(opened, { level: 1 }))
+    assert.match(await refusal('repacked.tar.gz'), /checksum does not match/)
+    await writeFile(inRoot('text.tar.gz'), 'not a backup')
+    assert.match(await refusal('text.tar.gz'), /damaged, or is none/)
+    assert.match(await refusal('missing.tar.gz'), /There is no file/)
+  })
+
+  test('refuses files of another PostgreSQL before it unpacks them', async () => {
+    const opened = gunzipSync(await readFile(inRoot('still.tar.gz')))
+    const at = opened.indexOf('"postgres_version": 18')
+    opened.write('"postgres_version": 17', at)
+    await writeFile(inRoot('older.tar.gz'), gzipSync(opened, { level: 1 }))
+    assert.match(await refusal('older.tar.gz'), /one of PostgreSQL 17, .* carries PostgreSQL 18/)
+  })
+
+  test('that is interrupted leaves nothing', async () => {
+    const interrupted = new AbortController()
+    const onProgress = (doneBytes: number, totalBytes: number): void => {
+      if (doneBytes > totalBytes / 2) interrupted.abort()
+    }
+    assert.match(await refusal('still.tar.gz', { signal: interrupted.signal, onProgress }), /interrupted/)
+  })
+
+  test('leaves a directory alone that has something in it, or a service on it', async (t) => {
+    await mkdir(inRoot('home'))
+    await writeFile(inRoot('home/letter.txt'), '')
+    await assert.rejects(restoreFrom('still.tar.gz', 'home'), /is not empty \(letter\.txt\)/)
+    assert.deepEqual(await readdir(inRoot('home')), ['letter.txt'])
+    const db = await start(t, 'data')
+    await assert.rejects(restoreFrom('still.tar.gz', 'data', { replace: true }), /in use|already opened/)
+    assert.ok((await readWritten(db)).debits > 0)
+  })
+
+  test('replaces a database only when told to, and keeps other keys than the backup has', async (t) => {
+    const early = await startEmbedded({ dataDirectory: inRoot('keyed'), log: silentLog })
+    const db = openTestDatabase(early.connection)
+    await db.execute('drop table debits')
+    await db.close()
+    await early.stop()
+    await writeFile(inRoot('keyed/sealing.keys'), 'other keys')
+    await assert.rejects(restoreFrom('with.tar.gz', 'keyed'), /is not empty \(postgres\).*--replace/)
+    await restoreFrom('with.tar.gz', 'keyed', { replace: true })
+    assert.ok((await readWritten(await start(t, 'keyed'))).debits > 0)
+    assert.equal(await readFile(inRoot('keyed/sealing.keys'), 'utf8'), keys)
+    assert.equal(await readFile(inRoot('keyed/sealing.keys.replaced'), 'utf8'), 'other keys')
+    const left = (await readdir(inRoot('keyed'))).toSorted()
+    assert.deepEqual(left, ['owner.json', 'postgres', 'sealing.keys', 'sealing.keys.replaced'])
+  })
+
+  test('into a directory with other keys is refused unless told to replace', async () => {
+    await mkdir(inRoot('other-keys'))
+    await writeFile(inRoot('other-keys/sealing.keys'), 'other keys')
+    await assert.rejects(restoreFrom('with.tar.gz', 'other-keys'), /holds other keys/)
+    assert.deepEqual(await readdir(inRoot('other-keys')), ['sealing.keys'])
+  })
+})

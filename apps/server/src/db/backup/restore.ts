@@ -1,0 +1,193 @@
+/**
+ * `assay restore`: a backup becomes the database of a data directory. Unpacked beside its place, checked to the last
+ * byte, started once (PostgreSQL replays the log that came with it) and stopped; only then does it take its place. A
+ * restore that fails or is killed before that leaves what was there.
+ */
+import { existsSync } from 'node:fs'
+import { chown, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { createGunzip } from 'node:zlib'
+import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
+import { describeCluster, ensureSocketDirectory, toSocketDirectory } from '../embedded/cluster.ts'
+import { claimDataDirectory } from '../embedded/owner.ts'
+import { startPostmaster, stopOrphan, stopPostmaster, syncDirectory, type Cluster } from '../embedded/postmaster.ts'
+import { codeOf, ignore } from '../error-code.ts'
+import type { DatabaseLog } from '../pool.ts'
+import { clusterFolder, keysName, openArchive, type Description, type OpenedArchive } from './archive.ts'
+import { collect, type TarEntry } from './tar.ts'
+
+export interface RestoreOptions {
+  dataDirectory: string
+  file: string
+  /** Destroy the database that is there. */
+  replace: boolean
+  signal: AbortSignal
+  onProgress(doneBytes: number, totalBytes: number): void
+  log: DatabaseLog
+}
+
+export interface Restored {
+  description: Description
+  /** Where the key ring was put, if the backup had one. */
+  keysFile: string | undefined
+}
+
+/** Small chunks cost more in calls than in bytes. */
+const chunkBytes = 262_144
+
+export async function restore(options: RestoreOptions): Promise<Restored> {
+  const handle = await open(options.file).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error
+    throw new Error(`There is no file ${options.file}.`, { cause: error })
+  })
+  const totalBytes = (await handle.stat()).size
+  const source = handle.createReadStream()
+  const bytes = createGunzip({ chunkSize: chunkBytes })
+  source.on('data', () => options.onProgress(source.bytesRead, totalBytes))
+  source.on('error', (error) => bytes.destroy(error))
+  try {
+    const archive = await openArchive(source.pipe(bytes))
+    return await withDataDirectory(options, (dataDirectory) => restoreInto(dataDirectory, archive, options))
+  } finally {
+    source.destroy()
+    bytes.destroy()
+  }
+}
+
+/** Nobody can start a service there meanwhile, and nothing is restored under one that runs. */
+async function withDataDirectory<T>(options: RestoreOptions, work: (dataDirectory: string) => Promise<T>): Promise<T> {
+  const made = await mkdir(options.dataDirectory, { recursive: true })
+  const dataDirectory = await realpath(options.dataDirectory)
+  const socketDirectory = toSocketDirectory(dataDirectory)
+  const release = await claimDataDirectory(dataDirectory, socketDirectory)
+  try {
+    return await work(dataDirectory)
+  } finally {
+    await rmdir(socketDirectory).catch(ignore('ENOENT', 'ENOTEMPTY', 'EPERM', 'ENOTDIR'))
+    await release()
+    if (made !== undefined) await rmdir(dataDirectory).catch(ignore('ENOTEMPTY', 'EEXIST'))
+  }
+}
+
+async function restoreInto(dataDirectory: string, archive: OpenedArchive, options: RestoreOptions): Promise<Restored> {
+  if (!options.replace) await refuseUnlessEmpty(dataDirectory)
+  const cluster = await describeCluster({ log: options.log }, dataDirectory)
+  await refuseOtherVersion(archive.description, cluster)
+  await refuseWithoutRoom(archive.description, dataDirectory)
+  // One that a killed service left running would hold the socket, and the files that are about to go.
+  if (existsSync(cluster.directory)) await stopOrphan(cluster)
+  // The name under which an unfinished cluster is thrown away by the next start.
+  const draft: Cluster = { ...cluster, directory: `${cluster.directory}.draft` }
+  try {
+    const keys = await unpack(archive.entries, draft, options)
+    const keysFile = path.join(dataDirectory, keysName)
+    if (keys !== undefined) await refuseOtherKeys(keysFile, keys, options.replace)
+    await prove(draft, options.signal)
+    if (keys !== undefined) await putKeys(keysFile, keys)
+    await takePlace(cluster, draft)
+    return { description: archive.description, keysFile: keys === undefined ? undefined : keysFile }
+  } catch (error) {
+    await rm(draft.directory, { recursive: true, force: true })
+    if (options.signal.aborted) throw new Error('The restore was interrupted; nothing was changed.', { cause: error })
+    if (codeOf(error) === 'ENOSPC') throw noRoom(archive.description, dataDirectory)
+    throw error
+  }
+}
+
+/** What a data directory may hold before a restore: our own claim, the keys, the leavings of a killed start. */
+const expected = new Set(['owner.json', keysName, 'postgres.draft'])
+
+async function refuseUnlessEmpty(dataDirectory: string): Promise<void> {
+  const others = (await readdir(dataDirectory)).filter((name) => !expected.has(name))
+  if (others.length === 0) return
+  throw new Error(
+    `${dataDirectory} is not empty (${others.slice(0, 3).join(', ')}). Restore into a new directory (--data), ` +
+      'or say --replace: the database that is there is then destroyed.',
+  )
+}
+
+async function refuseOtherVersion({ postgres_version, assay_version }: Description, cluster: Cluster): Promise<void> {
+  const version = await readVersion(cluster.binaries)
+  if (version === postgres_version) return
+  throw new Error(
+    `The backup is one of PostgreSQL ${postgres_version}, and this Assay carries PostgreSQL ${version}, which cannot read ` +
+      `its files. Restore it with the Assay that made it (${assay_version}), and move it on with pg_dump.`,
+  )
+}
+
+async function refuseWithoutRoom(description: Description, dataDirectory: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dataDirectory)
+  if (bavail * bsize < description.size_bytes) throw noRoom(description, dataDirectory)
+}
+
+function noRoom({ size_bytes }: Description, dataDirectory: string): Error {
+  const mebibytes = Math.ceil(size_bytes / 1_048_576)
+  return new Error(
+    `${dataDirectory} has not enough room: the database needs about ${mebibytes} MiB. Nothing was restored.`,
+  )
+}
+
+async function refuseOtherKeys(file: string, keys: string, replace: boolean): Promise<void> {
+  if (replace || !existsSync(file) || (await readFile(file, 'utf8')) === keys) return
+  throw new Error(
+    `${file} holds other keys than the backup. Move it away, or say --replace: it is then kept as ${file}.replaced.`,
+  )
+}
+
+/** Returns the key ring, if there is one. When it returns, the archive was complete and undamaged. */
+async function unpack(
+  entries: AsyncGenerator<TarEntry>,
+  { directory, identity }: Cluster,
+  { signal }: RestoreOptions,
+): Promise<string | undefined> {
+  await rm(directory, { recursive: true, force: true })
+  await makeDirectory(directory, identity)
+  let keys: string | undefined
+  for await (const entry of entries) {
+    signal.throwIfAborted()
+    if (entry.path === keysName) keys = (await collect(entry.content)).toString()
+    if (!entry.path.startsWith(clusterFolder)) continue
+    const target = path.join(directory, entry.path.slice(clusterFolder.length))
+    if (entry.isDirectory) await makeDirectory(target, identity)
+    else await writeEntry(target, entry, identity)
+  }
+  return keys
+}
+
+async function makeDirectory(directory: string, identity: ServerIdentity | undefined): Promise<void> {
+  await mkdir(directory, { mode: 0o700 })
+  if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
+}
+
+async function writeEntry(file: string, entry: TarEntry, identity: ServerIdentity | undefined): Promise<void> {
+  const handle = await open(file, 'wx', 0o600)
+  try {
+    if (identity !== undefined) await handle.chown(identity.uid, identity.gid)
+    for await (const chunk of entry.content) await handle.writeFile(chunk)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Recovery ends at the moment the backup ended, or fails. PostgreSQL also puts every file on the disk first. */
+async function prove(draft: Cluster, signal: AbortSignal): Promise<void> {
+  await ensureSocketDirectory(draft.socketDirectory, draft.identity)
+  await stopPostmaster(await startPostmaster(draft, signal))
+}
+
+async function putKeys(file: string, keys: string): Promise<void> {
+  if (existsSync(file)) {
+    if ((await readFile(file, 'utf8')) === keys) return
+    await rename(file, `${file}.replaced`)
+  }
+  await writeFile(file, keys, { mode: 0o600, flag: 'wx', flush: true })
+}
+
+async function takePlace(cluster: Cluster, draft: Cluster): Promise<void> {
+  const replaced = `${cluster.directory}.replaced`
+  await rm(replaced, { recursive: true, force: true })
+  if (existsSync(cluster.directory)) await rename(cluster.directory, replaced)
+  await rename(draft.directory, cluster.directory)
+  await syncDirectory(path.dirname(cluster.directory))
+  await rm(replaced, { recursive: true, force: true })
+}

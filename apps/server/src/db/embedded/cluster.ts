@@ -1,0 +1,76 @@
+/**
+ * Where a cluster lives and who runs it: PostgreSQL's own directory below the data directory, the user it runs as when we
+ * are root, and a socket that nobody else may reach.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chown, lstat, mkdir, stat } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { codeOf } from '../error-code.ts'
+import type { DatabaseLog } from '../pool.ts'
+import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
+import type { Cluster } from './postmaster.ts'
+
+export interface ClusterOptions {
+  log: DatabaseLog
+  /** Another PostgreSQL than the one for this platform. */
+  binaries?: Binaries
+  /** PostgreSQL settings; tests that need speed and no durability turn fsync off. */
+  settings?: Readonly<Record<string, string>>
+}
+
+/** nobody:nogroup nearly everywhere. The number needs no entry in /etc/passwd. */
+const unprivileged: ServerIdentity = { uid: 65534, gid: 65534 }
+/** sun_path has 108 bytes on Linux and 104 on macOS. */
+const socketPathMax = 100
+
+/** `dataDirectory` is a real path: the socket's place is derived from it. */
+export async function describeCluster(options: ClusterOptions, dataDirectory: string): Promise<Cluster> {
+  const directory = path.join(dataDirectory, 'postgres')
+  const identity = await chooseIdentity(directory)
+  return {
+    directory,
+    identity,
+    binaries: await ensureReachable(options.binaries ?? (await findBinaries()), identity),
+    socketDirectory: toSocketDirectory(dataDirectory),
+    settings: options.settings ?? {},
+    log: options.log,
+  }
+}
+
+/** Root hands over to whoever owns the cluster; anyone else must own it. */
+async function chooseIdentity(directory: string): Promise<ServerIdentity | undefined> {
+  const owner = existsSync(directory) ? await stat(directory) : undefined
+  const uid = process.getuid?.()
+  if (uid === 0) return owner === undefined || owner.uid === 0 ? unprivileged : { uid: owner.uid, gid: owner.gid }
+  if (owner === undefined || uid === undefined || owner.uid === uid) return undefined
+  throw new Error(
+    `${directory} belongs to uid ${owner.uid}, and this process runs as uid ${uid}: it was made by a start as root or as ` +
+      `another user. Start as that user, or hand it over: sudo chown -R ${uid} ${directory}`,
+  )
+}
+
+/** Derived from the data directory: two of them never meet, and a start after a crash finds the same place again. */
+export function toSocketDirectory(dataDirectory: string): string {
+  const name = `assay-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16)}`
+  const preferred = path.join(os.tmpdir(), name)
+  const fits = Buffer.byteLength(path.join(preferred, '.s.PGSQL.5432')) < socketPathMax
+  // A TMPDIR of root's own (libpam-tmpdir makes one) is closed to the user PostgreSQL then runs as.
+  return fits && process.getuid?.() !== 0 ? preferred : path.join('/tmp', name)
+}
+
+export async function ensureSocketDirectory(directory: string, identity: ServerIdentity | undefined): Promise<void> {
+  const uid = identity?.uid ?? process.getuid?.()
+  try {
+    await mkdir(directory, { mode: 0o700 })
+    if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    // The socket asks for no password: whoever can enter this directory has the data.
+    const found = await lstat(directory)
+    if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
+      throw new Error(`${directory} was made by somebody else. Remove it and start again.`, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * What a sync left behind, and whether it is what it should be: equal to the evidence of an undisturbed run, row for row
+ * and byte for byte; and right by the provider's own books, which know nothing of runs.
+ */
+import type { Database } from '../../apps/server/src/db/index.ts'
+import { explainedBySymbol, movedBySymbol, type KrakenState, type ServedTransaction } from '../reconciler.ts'
+
+/** By table: the key of each row, and the sum of what it says. */
+export type Evidence = Map<string, Map<string, string>>
+
+/** Everything but the times at which we wrote. Coverage is compared by the sandbox's books: its end is when a run began. */
+const tables: Record<string, string> = {
+  raw_records: `select stream || ' ' || source_key as key, md5(row(group_key, occurred_at, body, derived)::text) as sum
+    from raw_records where connection_id = $1`,
+  transactions: `select id as key, md5(row(occurred_at, provider_id, group_key, type, category, document)::text) as sum
+    from transactions where connection_id = $1`,
+  transaction_assets: `select asset_symbol || ' ' || a.id as key, a.occurred_at::text as sum
+    from transaction_assets a join transactions t using (tenant_id, user_id, id) where t.connection_id = $1`,
+  holdings: `select asset_id as key, row(asset_symbol, asset_name, liquid, staked, spam)::text as sum
+    from holdings where connection_id = $1`,
+  poison_groups: 'select group_key as key, reason as sum from poison_groups where connection_id = $1',
+  covered_windows: `select stream || ' ' || window_start as key, '' as sum from covered_windows where connection_id = $1`,
+  stream_bookmarks: 'select stream as key, position as sum from stream_bookmarks where connection_id = $1',
+  removed_transactions: `select id as key, '' as sum from removed_transactions
+    where user_id = (select user_id from connections where id = $1)`,
+}
+
+export async function gatherEvidence(db: Database, connectionId: string): Promise<Evidence> {
+  const evidence: Evidence = new Map()
+  for (const [table, query] of Object.entries(tables)) {
+    const rows = await db.rows<{ key: string; sum: string }>(query, [connectionId])
+    evidence.set(table, new Map(rows.map(({ key, sum }) => [key, sum])))
+  }
+  return evidence
+}
+
+/** In words; empty when they are the same. */
+export function compareEvidence(undisturbed: Evidence, disturbed: Evidence): string[] {
+  return [...undisturbed].flatMap(([table, before]) => {
+    const after = disturbed.get(table) ?? new Map<string, string>()
+    const lost = [...before.keys()].filter((key) => !after.has(key))
+    const added = [...after.keys()].filter((key) => !before.has(key))
+    const changed = [...before].filter(([key, sum]) => after.has(key) && after.get(key) !== sum).map(([key]) => key)
+    return [
+      ...say(table, 'lost', lost),
+      ...say(table, 'that an undisturbed run does not have', added),
+      ...say(table, 'that differ', changed),
+    ]
+  })
+}
+
+function say(table: string, what: string, keys: readonly string[]): string[] {
+  return keys.length === 0 ? [] : [`${table}: ${keys.length} rows ${what}, such as ${keys[0]}`]
+}
+
+/** Held against what the provider has. Entries before `fromMs` were not asked for. */
+export async function holdAgainstBooks(
+  db: Database,
+  connectionId: string,
+  books: KrakenState,
+  fromMs: number,
+): Promise<string[]> {
+  const windows = await db.rows<{ window_start: string; window_end: string }>(
+    "select window_start, window_end from covered_windows where connection_id = $1 and stream = 'ledger'",
+    [connectionId],
+  )
+  const rows = await db.rows<{ source_key: string }>(
+    "select source_key from raw_records where connection_id = $1 and stream = 'ledger'",
+    [connectionId],
+  )
+  const kept = new Set(rows.map((row) => row.source_key))
+  const isCovered = (ms: number): boolean =>
+    windows.some(({ window_start, window_end }) => ms >= Date.parse(window_start) && ms < Date.parse(window_end))
+  const asked = books.ledger.filter(({ time }) => time * 1_000 >= fromMs)
+  const lost = asked.filter(({ id, time }) => isCovered(time * 1_000) && !kept.has(id)).map(({ id }) => id)
+  const uncovered = asked.filter(({ time }) => !isCovered(time * 1_000)).map(({ id }) => id)
+  const known = new Set(books.ledger.map(({ id }) => id))
+  const invented = [...kept].filter((id) => !known.has(id))
+  const documents = await db.rows<{ document: string }>('select document from transactions where connection_id = $1', [
+    connectionId,
+  ])
+  const served = documents.map(({ document }) => JSON.parse(`{${document}`) as ServedTransaction)
+  const read = { ...books, ledger: books.ledger.filter(({ id }) => kept.has(id)) }
+  return [
+    ...say('the provider’s ledger', 'lost although their window counts as covered', lost),
+    ...say('the provider’s ledger', 'not covered', uncovered),
+    ...say('raw_records', 'that the provider does not have', invented),
+    ...(isSame(explainedBySymbol(served), movedBySymbol(read))
+      ? []
+      : ['transactions do not add up to the records read']),
+  ]
+}
+
+function isSame(a: ReadonlyMap<string, bigint>, b: ReadonlyMap<string, bigint>): boolean {
+  return a.size === b.size && [...a].every(([key, units]) => b.get(key) === units)
+}

@@ -1,0 +1,213 @@
+/**
+ * An installation that can be hurt: PostgreSQL, an API process and a worker process, each of which may be killed at any
+ * moment, and simulated providers that may not. Its database can be frozen and cloned, so that a sync can be run again
+ * from the same state: same connection, same ids.
+ *
+ * PostgreSQL does not wait for the disk here (fsync off): a killed process leaves its writes to the kernel, so only the
+ * loss of the machine would show a difference.
+ */
+import { startSandbox, type Sandbox } from '@assay/sandbox'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { startEmbedded, type Database } from '../../apps/server/src/db/index.ts'
+import { openTestDatabase, silentLog } from '../postgres.ts'
+import { until } from '../until.ts'
+
+export type Victim = 'worker' | 'api' | 'postgres'
+
+export interface Running {
+  url: string
+  db: Database
+  /** For commands on the same database. */
+  environment: Record<string, string>
+  /** Kills it, and starts it again unless somebody else does. */
+  kill(victim: Victim): Promise<void>
+  /** Processes that ended without being killed, with their last words. */
+  listDeserters(): string[]
+  /** Resident memory of the API process, in bytes. */
+  readApiMemory(): Promise<number>
+  /** In order: what it is doing comes to an end. */
+  endWorker(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface Installation {
+  sandbox: Sandbox
+  /** The API and a worker on the database of this name; `hook` is a module the worker loads first. */
+  run(database: string, options?: { hook?: string; settings?: Record<string, string> }): Promise<Running>
+  /** Nobody may be connected to `from`. */
+  clone(from: string, to: string): Promise<void>
+  drop(database: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** The database that `startEmbedded` makes. */
+export const firstDatabase = 'assay'
+
+const program = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
+const readyTimeoutMs = 60_000
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+export async function openInstallation(): Promise<Installation> {
+  // An exit takes PostgreSQL and the processes along; the end by a signal alone would leave them running.
+  const leave = (): void => process.exit(130)
+  for (const signal of signals) process.once(signal, leave)
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-campaign-'))
+  const postgres = await startEmbedded({ dataDirectory: directory, log: silentLog, settings: { fsync: 'off' } })
+  const sandbox = await startSandbox({ seed: 'campaign', pace: 'fast', log: () => undefined })
+  const connect = (database: string): Database => openTestDatabase({ ...postgres.connection, database })
+  async function administer(statement: string): Promise<void> {
+    const db = connect('postgres')
+    await db.execute(statement).finally(() => db.close())
+  }
+  return {
+    sandbox,
+    run: (database, { hook, settings = {} } = {}) => {
+      const { host, user } = postgres.connection
+      const environment = {
+        ASSAY_MODE: 'sandbox',
+        ASSAY_DATA_DIRECTORY: directory,
+        ASSAY_SANDBOX_URL: sandbox.controlUrl,
+        ASSAY_LOG_LEVEL: 'error',
+        ASSAY_WORKER_SILENT_AFTER: '1000',
+        ASSAY_LIMIT_TOKEN: '1000000',
+        DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
+        ...settings,
+      }
+      return run({
+        environment,
+        hook,
+        db: connect(database),
+        postmasterFile: path.join(directory, 'postgres/postmaster.pid'),
+      })
+    },
+    clone: (from, to) => administer(`create database ${to} template ${from}`),
+    drop: (database) => administer(`drop database ${database} with (force)`),
+    async close() {
+      for (const signal of signals) process.removeListener(signal, leave)
+      await sandbox.close()
+      await postgres.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+interface RunDeps {
+  environment: Record<string, string>
+  hook: string | undefined
+  db: Database
+  postmasterFile: string
+}
+
+async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<Running> {
+  const port = await findFreePort()
+  const url = `http://127.0.0.1:${port}`
+  const deserters: string[] = []
+  const starts = {
+    api: () => startProcess(['serve', '--role', 'api'], { ...environment, ASSAY_PORT: String(port) }, [], deserters),
+    worker: () => startProcess(['worker'], environment, hook === undefined ? [] : ['--import', hook], deserters),
+  }
+  const processes = { api: starts.api(), worker: starts.worker() }
+
+  async function killPostgres(): Promise<void> {
+    // PostgreSQL is started again by the process that owns it, which is this one, as it would be by the service.
+    const pid = Number((await readFile(postmasterFile, 'utf8')).split('\n')[0])
+    process.kill(pid, 'SIGKILL')
+    await until(
+      'PostgreSQL to come back',
+      async () => (await isOtherPostmaster(postmasterFile, pid)) || undefined,
+      readyTimeoutMs,
+    )
+  }
+
+  await until('the API', () => isUp(url), readyTimeoutMs)
+  return {
+    url,
+    db,
+    environment,
+    endWorker: () => processes.worker.end('SIGTERM'),
+    listDeserters: () => deserters,
+    readApiMemory: () => readMemory(processes.api.child),
+    async kill(victim) {
+      if (victim === 'postgres') return killPostgres()
+      await processes[victim].end('SIGKILL')
+      processes[victim] = starts[victim]()
+    },
+    async stop() {
+      await Promise.all([processes.api.end('SIGTERM'), processes.worker.end('SIGTERM')])
+      await db.close()
+    },
+  }
+}
+
+interface Process {
+  child: ChildProcess
+  end(signal: NodeJS.Signals): Promise<void>
+}
+
+function startProcess(
+  words: string[],
+  environment: Record<string, string>,
+  nodeWords: string[],
+  deserters: string[],
+): Process {
+  const child = spawn(process.execPath, [...nodeWords, program, ...words], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  // Whoever interrupts a campaign wants it gone, with all of its processes.
+  const endWithUs = (): void => void child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  let lastWords = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-2_000)))
+  }
+  let expected = false
+  const gone = once(child, 'close').then(() => {
+    process.removeListener('exit', endWithUs)
+    if (!expected) deserters.push(`${words.join(' ')} ended by itself: ${lastWords}`)
+  })
+  return {
+    child,
+    async end(signal) {
+      expected = true
+      child.kill(signal)
+      await gone
+    },
+  }
+}
+
+async function isUp(url: string): Promise<true | undefined> {
+  const response = await fetch(`${url}/readyz`).catch(() => undefined)
+  await response?.body?.cancel()
+  return response?.status === 200 ? true : undefined
+}
+
+async function isOtherPostmaster(file: string, killed: number): Promise<boolean> {
+  const lines = await readFile(file, 'utf8').then(
+    (text) => text.split('\n'),
+    () => [],
+  )
+  return lines[7]?.trim() === 'ready' && Number(lines[0]) !== killed
+}
+
+async function readMemory({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${String(pid)}/status`, 'utf8')
+  const [, kibibytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? []
+  return Number(kibibytes) * 1_024
+}
+
+/** Chosen once, so that the API has the same address after each start. */
+async function findFreePort(): Promise<number> {
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

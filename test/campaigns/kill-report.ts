@@ -1,0 +1,51 @@
+/** `npm run campaign -- kill`: runs it and prints what was killed, when, and what came of it. */
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { openKillCampaign, type KillReport, type Phase } from './kill.ts'
+import type { Victim } from './installation.ts'
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+export async function kill(words: string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      kills: { type: 'string', default: '100' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      entries: { type: 'string', default: '100000' },
+      sabotage: { type: 'boolean', default: false },
+    },
+  })
+  const [kills, seed, entries] = [Number(values.kills), Number(values.seed), Number(values.entries)]
+  say(
+    `kill campaign: ${kills} kills over syncs of ${entries} entries, seed ${seed} (--seed ${seed} repeats its choices)`,
+  )
+  const began = performance.now()
+  const campaign = await openKillCampaign(entries)
+  const sabotaged = {
+    hook: path.join(import.meta.dirname, 'sabotage.ts'),
+    compare: false,
+    victims: ['worker'],
+  } as const
+  const options = { kills, seed, say, ...(values.sabotage ? sabotaged : {}) }
+  const report = await campaign.run(options).finally(campaign.close)
+  const seconds = Math.round((performance.now() - began) / 1_000)
+  for (const line of toTable(report)) say(line)
+  for (const failure of report.failures) say(`✗ ${failure}`)
+  const verdict = report.failures.length === 0 ? '✓ nothing lost, nothing twice, every byte as undisturbed' : '✗ failed'
+  say(`${verdict} (${report.kills.length} kills in ${report.rounds} rounds, ${seconds} s)`)
+  return report.failures.length === 0
+}
+
+const victims: readonly Victim[] = ['worker', 'api', 'postgres']
+const phases: readonly Phase[] = ['reading', 'deriving', 'idle']
+
+/** Kills by what was killed and what was going on. */
+export function toTable({ kills }: KillReport): string[] {
+  const count = (victim: Victim, phase: Phase): string =>
+    String(kills.filter((one) => one.victim === victim && one.phase === phase).length)
+  return [
+    ['killed', ...phases],
+    ...victims.map((victim) => [victim, ...phases.map((phase) => count(victim, phase))]),
+  ].map(([first = '', ...cells]) => first.padEnd(10) + cells.map((cell) => cell.padStart(10)).join(''))
+}

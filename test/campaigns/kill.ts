@@ -1,0 +1,231 @@
+/**
+ * The kill campaign: `kill -9` of the worker, the API or PostgreSQL at random moments of a sync. Afterwards everything is
+ * as an undisturbed run leaves it, byte for byte, and as the provider's books have it.
+ *
+ * The account is connected once and the database frozen before anything of it is read. The undisturbed run and every
+ * disturbed one begin from a clone of that, so ids are the same in all of them. A round ends when its sync has ended and
+ * one more kill has met it at rest; rounds go on until there were enough kills.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { authorize, redeem } from '../application.ts'
+import { isDatabaseAway } from '../../apps/server/src/db/index.ts'
+import { until } from '../until.ts'
+import { compareEvidence, gatherEvidence, holdAgainstBooks, type Evidence } from './evidence.ts'
+import { firstDatabase, openInstallation, type Installation, type Running, type Victim } from './installation.ts'
+import { startReader, startReceiver, type Receiver } from './onlookers.ts'
+import { prepareAccount, type Account } from './prepared-account.ts'
+
+export type Phase = 'reading' | 'deriving' | 'idle'
+
+export interface KillOptions {
+  kills: number
+  seed: number
+  victims?: readonly Victim[]
+  /** A module that the worker loads first. */
+  hook?: string
+  /** False leaves out the undisturbed run: the provider's books alone are the judge. */
+  compare?: boolean
+  say(text: string): void
+}
+
+export interface KillReport {
+  kills: { victim: Victim; phase: Phase }[]
+  rounds: number
+  /** What is wrong, in words. */
+  failures: string[]
+}
+
+export interface KillCampaign {
+  run(options: KillOptions): Promise<KillReport>
+  close(): Promise<void>
+}
+
+const runTimeoutMs = 600_000
+const progressTimeoutMs = 90_000
+const pollMs = 100
+const pauseMaxMs = 500
+
+/** `entries`: how many of the newest ledger entries are read; the account has 100,000. */
+export async function openKillCampaign(entries: number): Promise<KillCampaign> {
+  const installation = await openInstallation()
+  const receiver = await startReceiver()
+  async function close(): Promise<void> {
+    await receiver.close()
+    await installation.close()
+  }
+  const account = await prepareAccount(installation, receiver.url, entries).catch(async (error: unknown) => {
+    await close()
+    throw error
+  })
+  return {
+    close,
+    async run(options) {
+      const report: KillReport = { kills: [], rounds: 0, failures: [] }
+      const random = createRandom(options.seed)
+      const campaign: Campaign = { options, installation, receiver, account, report, random }
+      const undisturbed = options.compare === false ? undefined : await runUndisturbed(campaign)
+      while (report.kills.length < options.kills) await runRound(campaign, undisturbed)
+      return report
+    },
+  }
+}
+
+interface Campaign {
+  options: KillOptions
+  installation: Installation
+  receiver: Receiver
+  account: Account
+  report: KillReport
+  random(): number
+}
+
+async function runUndisturbed(campaign: Campaign): Promise<Evidence> {
+  const { installation, account, options, receiver, report } = campaign
+  await installation.clone(firstDatabase, 'undisturbed')
+  const began = performance.now()
+  receiver.forget()
+  const running = await installation.run('undisturbed')
+  try {
+    await untilRest(running, account)
+    report.failures.push(...(await judge(campaign, running, undefined)).map((text) => `undisturbed: ${text}`))
+    options.say(`undisturbed run: ${Math.round((performance.now() - began) / 1_000)} s`)
+    return await gatherEvidence(running.db, account.connectionId)
+  } finally {
+    await running.stop()
+    await installation.drop('undisturbed')
+  }
+}
+
+async function runRound(campaign: Campaign, undisturbed: Evidence | undefined): Promise<void> {
+  const { installation, account, receiver, report, options } = campaign
+  report.rounds += 1
+  const database = `round_${report.rounds}`
+  await installation.clone(firstDatabase, database)
+  receiver.forget()
+  const running = await installation.run(database, options.hook === undefined ? {} : { hook: options.hook })
+  const { access_token: token } = await redeem(running.url, await authorize(running.url, account.user, []))
+  const reader = startReader(running.url, token)
+  try {
+    await disturb(campaign, running)
+    await untilRest(running, account)
+    const wrong = [
+      ...(await judge(campaign, running, undisturbed)),
+      ...(await reader.stop()),
+      ...running.listDeserters(),
+    ]
+    report.failures.push(...wrong.map((text) => `round ${report.rounds}: ${text}`))
+  } finally {
+    await reader.stop()
+    await running.stop()
+    await installation.drop(database)
+  }
+}
+
+/** Until the sync has ended, and once more after that. The last kill of all waits for that. */
+async function disturb({ options, account, report, random }: Campaign, running: Running): Promise<void> {
+  const victims = options.victims ?? ['worker', 'worker', 'postgres', 'postgres', 'api']
+  let bag: Victim[] = []
+  for (let isOver = false; !isOver && report.kills.length < options.kills;) {
+    if (report.kills.length < options.kills - 1) await untilProgress(running, account)
+    else await untilRest(running, account)
+    await delay(random() * pauseMaxMs)
+    if (bag.length === 0) bag = shuffle(victims, random)
+    const victim = bag.pop() ?? 'worker'
+    const { phase } = await look(running, account)
+    await running.kill(victim)
+    report.kills.push({ victim, phase })
+    options.say(`${report.kills.length} of ${options.kills}: killed ${victim} while ${phase}`)
+    isOver = phase === 'idle'
+  }
+}
+
+interface Sight {
+  phase: Phase
+  /** Changes with every page and every batch. */
+  place: string
+}
+
+async function look({ db }: Running, { connectionId }: Account): Promise<Sight> {
+  const row = await away(() =>
+    db.row<{ status: string; bookmarks: string | null; underived: number; transactions: number }>(
+      `select c.status,
+         (select string_agg(stream || window_end || coalesce(position, ''), ' ') from stream_bookmarks where connection_id = c.id) as bookmarks,
+         (select count(*)::int from raw_records where connection_id = c.id and not derived) as underived,
+         (select count(*)::int from transactions where connection_id = c.id) as transactions
+       from connections c where c.id = $1`,
+      [connectionId],
+    ),
+  )
+  const place = JSON.stringify(row)
+  if (row.status === 'active') return { phase: 'idle', place }
+  return { phase: row.bookmarks === null && row.underived > 0 ? 'deriving' : 'reading', place }
+}
+
+async function untilRest(running: Running, account: Account): Promise<void> {
+  const isAtRest = async (): Promise<true | undefined> =>
+    (await look(running, account)).phase === 'idle' ? true : undefined
+  await until('the sync to end', isAtRest, runTimeoutMs, pollMs)
+}
+
+/** A kill has to meet something at work: otherwise a hundred of them would only hold up a start. */
+async function untilProgress(running: Running, account: Account): Promise<void> {
+  const { place } = await look(running, account)
+  const hasMoved = async (): Promise<true | undefined> => {
+    const sight = await look(running, account)
+    return sight.place !== place || sight.phase === 'idle' ? true : undefined
+  }
+  await until('any progress', hasMoved, progressTimeoutMs, pollMs)
+}
+
+/** Asks again while PostgreSQL is being started. */
+async function away<T>(ask: () => Promise<T>): Promise<T> {
+  return until(
+    'the database',
+    async () => {
+      try {
+        return await ask()
+      } catch (error) {
+        if (isDatabaseAway(error)) return undefined
+        throw error
+      }
+    },
+    progressTimeoutMs,
+  )
+}
+
+async function judge(
+  { account, receiver }: Campaign,
+  running: Running,
+  undisturbed: Evidence | undefined,
+): Promise<string[]> {
+  const { db } = running
+  const { connectionId, books, fromMs } = account
+  const open = 'select count(*)::int as count from webhook_messages where ended_at is null'
+  const isDelivered = async (): Promise<true | undefined> =>
+    (await away(() => db.row<{ count: number }>(open))).count === 0 ? true : undefined
+  await until('every message to be delivered', isDelivered, progressTimeoutMs, pollMs)
+  const messages = await db.rows<{ id: string }>('select id from webhook_messages')
+  return [
+    ...(undisturbed === undefined ? [] : compareEvidence(undisturbed, await gatherEvidence(db, connectionId))),
+    ...(await holdAgainstBooks(db, connectionId, books, fromMs)),
+    ...receiver.judge(messages.map(({ id }) => id)),
+  ]
+}
+
+function shuffle<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+}
+
+/** mulberry32: the same seed, the same moments. */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

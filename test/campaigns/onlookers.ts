@@ -1,0 +1,98 @@
+/** Those who look on while an installation is hurt: an application that reads all the time, and a receiver of webhooks. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface Reader {
+  /** What it saw that it should not have seen. */
+  stop(): Promise<string[]>
+}
+
+interface Page {
+  page: { next: string }
+  data: { id: string }[]
+}
+
+const pausedMs = 50
+
+/** Walks through the transactions again and again. An answer is a whole page or 503; no walk shows anything twice. */
+export function startReader(url: string, token: string): Reader {
+  const wrong = new Set<string>()
+  const stopping = new AbortController()
+
+  async function walk(): Promise<void> {
+    const seen = new Set<string>()
+    for (let next = '/accounts/v2/transactions?limit=100'; next !== '' && !stopping.signal.aborted;) {
+      const response = await fetch(`${url}${next}`, { headers: { authorization: `Bearer ${token}` } })
+      if (response.status === 503 && response.headers.has('retry-after')) return void (await response.body?.cancel())
+      const text = await response.text()
+      if (response.status !== 200) return void wrong.add(`a reader was answered ${response.status}: ${text}`)
+      const { page, data } = JSON.parse(text) as Page
+      for (const { id } of data) {
+        if (seen.has(id)) wrong.add(`a reader saw ${id} twice in one walk`)
+        seen.add(id)
+      }
+      next = page.next
+    }
+  }
+
+  const reading = (async () => {
+    while (!stopping.signal.aborted) {
+      // A socket that dies with its process is what a kill of the API looks like from outside.
+      await walk().catch((error: unknown) => {
+        if (!(error instanceof TypeError)) throw error
+      })
+      await delay(pausedMs)
+    }
+  })()
+  return {
+    async stop() {
+      stopping.abort()
+      await reading
+      return [...wrong]
+    },
+  }
+}
+
+export interface Receiver {
+  url: string
+  forget(): void
+  /** Every message at least once, always with the same words, and none that is not in `messageIds`. */
+  judge(messageIds: readonly string[]): string[]
+  close(): Promise<void>
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const received = new Map<string, Set<string>>()
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (part: Buffer) => (body += part.toString()))
+    request.on('end', () => {
+      const id = String(request.headers['webhook-id'])
+      received.set(id, (received.get(id) ?? new Set()).add(body))
+      response.writeHead(204).end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    forget: () => received.clear(),
+    judge(messageIds) {
+      const reads = [...received.values()].filter((bodies) => [...bodies].some((body) => body.includes('"read"')))
+      return [
+        ...messageIds.filter((id) => !received.has(id)).map((id) => `webhook ${id} never arrived`),
+        ...[...received.keys()].filter((id) => !messageIds.includes(id)).map((id) => `webhook ${id} tells of nothing`),
+        ...[...received].filter(([, bodies]) => bodies.size > 1).map(([id]) => `webhook ${id} had different words`),
+        ...(reads.length === 1 ? [] : [`a first read was announced ${reads.length} times`]),
+      ]
+    },
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close').catch(() => undefined)
+    },
+  }
+}

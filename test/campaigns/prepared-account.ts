@@ -1,0 +1,90 @@
+/** One account of 100,000 entries, connected and not read yet, in a database that nobody uses any more and can be cloned. */
+import { openAdmin } from '@assay/server/admin'
+import { parseConfig } from '@assay/server/config'
+import { createLog } from '@assay/server/log'
+import type { Database } from '../../apps/server/src/db/index.ts'
+import { authorize, redeem } from '../application.ts'
+import type { KrakenState } from '../reconciler.ts'
+import { firstDatabase, type Installation } from './installation.ts'
+
+export interface Account {
+  user: string
+  /** What the provider holds; nothing is added to it. */
+  books: KrakenState
+  connectionId: string
+  /** Entries before this count as read already. */
+  fromMs: number
+}
+
+const user = 'owner'
+
+/** The simulated account has no call limit, so our own restraint, made for real ones, is lifted too. */
+const liftBudgets = `
+  create function fill_bucket() returns trigger language plpgsql as $$ begin new.tokens := 1000; return new; end $$;
+  create trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
+
+export async function prepareAccount(
+  installation: Installation,
+  webhookUrl: string,
+  entries: number,
+): Promise<Account> {
+  const running = await installation.run(firstDatabase)
+  try {
+    await running.db.execute(liftBudgets)
+    await setWebhook(running.environment, webhookUrl)
+    const { access_token: token } = await redeem(running.url, await authorize(running.url, user, []))
+    const made = await send(`${installation.sandbox.controlUrl}/control/accounts`, token, {
+      provider_id: 'kraken',
+      scenario: 'large',
+      account: 'one account',
+    })
+    const { account_id: accountId, credentials } = made as { account_id: string; credentials: object }
+    const connection = { type: 'api_key', ...credentials }
+    const added = await send(`${running.url}/accounts/v2/providers`, token, { provider_id: 'kraken', connection })
+    const { connection_id: connectionId } = (added as { data: { connection_id: string } }).data
+    await running.endWorker()
+    const state = await fetch(`${installation.sandbox.controlUrl}/control/accounts/${accountId}/state`)
+    const books = (await state.json()) as KrakenState
+    const fromMs = findStart(books, entries)
+    await beginAnew(running.db, connectionId, fromMs)
+    return { user, books, connectionId, fromMs }
+  } finally {
+    await running.stop()
+  }
+}
+
+async function setWebhook(environment: Record<string, string>, url: string): Promise<void> {
+  const admin = await openAdmin(parseConfig(environment), createLog({ level: 'error' }))
+  try {
+    const [tenant] = await admin.tenants.listTenants()
+    await admin.webhooks.set(tenant?.tenantId ?? '', url)
+  } finally {
+    await admin.close()
+  }
+}
+
+async function send(url: string, token: string, body: object): Promise<unknown> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`)
+  return response.json()
+}
+
+function findStart(books: KrakenState, entries: number): number {
+  const first = books.ledger.toSorted((a, b) => b.time - a.time)[entries - 1]
+  return first === undefined ? 0 : Math.floor(first.time * 1_000)
+}
+
+/** A few pages may have been read since the account was connected. What is older than `fromMs` counts as covered. */
+async function beginAnew(db: Database, connectionId: string, fromMs: number): Promise<void> {
+  const { status } = await db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
+  if (status !== 'syncing') throw new Error(`the account was read before it could be frozen: ${status}`)
+  for (const table of ['stream_bookmarks', 'covered_windows']) {
+    await db.execute(`delete from ${table} where connection_id = $1 and stream = 'ledger'`, [connectionId])
+  }
+  await db.execute(
+    `insert into covered_windows (tenant_id, user_id, connection_id, stream, window_start, window_end)
+     select tenant_id, user_id, id, 'ledger', '2009-01-01 00:00:00+00', $2 from connections where id = $1`,
+    [connectionId, new Date(fromMs).toISOString()],
+  )
+}

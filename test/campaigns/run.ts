@@ -1,0 +1,43 @@
+/** `npm run campaign -- <name> [options]`: what is too long for every test run. Exits with 1 when something is wrong. */
+
+interface Campaign {
+  /** True when it passed. */
+  load(): Promise<(words: string[]) => Promise<boolean>>
+  summary: string
+}
+
+const campaigns: Record<string, Campaign> = {
+  kill: {
+    load: async () => (await import('./kill-report.ts')).kill,
+    summary:
+      '[--kills 100] [--seed n] [--entries 100000] [--sabotage]: kill -9 at random moments of a sync, nothing lost',
+  },
+  load: {
+    load: async () => (await import('./load.ts')).run,
+    summary: '[--minutes 10]: 80 % of the peak with PostgreSQL killed half-way, every request answered',
+  },
+  memory: {
+    load: async () => (await import('./memory.ts')).run,
+    summary: '[--small 10000] [--large 100000]: the memory of a worker does not grow with the history it reads',
+  },
+  export: {
+    load: async () => (await import('./export.ts')).run,
+    summary:
+      '[--small 10000] [--large 100000]: the memory of the API does not grow with what it exports to a slow reader',
+  },
+  'bad-input': {
+    load: async () => (await import('./bad-input.ts')).run,
+    summary: '[--requests 20000] [--seed n]: spoiled requests to every endpoint, never a 5xx',
+  },
+}
+
+const [name = '', ...words] = process.argv.slice(2)
+const campaign = Object.hasOwn(campaigns, name) ? campaigns[name] : undefined
+if (campaign === undefined) {
+  const lines = Object.entries(campaigns).map(([known, { summary }]) => `  ${known.padEnd(10)} ${summary}\n`)
+  process.stderr.write(`Usage: npm run campaign -- <name> [options]\n\n${lines.join('')}`)
+  process.exitCode = 2
+} else {
+  const run = await campaign.load()
+  if (!(await run(words))) process.exitCode = 1
+}
