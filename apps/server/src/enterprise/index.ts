@@ -1,15 +1,16 @@
 /**
  * What a tenant sees of its own users. Every query carries the condition of grants.ts: a row without a live grant that
- * covers it is not found, not filtered out afterwards. Reads views of other rooms; writes nothing.
+ * covers it is not found, not filtered out afterwards. Reads views of other rooms; writes nothing but its statistics.
  */
 import { Refusal } from '@assay/core'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import type { CoveredScope } from './grants.ts'
+import { createStatistics } from './statistics.ts'
 import * as stats from './stats-store.ts'
 import * as transactions from './transactions-store.ts'
 import * as users from './users-store.ts'
 
-export type { UserTransactionRow } from './transactions-store.ts'
+export { createStatistics, type Statistics } from './statistics.ts'
 
 export interface EnterpriseDeps {
   db: Database
@@ -20,10 +21,19 @@ export interface EnterpriseDeps {
 export type Enterprise = ReturnType<typeof createEnterprise>
 
 export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
+  const statistics = createStatistics({ db })
   const notFound = (): Refusal => new Refusal('not_found', 'There is no such user with a consent that covers this.')
 
   async function checkCovered(tenantId: string, userId: string, scope: CoveredScope): Promise<void> {
     if (!(await users.covers(db, tenantId, userId, scope))) throw notFound()
+  }
+
+  async function summarize<T>(
+    tenantId: string,
+    read: (sql: Sql, sums: stats.Sums) => Promise<T>,
+  ): Promise<{ data: T; as_of: string }> {
+    const { as_of, folded } = await statistics.bringUpToDate(tenantId)
+    return { data: await read(db, folded ? stats.keptSums(tenantId) : stats.recount(tenantId, as_of)), as_of }
   }
 
   return {
@@ -61,13 +71,9 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     listRemoved: (tenantId: string, since: string, userIds: readonly string[] | undefined) =>
       transactions.listRemoved(db, tenantId, since, userIds),
 
-    countUsers: (tenantId: string) => stats.countUsers(db, tenantId),
-    async countAccounts(tenantId: string) {
-      return { data: await stats.countAccounts(db, tenantId), asOf: await stats.findNow(db) }
-    },
-    sumBalances: (tenantId: string) => stats.sumBalances(db, tenantId),
-    async listTopAssets(tenantId: string) {
-      return { data: await stats.listTopAssets(db, tenantId), asOf: await stats.findNow(db) }
-    },
+    countUsers: (tenantId: string) => summarize(tenantId, stats.countUsers),
+    countAccounts: (tenantId: string) => summarize(tenantId, stats.countAccounts),
+    sumBalances: (tenantId: string) => summarize(tenantId, stats.sumBalances),
+    listTopAssets: (tenantId: string) => summarize(tenantId, stats.listTopAssets),
   }
 }

@@ -1,60 +1,62 @@
 /**
- * Sums over a tenant's users. None of them looks at transactions, so they do not grow with histories. Money is summed
- * by PostgreSQL's numeric, which is exact, and leaves as decimal text.
+ * The sums over a tenant's users that are shown. Read from what statistics.ts keeps, their cost grows with providers and
+ * assets, not with users; `recount` is the same from the tables themselves. Values are made here, at prices of the
+ * moment, by PostgreSQL's numeric, which is exact, and leave as decimal text.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import { covered } from './grants.ts'
+import { counted } from './statistics-store.ts'
 
-export interface AsOf {
-  as_of: string
+/** Rows of measure, subject, label, users, amount and quantity, as migration 0017 explains them. */
+export interface Sums {
+  text: string
+  values: readonly unknown[]
 }
 
-export async function countUsers(
-  sql: Sql,
-  tenantId: string,
-): Promise<AsOf & { users: number; users_with_accounts: number }> {
+export function keptSums(tenantId: string): Sums {
+  return { text: 'select * from tenant_statistics where tenant_id = $1', values: [tenantId] }
+}
+
+export function recount(tenantId: string, at: string): Sums {
+  const text = `select measure, subject, label, count(*) as users, sum(amount) as amount, sum(quantity) as quantity
+    from (${counted('all')}) counted group by measure, subject, label`
+  return { text, values: [tenantId, at] }
+}
+
+export async function countUsers(sql: Sql, sums: Sums): Promise<{ users: number; users_with_accounts: number }> {
   return sql.row(
-    `with granted as (select distinct tenant_id, user_id from live_grants where tenant_id = $1)
-     select assay_now() as as_of, count(*)::int as users,
-       (count(*) filter (where exists (select from readable_connections c
-         where c.tenant_id = u.tenant_id and c.user_id = u.user_id)
-         and ${covered('u', 'providers:read')}))::int as users_with_accounts
-     from granted u`,
-    [tenantId],
+    `select coalesce(sum(users) filter (where measure = 'user'), 0)::int as users,
+       coalesce(sum(users) filter (where measure = 'account_user'), 0)::int as users_with_accounts
+     from (${sums.text}) s where measure in ('user', 'account_user')`,
+    sums.values,
   )
 }
 
 export async function countAccounts(
   sql: Sql,
-  tenantId: string,
+  sums: Sums,
 ): Promise<{ provider_id: string; accounts: number; users: number }[]> {
   return sql.rows(
-    `select c.provider_id, count(*)::int as accounts, count(distinct c.user_id)::int as users
-     from readable_connections c
-     where c.tenant_id = $1 and ${covered('c', 'providers:read')}
-     group by c.provider_id order by accounts desc, c.provider_id`,
-    [tenantId],
+    `select subject as provider_id, amount::int as accounts, users::int
+     from (${sums.text}) s where measure = 'provider' order by s.amount desc, subject`,
+    sums.values,
   )
 }
-
-const positions = `settled_holdings h left join current_prices p on p.asset_id = h.asset_id
-  where h.tenant_id = $1 and not h.spam and ${covered('h', 'assets:read')}`
 
 export async function sumBalances(
   sql: Sql,
-  tenantId: string,
-): Promise<AsOf & { value_in_usd: Decimal; users: number; positions: number; positions_without_price: number }> {
+  sums: Sums,
+): Promise<{ value_in_usd: Decimal; users: number; positions: number; positions_without_price: number }> {
   return sql.row(
-    `select assay_now() as as_of, trim_scale(coalesce(sum(p.price_in_usd * (h.liquid + h.staked)), 0))::text as value_in_usd,
-       count(distinct h.user_id)::int as users, count(*)::int as positions,
-       (count(*) filter (where p.price_in_usd is null))::int as positions_without_price
-     from ${positions}`,
-    [tenantId],
+    `select trim_scale(coalesce(sum(p.price_in_usd * s.quantity), 0))::text as value_in_usd,
+       coalesce(sum(s.users) filter (where measure = 'position_user'), 0)::int as users,
+       coalesce(sum(s.amount), 0)::int as positions,
+       coalesce(sum(s.amount) filter (where p.price_in_usd is null), 0)::int as positions_without_price
+     from (${sums.text}) s left join current_prices p on p.asset_id = s.subject and s.measure = 'asset'
+     where s.measure in ('position_user', 'asset')`,
+    sums.values,
   )
 }
-
-const topAssetsMax = 30
 
 export interface AssetSum {
   asset_id: string
@@ -65,19 +67,17 @@ export interface AssetSum {
   users: number
 }
 
-export async function listTopAssets(sql: Sql, tenantId: string): Promise<AssetSum[]> {
-  return sql.rows<AssetSum>(
-    `select h.asset_id, min(h.asset_symbol) as asset_symbol, trim_scale(sum(h.liquid + h.staked))::text as total_holdings,
-       trim_scale(p.price_in_usd)::text as price_in_usd,
-       trim_scale(p.price_in_usd * sum(h.liquid + h.staked))::text as value_in_usd,
-       count(distinct h.user_id)::int as users
-     from ${positions}
-     group by h.asset_id, p.price_in_usd
-     order by p.price_in_usd * sum(h.liquid + h.staked) desc nulls last, h.asset_id limit $2`,
-    [tenantId, topAssetsMax],
-  )
-}
+const topAssetsMax = 30
 
-export async function findNow(sql: Sql): Promise<string> {
-  return (await sql.row<{ now: string }>('select assay_now() as now')).now
+export async function listTopAssets(sql: Sql, sums: Sums): Promise<AssetSum[]> {
+  return sql.rows<AssetSum>(
+    `select s.subject as asset_id, min(s.label) as asset_symbol, trim_scale(sum(s.quantity))::text as total_holdings,
+       trim_scale(p.price_in_usd)::text as price_in_usd,
+       trim_scale(p.price_in_usd * sum(s.quantity))::text as value_in_usd, sum(s.users)::int as users
+     from (${sums.text}) s left join current_prices p on p.asset_id = s.subject
+     where s.measure = 'asset'
+     group by s.subject, p.price_in_usd
+     order by p.price_in_usd * sum(s.quantity) desc nulls last, s.subject limit ${topAssetsMax}`,
+    sums.values,
+  )
 }

@@ -7,7 +7,7 @@ import { toConnectedMembers } from '../providers.ts'
 import { remarksOf } from './remarks.ts'
 
 export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
-  const { serve, enterprise } = deps
+  const { serve, enterprise, catalog } = deps
 
   serve(app, listAccounts, async ({ page, caller }) => {
     const [addedAt, id] = page.position ?? []
@@ -25,5 +25,5 @@ export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
     return { json: { page: { next: page.next(last && [last.added_at, last.id]) }, data, errors } }
   })
 
-  serve(app, listEnterpriseProviders, async ({ page }) => ({ json: readCatalog(page, {}) }))
+  serve(app, listEnterpriseProviders, async ({ page }) => ({ json: readCatalog(catalog, page, {}) }))
 }

@@ -1,7 +1,7 @@
 /** GET /enterprise/v2/transactions and /enterprise/v2/users/{id}/transactions */
 import { listEnterpriseTransactions, listUserTransactions } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
-import type { UserTransactionRow } from '../../enterprise/index.ts'
+import type { TransactionRow } from '../../ledger/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { checkProviders } from '../providers.ts'
 import { toTransactionFilters, type TransactionQuery } from '../transactions.ts'
@@ -51,6 +51,6 @@ async function writePage(deps: FrontDoors, { tenantId, userId, query, page }: Wa
 }
 
 /** The head with the user, then the ready text. None of the head's values needs escaping: ids and times. */
-function toText(row: UserTransactionRow): string {
+function toText(row: TransactionRow): string {
   return `{"id":"${row.id}","user_id":"${row.user_id}","provider_id":"${row.provider_id}","connection_id":"${row.connection_id}","updated_at":"${row.updated_at}",${row.document}`
 }

@@ -2,7 +2,7 @@
 import { addProviderV1, completeProviderV1, listProvidersV1, removeProviderV1 } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { AddResult } from '../../connections/index.ts'
-import { ownerOf } from '../owner.ts'
+import { applicationOf, ownerOf } from '../owner.ts'
 import { linkHeaders } from '../pages.ts'
 import { toV1Item } from '../problem.ts'
 import { toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
@@ -13,18 +13,17 @@ const connectionsMax = 10_000
 
 export function registerProvider(app: FastifyInstance, { serve, connections, connect }: FrontDoors): void {
   serve(app, addProviderV1, async ({ body, caller }) => {
-    const result = await connections.add(ownerOf(caller), {
+    const result = await connect.addForApplication(applicationOf(caller), {
       providerId: body.crypto_source_id,
       displayLabel: body.display_label ?? null,
       credentials: toCredentials('crypto_source_id', body.crypto_source_id, body.connection),
-      sessionId: null,
     })
     return { json: toAddedV1(result) }
   })
 
   serve(app, completeProviderV1, async ({ params, query, caller }) => {
-    const of = { ...ownerOf(caller), providerId: params.crypto_source_id, sessionId: null, grantId: caller.grantId }
-    return { json: toAddedV1(await connect.completeSignIn(query.state, of)) }
+    const of = { ...applicationOf(caller), providerId: params.crypto_source_id, sessionId: null }
+    return { json: toAddedV1(await connect.completeSignIn(query, of)) }
   })
 
   serve(app, listProvidersV1, async ({ page, caller }) => {
@@ -59,7 +58,7 @@ function toAddedV1(result: AddResult) {
     crypto_source_id: result.providerId,
     connection_id: result.connectionId,
     added: result.added,
-    redirect_url: null,
+    redirect_url: result.redirectUrl ?? null,
     status: result.status,
     errors: result.errors.map(toV1Item),
   }

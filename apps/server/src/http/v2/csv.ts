@@ -42,10 +42,10 @@ export function toCsvRow(transaction: Transaction): string {
 
 /**
  * A provider's text may be anybody's (the name of a token, a note on a payment), and spreadsheets run what looks like a
- * formula. The apostrophe makes it text (OWASP, CSV injection).
+ * formula, also when its sign is a full-width one. The apostrophe makes it text (OWASP, CSV injection).
  */
 export function toCell(value: string): string {
-  const safe = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
+  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(value) ? `'${value}` : value
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

@@ -24,7 +24,7 @@ describe('a cell of the table', () => {
   }
 
   it('never begins with what a spreadsheet would run', () => {
-    for (const start of ['=', '+', '-', '@', '\t', '\r', '\n']) {
+    for (const start of ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n']) {
       assert.match(toCell(`${start}cmd`), /^"?'/)
     }
   })
@@ -47,6 +47,7 @@ describe('the lines of an export', () => {
   const rowsFrom = (start: number): TransactionRow[] =>
     Array.from({ length: Math.max(0, Math.min(500, total - start)) }, (_, index) => ({
       id: `txn_${start + index}`,
+      user_id: 'usr_1',
       connection_id: 'con_1',
       provider_id: 'kraken',
       occurred_at: '2026-01-01T00:00:00.000Z',

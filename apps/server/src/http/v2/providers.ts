@@ -2,24 +2,23 @@
 import { addProvider, completeProvider, listCatalog, listProviders, removeProvider } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import { readCatalog } from '../catalog.ts'
-import { ownerOf } from '../owner.ts'
+import { applicationOf, ownerOf } from '../owner.ts'
 import { toAdded, toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
-export function registerProviders(app: FastifyInstance, { serve, connections, connect }: FrontDoors): void {
+export function registerProviders(app: FastifyInstance, { serve, connections, connect, catalog }: FrontDoors): void {
   serve(app, addProvider, async ({ body, caller }) => {
-    const result = await connections.add(ownerOf(caller), {
+    const result = await connect.addForApplication(applicationOf(caller), {
       providerId: body.provider_id,
       displayLabel: body.display_label ?? null,
       credentials: toCredentials('provider_id', body.provider_id, body.connection),
-      sessionId: null,
     })
     return { json: toAdded(result) }
   })
 
   serve(app, completeProvider, async ({ params, body, caller }) => {
-    const of = { ...ownerOf(caller), providerId: params.provider_id, sessionId: null, grantId: caller.grantId }
-    return { json: toAdded(await connect.completeSignIn(body.state, of)) }
+    const of = { ...applicationOf(caller), providerId: params.provider_id, sessionId: null }
+    return { json: toAdded(await connect.completeSignIn(body, of)) }
   })
 
   serve(app, listProviders, async ({ page, caller }) => {
@@ -49,5 +48,5 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
     return { json: { data: { removed: true as const, connection_ids: ids, data_destroyed: true }, errors: [] } }
   })
 
-  serve(app, listCatalog, async ({ query, page }) => ({ json: readCatalog(page, query) }))
+  serve(app, listCatalog, async ({ query, page }) => ({ json: readCatalog(catalog, page, query) }))
 }

@@ -1,0 +1,36 @@
+/** `assay stats` as an operator meets it, in a process of its own. */
+import { readEnvironment } from '@assay/server/config'
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { it } from 'node:test'
+import { testDatabase } from '../../../test/postgres.ts'
+
+const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
+
+it('assay stats verify exits with 1 and the differences when there are any, and rebuild ends them', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  const { host, user, database } = connection
+  const env = {
+    PATH: readEnvironment()['PATH'],
+    DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
+    ASSAY_SEALING_KEYS: `test:${Buffer.alloc(32, 3).toString('base64')}`,
+  }
+  const assay = (...words: string[]): Promise<{ code: unknown; out: string }> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [program, 'stats', ...words], { env }, (error, out) =>
+        resolve({ code: error?.code ?? 0, out }),
+      )
+    })
+  await db.execute(
+    `insert into tenants (id, name) values ('ten_a', 'A');
+     insert into tenant_statistics values ('ten_a', 'provider', 'kraken', '', 2, 3, 0)`,
+  )
+
+  const wrong = await assay('verify')
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.out, /^ten_a +all together +provider +kraken +2 3 0 +-$/m)
+  assert.match(wrong.out, /assay stats rebuild/)
+  assert.deepEqual(await assay('rebuild'), { code: 0, out: 'Counted the statistics of 1 tenants anew.\n' })
+  assert.deepEqual(await assay('verify', '--json'), { code: 0, out: '[]\n' })
+})

@@ -1,0 +1,262 @@
+/** Contract §8, "Pages", sentence by sentence, over HTTP, for every list of v1, v2 and enterprise. */
+import type { ErrorResponse } from '@assay/contract'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openResource, type Answer } from '../test-resource.ts'
+
+interface List {
+  path: string
+  token: string | undefined
+  /** Where the rows and the next page stand. */
+  style: 'page' | 'link'
+  /** A filter that all rows pass, and one that contradicts it. */
+  filter?: [name: string, value: string, other: string]
+  limitDefault: number | null
+}
+
+const transactionsTotal = 41
+
+describe('pages of every list', async () => {
+  const api = await openResource({
+    role: 'api',
+    settings: { ASSAY_LIMIT_TOKEN: '100000', ASSAY_LIMIT_ADDRESS: '100000' },
+  })
+  const { db } = api.service
+  const ann = await api.signIn('ann')
+  const bob = await api.signIn('bob')
+  const cat = await api.signIn('cat')
+  const tenant = await api.enterpriseToken()
+
+  for (const { user_id: user } of [ann, bob, cat]) {
+    await db.execute(
+      `with connected as (
+         insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, added_at)
+         select u.tenant_id, u.id, 'con_' || n || u.id, 'kraken', 'api_key', 'active', n || u.id, assay_now()
+         from users u, generate_series(1, 3) n where u.id = $1 returning *)
+       insert into holdings (tenant_id, user_id, connection_id, provider_id, asset_id, asset_symbol, asset_name, liquid, staked, fetched_at)
+       select tenant_id, user_id, id, provider_id, 'crypto:' || a, 'S' || a, 'S', 1, 0, assay_now()
+       from connected, generate_series(1, 2) a`,
+      [user],
+    )
+    await db.execute(
+      `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
+       select u.tenant_id, u.id, 'txn_' || md5(u.id || n), 'con_1' || u.id, 'kraken', n::text,
+         timestamptz '2026-01-01Z' + n / 3 * interval '1 second', 'send', 'withdrawal', assay_now(), '"type":"send"}'
+       from users u, generate_series(1, $2::int) n where u.id = $1`,
+      [user, user === ann.user_id ? transactionsTotal : 2],
+    )
+  }
+  const token = ann.access_token
+  const types: List['filter'] = ['types', 'send', 'receive']
+  const lists: List[] = [
+    { path: '/accounts/v2/providers', token, style: 'page', limitDefault: 30 },
+    {
+      path: '/accounts/v2/providers/catalog',
+      token: undefined,
+      style: 'page',
+      limitDefault: 30,
+      filter: ['kind', 'exchange', 'wallet'],
+    },
+    {
+      path: '/accounts/v2/assets',
+      token,
+      style: 'page',
+      limitDefault: 30,
+      filter: ['provider_ids', 'kraken', 'bitcoin'],
+    },
+    { path: '/accounts/v2/transactions', token, style: 'page', limitDefault: 30, filter: types },
+    { path: '/enterprise/v2/transactions', token: tenant, style: 'page', limitDefault: 30, filter: types },
+    { path: '/enterprise/v2/users', token: tenant, style: 'page', limitDefault: 30 },
+    { path: `/enterprise/v2/users/${ann.user_id}/assets`, token: tenant, style: 'page', limitDefault: 30 },
+    {
+      path: `/enterprise/v2/users/${ann.user_id}/transactions`,
+      token: tenant,
+      style: 'page',
+      limitDefault: 30,
+      filter: types,
+    },
+    { path: '/enterprise/v2/accounts', token: tenant, style: 'page', limitDefault: 30 },
+    { path: '/enterprise/v2/providers', token: tenant, style: 'page', limitDefault: 30 },
+    { path: '/platform/v1/provider', token, style: 'link', limitDefault: null },
+    {
+      path: '/platform/v1/assets',
+      token,
+      style: 'link',
+      limitDefault: null,
+      filter: ['crypto_sources', 'kraken', 'bitcoin'],
+    },
+    {
+      path: '/platform/v1/transactions',
+      token,
+      style: 'link',
+      limitDefault: 30,
+      filter: ['crypto_sources', 'kraken', 'bitcoin'],
+    },
+  ]
+
+  interface Page {
+    rows: unknown[]
+    next: string
+  }
+
+  function readAnswer(list: List, answer: Answer): Page {
+    assert.equal(answer.status, 200, answer.text)
+    if (list.style === 'link') {
+      const link = answer.headers.get('link')
+      if (link === null) return { rows: answer.body as unknown[], next: '' }
+      // RFC 8288 §3.
+      const [, next = ''] = /^<([^<>]+)>; rel="next"$/.exec(link) ?? []
+      assert.notEqual(next, '', link)
+      return { rows: answer.body as unknown[], next }
+    }
+    const body = answer.body as { data: unknown[]; page: { next: string } }
+    assert.equal(answer.headers.get('link'), null)
+    return { rows: body.data, next: body.page.next }
+  }
+  const ask = async (list: List, uri: string): Promise<Page> => readAnswer(list, await api.call('GET', uri, list.token))
+  const withQuery = (list: List, query: string): string => `${list.path}?${query}`
+  const filterOf = ({ filter }: List): string => (filter === undefined ? '' : `&${filter[0]}=${filter[1]}`)
+  const cursorOf = (next: string): string => new URLSearchParams(next.split('?')[1]).get('cursor') ?? ''
+
+  async function walk(list: List, first: string): Promise<unknown[]> {
+    const rows: unknown[] = []
+    for (let next = first; next !== '';) {
+      const page = await ask(list, next)
+      rows.push(...page.rows)
+      next = page.next
+    }
+    return rows
+  }
+
+  async function refused(list: List, query: string, parameter: string, as = list.token): Promise<string> {
+    const { status, body, text } = await api.call<ErrorResponse>('GET', withQuery(list, query), as)
+    assert.equal(status, 400, `${query}: ${text}`)
+    assert.equal(body.errors[0]?.parameter, parameter, query)
+    return body.errors[0]?.message ?? ''
+  }
+
+  for (const list of lists) {
+    describe(list.path.replace(ann.user_id, '{id}'), () => {
+      it('limit is from 1 to 100, otherwise a 400, never clamped', async () => {
+        for (const limit of ['0', '101', '-1', '1.5', 'abc', '1e1', '']) await refused(list, `limit=${limit}`, 'limit')
+        await refused(list, 'limit=5&limit=5', 'limit')
+        assert.equal((await ask(list, withQuery(list, 'limit=1'))).rows.length, 1)
+      })
+
+      it('without a limit it is 30, or in v1 all rows where nothing is in pages by itself', async () => {
+        const { rows } = await ask(list, list.path)
+        const all = await walk(list, withQuery(list, 'limit=100'))
+        assert.equal(rows.length, list.limitDefault === null ? all.length : Math.min(all.length, list.limitDefault))
+      })
+
+      it('next is empty on the last page, otherwise a relative URI of the path with filters, limit and cursor', async () => {
+        assert.ok((await walk(list, withQuery(list, `limit=100${filterOf(list)}`))).length > 1)
+        const { next } = await ask(list, withQuery(list, `limit=1${filterOf(list)}`))
+        assert.ok(next.startsWith(`${list.path}?`), next)
+        const query = new URLSearchParams(next.split('?')[1])
+        const names = [...(list.filter === undefined ? [] : [list.filter[0]]), 'limit', 'cursor']
+        assert.deepEqual([...query.keys()].toSorted(), names.toSorted())
+        assert.equal(query.get('limit'), '1')
+      })
+
+      it('a walk by any limit meets every row once, in one order', async () => {
+        const all = await walk(list, withQuery(list, `limit=100${filterOf(list)}`))
+        assert.equal(new Set(all.map((row) => JSON.stringify(row))).size, all.length)
+        assert.deepEqual(await walk(list, withQuery(list, `limit=7${filterOf(list)}`)), all)
+      })
+
+      it('the next page is fetched by all of the ways', async () => {
+        const { next } = await ask(list, withQuery(list, `limit=1${filterOf(list)}`))
+        const expected = await ask(list, next)
+        const whole = encodeURIComponent(next)
+        const forms = [
+          `limit=1&cursor=${cursorOf(next)}`,
+          `cursor=${whole}`,
+          `limit=1${filterOf(list)}&cursor=${whole}`,
+        ]
+        if (list.style === 'page') forms.push(`next_uri=${whole}`, `limit=1&next_uri=${cursorOf(next)}`)
+        for (const form of forms) assert.deepEqual(await ask(list, withQuery(list, form)), expected, form)
+        if (list.style === 'link') await refused(list, `next_uri=${whole}`, 'next_uri')
+        else await refused(list, `cursor=${whole}&next_uri=${whole}`, 'next_uri')
+      })
+
+      it('limit is no filter: it may change, and beside a bare cursor it is the default', async () => {
+        const { next } = await ask(list, withQuery(list, `limit=1${filterOf(list)}`))
+        const rest = (await walk(list, withQuery(list, `limit=100${filterOf(list)}`))).slice(1)
+        for (const [query, count] of [
+          [`limit=2&cursor=${encodeURIComponent(next)}`, 2],
+          [`cursor=${cursorOf(next)}`, list.limitDefault ?? rest.length],
+        ] as const) {
+          assert.deepEqual((await ask(list, withQuery(list, query))).rows, rest.slice(0, count), query)
+        }
+      })
+
+      it('a filter that contradicts the cursor, or that the first request lacked, is a 400 that names it', async () => {
+        if (list.filter === undefined) return
+        const [name, value, other] = list.filter
+        const filtered = cursorOf((await ask(list, withQuery(list, `limit=1${filterOf(list)}`))).next)
+        await refused(list, `cursor=${filtered}&${name}=${other}`, name)
+        const unfiltered = cursorOf((await ask(list, withQuery(list, 'limit=1'))).next)
+        await refused(list, `cursor=${unfiltered}&${name}=${value}`, name)
+      })
+
+      it('a cursor that was altered, or is of another list or user, is a 400 that says so', async () => {
+        const { next } = await ask(list, withQuery(list, 'limit=1'))
+        const cursor = cursorOf(next)
+        const altered = `${cursor.startsWith('A') ? 'B' : 'A'}${cursor.slice(1)}`
+        for (const wrong of [altered, cursor.slice(0, -1), `${cursor}AA`, 'x']) {
+          assert.match(await refused(list, `cursor=${wrong}`, 'cursor'), /altered/, wrong)
+        }
+        for (const other of lists.filter(({ path }) => path !== list.path)) {
+          await refused(other, `cursor=${cursor}`, 'cursor')
+        }
+        if (list.token === token) await refused(list, `cursor=${cursor}`, 'cursor', bob.access_token)
+      })
+    })
+  }
+
+  it('the catalogue’s cursor belongs to its filters alone: anybody may follow it, with a token or without', async () => {
+    const [, catalog] = lists
+    assert.ok(catalog)
+    const { next } = await ask(catalog, withQuery(catalog, 'limit=1'))
+    for (const as of [undefined, token, bob.access_token]) assert.equal((await api.call('GET', next, as)).status, 200)
+  })
+
+  it('rows that are added during a walk neither repeat nor hide one that was there', async () => {
+    const list = lists.find(({ path }) => path === '/accounts/v2/transactions')
+    assert.ok(list)
+    const idsOf = (rows: readonly unknown[]): string[] => (rows as { id: string }[]).map(({ id }) => id)
+    const before = idsOf(await walk(list, withQuery(list, 'limit=100')))
+    const seen: string[] = []
+    for (let next = withQuery(list, 'limit=5'), turn = 0; next !== ''; turn += 1) {
+      const page = await ask(list, next)
+      seen.push(...idsOf(page.rows))
+      next = page.next
+      // Newer, older and in the midst of what is there.
+      await db.execute(
+        `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
+         select tenant_id, user_id, 'txn_new' || n || $2, connection_id, provider_id, 'new' || n || $2,
+           timestamptz '2026-01-01Z' + (n * 7 - 7) * interval '1 second', 'send', 'withdrawal', assay_now(), '"type":"send"}'
+         from (select * from transactions where user_id = $1 limit 1) t, generate_series(0, 3) n`,
+        [ann.user_id, String(turn)],
+      )
+    }
+    assert.equal(new Set(seen).size, seen.length)
+    assert.deepEqual(
+      seen.filter((id) => !id.startsWith('txn_new')),
+      before,
+    )
+  })
+
+  it('a cursor survives new tokens and does not expire', async () => {
+    const list = lists.find(({ path }) => path === '/accounts/v2/transactions')
+    assert.ok(list)
+    const { next } = await ask(list, withQuery(list, 'limit=1'))
+    const expected = await ask(list, next)
+    await api.moveClock(400 * 86_400)
+    assert.equal((await api.call('GET', next, token)).status, 401)
+    const again = await api.signIn('ann')
+    assert.equal(again.user_id, ann.user_id)
+    assert.deepEqual(await ask({ ...list, token: again.access_token }, next), expected)
+  })
+})
