@@ -37,13 +37,21 @@ export interface Endpoint {
   readonly response: z.ZodType
   /** JSON unless said; of lines, `response` is one. */
   readonly mediaType?: 'application/x-ndjson'
-  /** Also as a table of text, by a parameter. */
-  readonly csv?: true
+  /** Also as a table of text, by a parameter: the first lines of one. */
+  readonly csv?: string
   readonly summary: string
   readonly description: string
   /** Beyond those that every endpoint can answer with. */
   readonly errors: readonly RefusalCode[]
-  readonly example: { readonly body?: unknown; readonly response: unknown }
+  readonly example: Example
+}
+
+/** A call and its answer. Query and path as they are sent, before any encoding. */
+export interface Example {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly response: unknown
 }
 
 export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {

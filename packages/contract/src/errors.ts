@@ -19,6 +19,19 @@ export const statusOf: Readonly<Record<RefusalCode, number>> = {
   unavailable: 503,
 }
 
+export const titleOf: Readonly<Record<RefusalCode, string>> = {
+  invalid_request: 'Invalid request',
+  invalid_token: 'Invalid or missing access token',
+  insufficient_scope: 'The access token does not allow this',
+  not_found: 'Not found',
+  method_not_allowed: 'Method not allowed',
+  payload_too_large: 'Request body too large',
+  unsupported_media_type: 'Unsupported media type',
+  rate_limited: 'Too many requests',
+  internal: 'Internal error',
+  unavailable: 'Temporarily unavailable',
+}
+
 const cause = z.enum(causes)
 
 const itemHead = {
@@ -40,7 +53,8 @@ export const ErrorItemV1 = z
   .object({ ...itemHead, crypto_source_id: CryptoSourceId.optional(), ...itemTail })
   .meta({ id: 'v1/ErrorItem', description: 'One thing that went wrong.' })
 
-const ErrorEmpty = z.tuple([]).meta({ id: 'ErrorEmpty', description: 'Nothing to say.' })
+// Not a tuple: JSON Schema wants at least one item in prefixItems.
+const ErrorEmpty = z.array(z.never()).max(0).meta({ id: 'ErrorEmpty', description: 'Nothing to say.' })
 
 /** `errors` of a v2 success. */
 export const successErrors = z.union([ErrorEmpty, z.array(ErrorItem).min(1)])

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { z } from 'zod'
 import { endpoints } from './endpoints/index.ts'
-import { toOpenApi, type Json } from './openapi.ts'
+import type { Json } from './json.ts'
+import { toOpenApi } from './openapi.ts'
+import { pageParameters } from './pages.ts'
 
-const v1 = toOpenApi('v1', 'https://api.example')
-const v2 = toOpenApi('v2', 'https://api.example')
-const connect = toOpenApi('connect', 'https://auth.example')
+const hosts = {
+  baseUrl: 'https://api.example',
+  authUrl: 'https://auth.example',
+  widgetUrl: 'https://connect.example',
+}
+const v1 = toOpenApi('v1', hosts)
+const v2 = toOpenApi('v2', hosts)
+const connect = toOpenApi('connect', hosts)
 
 /** Every value under a member of this name, at any depth. */
 function findMembers(value: Json, name: string): Json[] {
@@ -18,10 +26,26 @@ function findMembers(value: Json, name: string): Json[] {
 }
 
 describe('the endpoints', () => {
-  for (const { id, response, body, example } of endpoints) {
+  for (const { id, response, body, query, params, paging, example } of endpoints) {
     it(`${id}: its example is what its schemas describe`, () => {
-      assert.deepEqual(response.safeParse(example.response).error?.issues ?? [], [])
-      if (example.body !== undefined) assert.deepEqual(body?.safeParse(example.body).error?.issues, undefined)
+      const pages = paging === undefined ? {} : pageParameters[paging.style]
+      const wholeQuery = z.strictObject({ ...query?.shape, ...pages })
+      const found = [
+        response.safeParse(example.response),
+        wholeQuery.safeParse(example.query ?? {}),
+        z.strictObject(params?.shape ?? {}).safeParse(example.params ?? {}),
+        ...(example.body === undefined ? [] : [(body ?? z.never()).safeParse(example.body)]),
+      ]
+      assert.deepEqual(
+        found.flatMap(({ error }) => error?.issues ?? []),
+        [],
+      )
+    })
+
+    it(`${id}: whatever it takes, an example shows`, () => {
+      if (query !== undefined || paging !== undefined) assert.ok(example.query, 'query')
+      // A body that may be left out need not be shown where the query can say the same.
+      if (body !== undefined && example.query === undefined) assert.ok(example.body, 'body')
     })
   }
 
@@ -84,23 +108,56 @@ describe('the OpenAPI documents', () => {
   for (const [version, document] of Object.entries({ v1, v2, connect })) {
     const plain = JSON.parse(JSON.stringify(document)) as Json
 
-    it(`${version}: every reference leads to a schema`, () => {
+    it(`${version}: every reference leads somewhere`, () => {
       const references = findMembers(plain, '$ref')
       assert.ok(references.length > 10)
       for (const reference of references) {
-        const [, name] = /^"#\/components\/schemas\/([A-Za-z0-9._-]+)"$/.exec(JSON.stringify(reference)) ?? []
-        assert.ok(name !== undefined && name in document.components.schemas, JSON.stringify(reference))
+        const [, kind = '', name = ''] = /^"#\/components\/(\w+)\/([\w.-]+)"$/.exec(JSON.stringify(reference)) ?? []
+        const holder = { ...document.components }[kind as keyof typeof document.components]
+        assert.ok(name in holder, JSON.stringify(reference))
+      }
+    })
+
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+
+    it(`${version}: every call has a description, a part of the document, and an answer with an example`, () => {
+      const tags = document.tags.map(({ name }) => name)
+      for (const { operationId, summary, description, tags: own, responses } of operations) {
+        assert.ok(summary.length > 3 && description.length > 10, operationId)
+        assert.ok(
+          own.every((tag) => tags.includes(tag)),
+          operationId,
+        )
+        const contents = Object.values(responses['200']?.['content'] ?? {}) as { schema: Json; example: Json }[]
+        assert.ok(contents.length > 0, operationId)
+        for (const { schema, example } of contents)
+          assert.ok(schema !== undefined && example !== undefined, operationId)
       }
     })
 
     it(`${version}: every call says what it refuses with, as a problem document`, () => {
-      for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
-        for (const status of ['400', '429', '500', '503'])
-          assert.ok(status in operation.responses, operation.operationId)
-        const secured = operation.security.length > 0
-        assert.equal('401' in operation.responses, secured, operation.operationId)
+      for (const { operationId, responses, security, requestBody } of operations) {
+        for (const status of ['400', '429', '500', '503']) assert.ok(status in responses, operationId)
+        const secured = security.length > 0
+        assert.equal('401' in responses, secured, operationId)
         // A session's secret opens all of its session: it has no scopes to lack.
-        assert.equal('403' in operation.responses, secured && version !== 'connect', operation.operationId)
+        assert.equal('403' in responses, secured && version !== 'connect', operationId)
+        for (const status of ['413', '415']) {
+          assert.equal(status in responses, requestBody !== undefined, operationId)
+        }
+      }
+    })
+
+    it(`${version}: a scope that a call asks for is one of its flow`, () => {
+      const scopesOf = (scheme: string): string[] =>
+        findMembers(document.components.securitySchemes[scheme] ?? null, 'scopes').flatMap((scopes) =>
+          Object.keys(scopes ?? {}),
+        )
+      for (const { operationId, security } of operations) {
+        for (const [scheme, scopes] of security.flatMap(Object.entries<Json>)) {
+          assert.ok(scheme in document.components.securitySchemes, operationId)
+          for (const scope of scopes as string[]) assert.ok(scopesOf(scheme).includes(scope), operationId)
+        }
       }
     })
   }

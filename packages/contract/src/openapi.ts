@@ -4,34 +4,57 @@
  * zod's registry wants one schema for a name, but v1 and v2 have an ErrorItem each. v1's are registered as `v1/…`, and
  * the prefix is taken off here: within one document a name means one thing.
  */
-import { refusalCodes, type RefusalCode } from '@assay/core'
 import { z } from 'zod'
 import type { Endpoint, Family } from './endpoint.ts'
 import { endpoints } from './endpoints/index.ts'
 import { ErrorResponse, ErrorResponseV1, statusOf } from './errors.ts'
+import type { Json, JsonObject } from './json.ts'
+import {
+  isKeepable,
+  refusalsOf,
+  successHeaders,
+  toHeaderComponents,
+  toHeaders,
+  toRefusalComponents,
+} from './openapi-responses.ts'
+import { toSecurity, toSecuritySchemes, type Hosts } from './openapi-security.ts'
+import { findTag, toTags, type Tag } from './openapi-tags.ts'
 import { pageParameters } from './pages.ts'
-
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
-export interface JsonObject {
-  [member: string]: Json
-}
 
 export interface OpenApiOperation {
   operationId: string
   summary: string
   description: string
+  tags: string[]
   security: JsonObject[]
-  parameters: { name: string; in: string; required: boolean; description?: string; schema: JsonObject }[]
+  parameters: OpenApiParameter[]
   requestBody?: JsonObject
   responses: Record<string, JsonObject>
 }
 
+export interface OpenApiParameter {
+  name: string
+  in: 'path' | 'query'
+  required: boolean
+  description?: string
+  schema: JsonObject
+  style?: 'form'
+  explode?: false
+  example?: Json
+}
+
 export interface OpenApi {
   openapi: '3.1.1'
-  info: { title: string; version: string; description: string }
+  info: { title: string; version: string; description: string; license: JsonObject }
   servers: { url: string }[]
+  tags: Tag[]
   paths: Record<string, Record<string, OpenApiOperation>>
-  components: { schemas: Record<string, JsonObject>; securitySchemes: JsonObject }
+  components: {
+    schemas: Record<string, JsonObject>
+    responses: JsonObject
+    headers: JsonObject
+    securitySchemes: JsonObject
+  }
 }
 
 export type Version = 'v1' | 'v2' | 'connect'
@@ -71,7 +94,7 @@ const about: Readonly<Record<Version, About>> = {
   },
 }
 
-export function toOpenApi(version: Version, baseUrl: string): OpenApi {
+export function toOpenApi(version: Version, hosts: Hosts): OpenApi {
   const { families, error, ...info } = about[version]
   const own = endpoints.filter(({ family }) => families.includes(family))
   const schemas = collectSchemas()
@@ -80,22 +103,22 @@ export function toOpenApi(version: Version, baseUrl: string): OpenApi {
   const paths: OpenApi['paths'] = {}
   for (const endpoint of own) {
     const operations = (paths[endpoint.path] ??= {})
-    operations[endpoint.method.toLowerCase()] = toOperation(endpoint, schemas.add, errorRef)
+    operations[endpoint.method.toLowerCase()] = toOperation(endpoint, schemas.add)
   }
   return {
     openapi: '3.1.1',
-    info,
-    servers: [{ url: baseUrl }],
+    info: { ...info, license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' } },
+    // The connect API is the authorization server's.
+    servers: [{ url: version === 'connect' ? hosts.authUrl : hosts.baseUrl }],
+    tags: toTags(own),
     paths,
     components: {
       schemas: schemas.named,
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: bearerOf(version) } },
+      responses: toRefusalComponents(own, errorRef),
+      headers: toHeaderComponents(own),
+      securitySchemes: toSecuritySchemes(own, hosts),
     },
   }
-}
-
-function bearerOf(version: Version): string {
-  return version === 'connect' ? 'The session_secret of the creating call.' : 'An access token of POST /oauth/token.'
 }
 
 type AddSchema = (schema: z.ZodType, io: 'input' | 'output') => JsonObject
@@ -113,6 +136,9 @@ function collectSchemas(): { named: Record<string, JsonObject>; add: AddSchema }
         // Answers may get new members; only what is strict on purpose says otherwise.
         const { def } = zodSchema._zod
         if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties
+        // What a double can hold; nobody's limit.
+        if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       },
     })
     const plain = JSON.parse(
@@ -126,36 +152,15 @@ function collectSchemas(): { named: Record<string, JsonObject>; add: AddSchema }
   return { named, add }
 }
 
-function toOperation(endpoint: Endpoint, add: AddSchema, errorRef: JsonObject): OpenApiOperation {
-  const responses: OpenApiOperation['responses'] = {
-    200: {
-      description: 'Success',
-      headers: successHeaders(endpoint),
-      content: {
-        [endpoint.mediaType ?? 'application/json']: {
-          schema: add(endpoint.response, 'output'),
-          example: endpoint.example.response as Json,
-        },
-        ...(endpoint.csv === undefined ? {} : { 'text/csv': { schema: { type: 'string' } } }),
-      },
-    },
-  }
-  for (const code of refusalsOf(endpoint)) {
-    responses[statusOf[code]] = {
-      description: code,
-      content: { 'application/problem+json': { schema: errorRef } },
-    }
-  }
+function toOperation(endpoint: Endpoint, add: AddSchema): OpenApiOperation {
   const operation: OpenApiOperation = {
     operationId: endpoint.id,
     summary: endpoint.summary,
     description: endpoint.description,
-    security: securityOf(endpoint),
-    parameters: [
-      ...toParameters(endpoint.params?.shape ?? {}, 'path', add),
-      ...toParameters(queryShape(endpoint), 'query', add),
-    ],
-    responses,
+    tags: [findTag(endpoint)],
+    security: toSecurity(endpoint),
+    parameters: toParameters(endpoint, add),
+    responses: toResponses(endpoint, add),
   }
   if (endpoint.body !== undefined) {
     const content: JsonObject = { schema: add(endpoint.body, 'input') }
@@ -168,47 +173,53 @@ function toOperation(endpoint: Endpoint, add: AddSchema, errorRef: JsonObject): 
   return operation
 }
 
-function securityOf({ scope, bearer }: Endpoint): JsonObject[] {
-  if (scope !== null) return [{ bearer: [scope] }]
-  return bearer === undefined ? [] : [{ bearer: [] }]
+function toResponses(endpoint: Endpoint, add: AddSchema): OpenApiOperation['responses'] {
+  const { mediaType = 'application/json', csv } = endpoint
+  const responses: OpenApiOperation['responses'] = {
+    200: {
+      description:
+        endpoint.mediaType === undefined ? 'Success.' : 'Success: a JSON document on each line, as described.',
+      headers: toHeaders(successHeaders(endpoint)),
+      content: {
+        [mediaType]: { schema: add(endpoint.response, 'output'), example: endpoint.example.response as Json },
+        ...(csv === undefined ? {} : { 'text/csv': { schema: { type: 'string' }, example: csv } }),
+      },
+    },
+  }
+  if (isKeepable(endpoint)) {
+    responses[304] = { description: 'What If-None-Match names still holds.', headers: toHeaders(['ETag']) }
+  }
+  for (const code of refusalsOf(endpoint)) responses[statusOf[code]] = { $ref: `#/components/responses/${code}` }
+  return responses
 }
 
-function queryShape(endpoint: Endpoint): Readonly<Record<string, z.core.$ZodType>> {
-  const paging = endpoint.paging === undefined ? {} : pageParameters[endpoint.paging.style]
-  return { ...endpoint.query?.shape, ...paging }
-}
-
-function toParameters(shape: Readonly<Record<string, z.core.$ZodType>>, place: 'path' | 'query', add: AddSchema) {
-  return Object.entries(shape).map(([name, schema]) => {
+function toParameters({ params, query, paging, example }: Endpoint, add: AddSchema): OpenApiParameter[] {
+  const pages = paging === undefined ? {} : pageParameters[paging.style]
+  const inPath: Readonly<Record<string, z.core.$ZodType>> = { ...params?.shape }
+  const inQuery: Readonly<Record<string, z.core.$ZodType>> = { ...query?.shape, ...pages }
+  const all = [
+    ...Object.entries(inPath).map(([name, schema]) => ({ place: 'path' as const, name, schema })),
+    ...Object.entries(inQuery).map(([name, schema]) => ({ place: 'query' as const, name, schema })),
+  ]
+  return all.map(({ place, name, schema }) => {
     const { description, ...rest } = add(schema as z.ZodType, 'input')
+    const given = (place === 'path' ? example.params : example.query)?.[name]
     return {
       name,
       in: place,
       required: place === 'path' || !(schema as z.ZodType).safeParse(undefined).success,
       ...(typeof description === 'string' ? { description } : {}),
       schema: rest,
+      // Separated by commas.
+      ...(rest['type'] === 'array' ? { style: 'form', explode: false } : {}),
+      ...(given === undefined ? {} : { example: toValue(given, rest['type']) }),
     }
   })
 }
 
-/** What each endpoint can answer with, in the order of the codes. */
-function refusalsOf(endpoint: Endpoint): RefusalCode[] {
-  const possible = new Set<RefusalCode>([
-    'invalid_request',
-    'rate_limited',
-    'internal',
-    'unavailable',
-    ...endpoint.errors,
-  ])
-  if (endpoint.scope !== null) possible.add('invalid_token').add('insufficient_scope')
-  if (endpoint.body !== undefined) possible.add('payload_too_large').add('unsupported_media_type')
-  return refusalCodes.filter((code) => possible.has(code))
-}
-
-function successHeaders(endpoint: Endpoint): JsonObject {
-  const headers: JsonObject = { 'X-Request-Id': { schema: { type: 'string' } } }
-  if (endpoint.paging?.style === 'link') {
-    headers['Link'] = { description: '<…>; rel="next" while rows are left.', schema: { type: 'string' } }
-  }
-  return headers
+/** The value of a parameter, from the text that is sent. */
+function toValue(given: string, type: Json | undefined): Json {
+  if (type === 'array') return given.split(',')
+  // A count of rows is no money.
+  return type === 'integer' ? Number(given) : given
 }

@@ -101,3 +101,6 @@ export const addedAnswer = z.object({
 
 /** What a provider's OAuth2 page, or the widget's in its place, sent back to the application. */
 export const callbackBody = z.strictObject({ code: text(4_096), state: text(256) })
+
+/** What came to the callback page from the provider's: a code, or that the person did not allow it. */
+export const providerAnswer = z.union([callbackBody, z.strictObject({ error: text(256), state: text(256) })])

@@ -24,7 +24,7 @@ export const time = z
   .meta({ format: 'date-time', description: 'ISO 8601, UTC, milliseconds.', examples: ['2026-03-02T10:11:12.345Z'] })
 
 interface ParameterSchema {
-  type: 'string' | 'integer'
+  type: 'string' | 'integer' | 'array'
   description: string
   [keyword: string]: unknown
 }
@@ -54,7 +54,9 @@ const listItemsMax = 100
 export function list(description: string, values?: readonly string[]) {
   const among = values === undefined ? 'values' : `of ${values.join(', ')}`
   const rule = `must be 1 to ${listItemsMax} ${among}, separated by commas, none empty`
-  return parameter({ type: 'string', description, examples: ['BTC,ETH'] }, rule, (given): string[] | undefined => {
+  const item = { type: 'string', ...(values === undefined ? { minLength: 1 } : { enum: values }) }
+  const schema = { type: 'array', items: item, minItems: 1, maxItems: listItemsMax, description } as const
+  return parameter(schema, rule, (given): string[] | undefined => {
     const items = [...new Set(given.split(','))].toSorted()
     const fits = items.every((item) => (values === undefined ? item !== '' : values.includes(item)))
     return fits && items.length <= listItemsMax ? items : undefined
@@ -89,8 +91,7 @@ export function isoTimeParameter(description: string) {
 
 /** v1 also takes Unix epoch milliseconds. */
 export function anyTimeParameter(description: string) {
-  const schema = { type: 'string', description, examples: ['2026-03-02T10:11:12.345Z', '1772446272345'] } as const
-  return parameter(schema, `${isoRule}, or Unix epoch milliseconds`, (given) =>
+  return parameter({ type: 'string', description }, `${isoRule}, or Unix epoch milliseconds`, (given) =>
     // A count of milliseconds is no money.
     /^\d{1,15}$/.test(given) ? toTime(Number(given)) : readIsoTime(given),
   )

@@ -1,7 +1,8 @@
 /** Calls of the platform API: with a token that is good, decimals kept, refusals thrown, lists page after page. */
 import { ConnectionError, ProblemError } from './errors.ts'
 import { parseExact } from './exact.ts'
-import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './send.ts'
+import { readLines } from './lines.ts'
+import { retryAfterSeconds, send, sendForStream, type HttpAnswer, type SendOptions } from './send.ts'
 import type { TokenHolder } from './tokens.ts'
 import type { ErrorItem, Problem } from './types.ts'
 
@@ -23,14 +24,27 @@ const quantities = new Set(['asset_holdings', 'staked_holdings', 'price_in_usd']
 
 export type Calls = ReturnType<typeof createCalls>
 
-export function createCalls(baseUrl: string, options: SendOptions, holder: TokenHolder) {
+export function createCalls(baseUrl: string, options: SendOptions, holder: Pick<TokenHolder, 'get'>) {
+  /** With a token that is good; refusals are thrown. */
+  async function authorized<Answer extends HttpAnswer>(ask: (token: string) => Promise<Answer>): Promise<Answer> {
+    const token = await holder.get()
+    let answer = await ask(token)
+    if (answer.status === 401) {
+      // Revoked or expired by the service's clock. A second refusal is final.
+      const next = await holder.get(token)
+      if (next !== token) answer = await ask(next)
+    }
+    if (answer.status !== 200) throw toError(answer)
+    return answer
+  }
+
   async function call<T>(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body: unknown,
     { signal }: CallOptions,
   ): Promise<T> {
-    const ask = (token: string): Promise<HttpAnswer> =>
+    const { text } = await authorized((token) =>
       send(options, {
         method,
         url: `${baseUrl}${path}`,
@@ -40,16 +54,9 @@ export function createCalls(baseUrl: string, options: SendOptions, holder: Token
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal,
-      })
-    const token = await holder.get()
-    let answer = await ask(token)
-    if (answer.status === 401) {
-      // Revoked or expired by the service's clock. A second refusal is final.
-      const next = await holder.get(token)
-      if (next !== token) answer = await ask(next)
-    }
-    if (answer.status !== 200) throw toError(answer)
-    return parseExact(answer.text, quantities) as T
+      }),
+    )
+    return parseExact(text, quantities) as T
   }
 
   const get = <T>(path: string, more: CallOptions): Promise<T> => call('GET', path, undefined, more)
@@ -62,11 +69,31 @@ export function createCalls(baseUrl: string, options: SendOptions, holder: Token
     }
   }
 
+  async function stream(path: string, { signal }: CallOptions): Promise<ReadableStream<Uint8Array>> {
+    const { body } = await authorized((token) =>
+      sendForStream(options, {
+        method: 'GET',
+        url: `${baseUrl}${path}`,
+        headers: { authorization: `Bearer ${token}` },
+        signal,
+      }),
+    )
+    if (body === undefined) throw new ConnectionError('something other than the service answered', 200)
+    return body
+  }
+
+  /** One JSON document a line. */
+  async function* lines<Item>(path: string, more: CallOptions): AsyncGenerator<Item, void, undefined> {
+    for await (const line of readLines(await stream(path, more), more)) yield parseExact(line, quantities) as Item
+  }
+
   return {
     get,
     post: <T>(path: string, body: unknown, more: CallOptions): Promise<T> => call('POST', path, body, more),
     remove: <T>(path: string, more: CallOptions): Promise<T> => call('DELETE', path, undefined, more),
     walk,
+    stream,
+    lines,
   }
 }
 

@@ -4,6 +4,7 @@ import { openResource, type SignedIn } from '../../../apps/server/src/http/test-
 import { demo } from '../../../test/application.ts'
 import {
   createClient,
+  createEnterpriseClient,
   createPkce,
   exchangeCode,
   OAuthError,
@@ -46,6 +47,48 @@ describe('the client, against a running service', async () => {
       assert.match(transaction.id, /^txn_/)
       break
     }
+  })
+
+  it('exports what the list has, line by line, and as a table', async () => {
+    const filters = { types: ['send', 'receive'] } as const
+    const listed = await collect(clientOf(ann).transactions(filters))
+    assert.deepEqual(await collect(clientOf(ann).exportTransactions(filters)), listed)
+    const table = await new Response(await clientOf(ann).exportCsv(filters)).text()
+    assert.equal(table.split('\r\n').length, listed.length + 2)
+    await assert.rejects(collect(clientOf(ann).exportTransactions({ provider_ids: ['nowhere'] })), ProblemError)
+    const reason = new Error('enough')
+    await assert.rejects(clientOf(ann).exportCsv({}, { signal: AbortSignal.abort(reason) }), reason)
+  })
+
+  it('tells a tenant what its users allow, and ends a consent', async () => {
+    const client = { clientId: 'cli_enterprise', clientSecret: 'sandbox-enterprise-secret' }
+    const tenant = createEnterpriseClient({
+      baseUrl: api.url,
+      ...client,
+      scopes: ['enterprise:read', 'enterprise:manage'],
+    })
+    const eve = await api.signIn('eve')
+    const users = await collect(tenant.users.list())
+    assert.ok(users.some(({ user_id: id }) => id === ann.user_id))
+    assert.equal((await tenant.users.get(eve.user_id)).connection_count, 0)
+    assert.deepEqual(await collect(tenant.users.search({ external_user_ids: ['nobody'] })), [])
+    const ofAnn = await collect(tenant.users.transactions(ann.user_id, { types: ['send'] }))
+    assert.deepEqual(await collect(tenant.transactions({ user_ids: [ann.user_id], types: ['send'] })), ofAnn)
+    assert.ok(ofAnn.length > 0 && ofAnn.every(({ user_id: id }) => id === ann.user_id))
+    assert.deepEqual(await collect(tenant.users.assets(ann.user_id)), await collect(clientOf(ann).assets()))
+    assert.ok((await collect(tenant.accounts())).some(({ user_id: id }) => id === ann.user_id))
+    assert.ok((await collect(tenant.providers())).some(({ provider_id: id }) => id === 'kraken'))
+    assert.ok((await tenant.stats.users()).data.users >= 2)
+    assert.equal((await tenant.stats.accountsByProvider()).data[0]?.provider_id, 'kraken')
+    assert.match((await tenant.stats.balances()).data.value_in_usd, /^\d+\.\d+$/)
+    assert.ok((await tenant.stats.topAssets()).data.length > 3)
+    assert.deepEqual(await tenant.users.end(eve.user_id), { user_id: eve.user_id, grants_ended: 1 })
+    await assert.rejects(tenant.users.get(eve.user_id), ProblemError)
+    const reader = createEnterpriseClient({ baseUrl: api.url, ...client })
+    await assert.rejects(
+      reader.users.end(ann.user_id),
+      (error) => error instanceof ProblemError && error.status === 403,
+    )
   })
 
   it('gives quantities with every digit, in v1 and v2', async () => {

@@ -26,6 +26,8 @@ export interface ClientOptions {
 
 export type Client = ReturnType<typeof createClient>
 
+const exportPath = '/accounts/v2/transactions/export'
+
 export function createClient(options: ClientOptions) {
   const auth = toTokenClient(options)
   const holder = createTokenHolder(auth, options.tokens, options.onTokens ?? (() => undefined))
@@ -56,6 +58,12 @@ export function createClient(options: ClientOptions) {
     },
     transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
       (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
+    /** All that match in one answer, which is faster than pages and holds nothing back. Read it to its end. */
+    exportTransactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
+      calls.lines<wire.Transaction>(`${exportPath}${toQuery({ format: 'ndjson', ...filters })}`, more),
+    /** The same as a table, in bytes to be saved. A stream that fails half-way was cut off. */
+    exportCsv: (filters: wire.TransactionFilters = {}, more: CallOptions = {}): Promise<ReadableStream<Uint8Array>> =>
+      calls.stream(`${exportPath}${toQuery({ format: 'csv', ...filters })}`, more),
     refreshTransactions: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
       refresh('/accounts/v2/transactions/refresh', connectionIds, more),
 
@@ -81,15 +89,22 @@ export function createClient(options: ClientOptions) {
 
 function createProviders({ get, post, remove, walk }: Calls) {
   const path = '/accounts/v2/providers'
+  type Answer = { data: Omit<wire.AddedProvider, 'errors'>; errors: wire.ErrorItem[] }
+  const toAdded = ({ data, errors }: Answer): wire.AddedProvider => ({ ...data, errors })
   return {
     list: (more: CallOptions = {}) => walk<wire.ConnectedProvider>(path, {}, more),
     catalog: (filters: { search?: string; kind?: 'exchange' | 'wallet' } = {}, more: CallOptions = {}) =>
       walk<wire.Provider>(`${path}/catalog`, { ...filters }, more),
-    async add(provider: wire.NewProvider, more: CallOptions = {}): Promise<wire.AddedProvider> {
-      type Answer = { data: Omit<wire.AddedProvider, 'errors'>; errors: wire.ErrorItem[] }
-      const { data, errors } = await post<Answer>(path, provider, more)
-      return { ...data, errors }
-    },
+    /** With OAuth2 the answer has a `redirect_url` to send the user to; `complete` ends what begins there. */
+    add: async (provider: wire.NewProvider, more: CallOptions = {}): Promise<wire.AddedProvider> =>
+      toAdded(await post<Answer>(path, provider, more)),
+    /** What the provider's page sent back to your redirect URI. */
+    complete: async (
+      providerId: string,
+      answer: { code: string; state: string },
+      more: CallOptions = {},
+    ): Promise<wire.AddedProvider> =>
+      toAdded(await post<Answer>(`/accounts/v2/oauth/callback/${encodeURIComponent(providerId)}`, answer, more)),
     async remove(
       which: { connection_id: string } | { provider_id: string },
       more: CallOptions = {},

@@ -1,5 +1,7 @@
 export type { CallOptions } from './calls.ts'
 export { createClient, toTokenClient, type Client, type ClientOptions } from './client.ts'
+export { createEnterpriseClient, type EnterpriseClient, type EnterpriseOptions } from './enterprise.ts'
+export type * from './enterprise-types.ts'
 export { ConnectionError, OAuthError, ProblemError, WebhookError } from './errors.ts'
 export {
   createPkce,

@@ -1,12 +1,16 @@
-/** The package as an integrator gets it: packed, installed in an empty folder, type-checked and run there. */
+/** The package as an integrator gets it: packed, installed in an empty folder, type-checked and run there and in a browser. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { chromium, type Page } from 'playwright-core'
 import { openResource } from '../../../apps/server/src/http/test-resource.ts'
+import { walk } from '../../../test/application.ts'
+import { servePages } from '../../../test/static-host.ts'
+import { findFreePort } from '../../../test/widget-world.ts'
 
 const run = promisify(execFile)
 const packageDirectory = path.resolve(import.meta.dirname, '..')
@@ -80,4 +84,66 @@ describe('the packed package', async () => {
     assert.ok(count > 0)
     assert.equal(code, 'not_found')
   })
+
+  it('works on a page of another origin: PKCE, the code redeemed without a secret, pages, a stream, a refusal', async (t) => {
+    const page = await openPage(t, path.join(folder, 'app/node_modules/@assay/sdk/dist'))
+    const widgetUrl = `${api.url}/connect`
+    const url = await page.evaluate<string>(`(async () => {
+      window.kept = { ...(await sdk.createPkce()), state: sdk.createState() }
+      return sdk.toAuthorizationUrl({ widgetUrl: '${widgetUrl}', clientId: 'cli_demo', ...kept })
+    })()`)
+    const parameters = Object.fromEntries(new URL(url).searchParams)
+    // The same person as above, who has an account connected.
+    const asked = { ...parameters, user: 'ann', providers: [] }
+    const { body } = await api.call<{ redirect_to: string }>('POST', '/sandbox/authorizations', undefined, asked)
+
+    const found = await page.evaluate<Record<string, unknown>>(`(async () => {
+      const { state, codeVerifier } = kept
+      const app = { baseUrl: '${api.url}', clientId: 'cli_demo' }
+      const code = sdk.readCallback('${body.redirect_to}', { state, issuer: '${api.url}' })
+      const redirectUri = 'http://127.0.0.1:4100/callback'
+      const tokens = await sdk.exchangeCode(sdk.toTokenClient(app), { code, codeVerifier, redirectUri })
+      const client = sdk.createClient({ ...app, tokens })
+      const collect = async (list) => { const ids = []; for await (const item of list) ids.push(item.id ?? item.asset_holdings); return ids }
+      const missing = await client.transaction('txn_none').catch((error) => error)
+      return {
+        keys: Object.keys(tokens).sort(),
+        listed: await collect(client.transactions()),
+        exported: await collect(client.exportTransactions()),
+        held: await collect(client.assets({ asset_symbols: ['ZQNT'] })),
+        missing: missing instanceof sdk.ProblemError ? [missing.code, missing.requestId.slice(0, 4)] : String(missing),
+      }
+    })()`)
+    const ids = (await walk<{ id: string }>(api.url, '/accounts/v2/transactions?limit=100', ann.access_token)).map(
+      ({ id }) => id,
+    )
+    assert.deepEqual(found, {
+      keys: ['accessToken', 'expiresAtMs', 'grantId', 'scope', 'userId'],
+      listed: ids,
+      exported: ids,
+      held: ['123456789012.123456789012345679'],
+      missing: ['not_found', 'req_'],
+    })
+  })
 })
+
+/** An empty page of another origin that has loaded the built files as a module. */
+async function openPage(t: Pick<TestContext, 'after'>, dist: string): Promise<Page> {
+  const port = await findFreePort()
+  const html = '<!doctype html><title>x</title><script type="module">window.sdk = await import("/index.js")</script>'
+  const stop = await servePages(port, async (name) =>
+    name === '/'
+      ? { type: 'text/html', body: html }
+      : { type: 'text/javascript', body: await readFile(path.join(dist, name)) },
+  )
+  t.after(stop)
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
+  })
+  t.after(() => browser.close())
+  const page = await browser.newPage()
+  await page.goto(`http://127.0.0.1:${port}/`)
+  await page.waitForFunction('window.sdk !== undefined')
+  return page
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConnectionError } from './errors.ts'
-import { retryAfterSeconds, send, type HttpRequest, type SendOptions } from './send.ts'
+import { retryAfterSeconds, send, sendForStream, type HttpRequest, type SendOptions } from './send.ts'
 
 type Step = Response | Error
 
@@ -69,6 +69,21 @@ describe('a call', () => {
     const waiting = send(play([answer(429, { 'retry-after': '2' })]), { ...get, signal: abort.signal })
     setImmediate(() => abort.abort(reason))
     await assert.rejects(waiting, reason)
+  })
+})
+
+describe('a call for a stream', () => {
+  it('is tried again until there is a head, and gives the body unread', async () => {
+    const options = play([new TypeError('fetch failed'), answer(503), answer(200)])
+    const { status, text, body } = await sendForStream(options, get)
+    assert.deepEqual([status, text, options.calls], [200, '', 3])
+    assert.ok(body !== undefined)
+    assert.equal(await new Response(body).text(), 'x')
+  })
+
+  it('gives a refusal as text', async () => {
+    const { status, text, body } = await sendForStream(play([answer(403)]), get)
+    assert.deepEqual([status, text, body], [403, 'x', undefined])
   })
 })
 

@@ -27,12 +27,40 @@ export interface HttpAnswer {
   text: string
 }
 
+/** A success that is read as it arrives; of anything else there is the text. */
+export interface HttpStream extends HttpAnswer {
+  body: ReadableStream<Uint8Array> | undefined
+}
+
 const firstWaitMs = 250
 
-export async function send(options: SendOptions, request: HttpRequest): Promise<HttpAnswer> {
+export function send(options: SendOptions, request: HttpRequest): Promise<HttpAnswer> {
+  return repeat(options, request, toAnswer)
+}
+
+/** Tried again until there is a head; what is lost after it is for the reader to notice. */
+export function sendForStream(options: SendOptions, request: HttpRequest): Promise<HttpStream> {
+  return repeat(options, request, async (response) => {
+    const { status, headers, body } = response
+    if (status === 200 && body !== null) return { status, headers, text: '', body }
+    return { ...(await toAnswer(response)), body: undefined }
+  })
+}
+
+async function toAnswer(response: Response): Promise<HttpAnswer> {
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+type Read<Answer> = (response: Response) => Promise<Answer>
+
+async function repeat<Answer extends HttpAnswer>(
+  options: SendOptions,
+  request: HttpRequest,
+  read: Read<Answer>,
+): Promise<Answer> {
   for (let attempt = 0; ; attempt += 1) {
     const isLast = attempt >= options.retriesMax
-    const outcome = await tryOnce(options, request)
+    const outcome = await tryOnce(options, request, read)
     const waitMs = isLast ? undefined : findWait(outcome, request.method, attempt)
     if (waitMs === undefined || waitMs > options.waitMaxMs) {
       if (outcome instanceof ConnectionError) throw outcome
@@ -42,11 +70,14 @@ export async function send(options: SendOptions, request: HttpRequest): Promise<
   }
 }
 
-async function tryOnce(options: SendOptions, request: HttpRequest): Promise<HttpAnswer | ConnectionError> {
+async function tryOnce<Answer>(
+  options: SendOptions,
+  request: HttpRequest,
+  read: Read<Answer>,
+): Promise<Answer | ConnectionError> {
   const { url, signal, ...rest } = request
   try {
-    const response = await options.fetch(url, { ...rest, ...(signal ? { signal } : {}) })
-    return { status: response.status, headers: response.headers, text: await response.text() }
+    return await read(await options.fetch(url, { ...rest, ...(signal ? { signal } : {}) }))
   } catch (error) {
     signal?.throwIfAborted()
     return new ConnectionError('the service cannot be reached', undefined, error)

@@ -49,8 +49,7 @@ function refreshTokens(client: TokenClient, refreshToken: string): Promise<Token
 
 /** Ends the session: of a refresh token everything that grew out of it, of an access token itself. */
 export async function revokeToken(client: TokenClient, token: string): Promise<void> {
-  const answer = await post(client, '/oauth/revoke', { token })
-  if (answer.status !== 200) throw toOAuthError(answer)
+  await postForm(client, '/oauth/revoke', { token })
 }
 
 export interface TokenHolder {
@@ -60,7 +59,7 @@ export interface TokenHolder {
 }
 
 /** Refreshed this long before the end, so that a call on its way does not meet it. */
-const marginMs = 30_000
+export const marginMs = 30_000
 
 export function createTokenHolder(
   client: TokenClient,
@@ -105,9 +104,7 @@ async function askForTokens(
   fields: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Tokens> {
-  const answer = await post(client, '/oauth/token', fields, signal)
-  if (answer.status !== 200) throw toOAuthError(answer)
-  const body = JSON.parse(answer.text) as TokenAnswer
+  const body = JSON.parse(await postForm(client, '/oauth/token', fields, signal)) as TokenAnswer
   return {
     accessToken: body.access_token,
     ...(body.refresh_token === undefined ? {} : { refreshToken: body.refresh_token }),
@@ -118,25 +115,28 @@ async function askForTokens(
   }
 }
 
-function post(
+/** The body of the answer; refusals are thrown. */
+export async function postForm(
   client: TokenClient,
   path: string,
   fields: Record<string, string>,
   signal?: AbortSignal,
-): Promise<HttpAnswer> {
+): Promise<string> {
   const { authUrl, clientId, clientSecret } = client
   const body = new URLSearchParams({
     ...fields,
     client_id: clientId,
     ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
   })
-  return send(client, {
+  const answer = await send(client, {
     method: 'POST',
     url: `${authUrl}${path}`,
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: body.toString(),
     signal,
   })
+  if (answer.status !== 200) throw toOAuthError(answer)
+  return answer.text
 }
 
 function toOAuthError({ status, headers, text }: HttpAnswer): Error {

@@ -5,18 +5,27 @@ import type {
   addProvider,
   BodyOf,
   ErrorResponse,
+  getAccountStats,
   getAssetHistory,
+  getBalanceStats,
   getCoverage,
+  getTopAssets,
+  getUserStats,
+  listAccounts,
   listAssets,
   listAssetsV1,
   listCatalog,
+  listEnterpriseTransactions,
   listProviders,
   listTransactions,
+  listUsers,
   QueryOf,
   refreshAssets,
   removeProvider,
   ResponseOf,
+  searchUsers,
 } from '@assay/contract'
+import type * as enterprise from './enterprise-types.ts'
 import type * as wire from './types.ts'
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
@@ -41,6 +50,18 @@ const same: {
   history: Same<wire.AssetHistoryPoint, ItemOf<ResponseOf<typeof getAssetHistory>>>
   refresh: Same<wire.Refresh, ResponseOf<typeof refreshAssets>['data']>
   problem: Same<wire.Problem, ErrorResponse>
+  enterpriseTransaction: Same<enterprise.EnterpriseTransaction, ItemOf<ResponseOf<typeof listEnterpriseTransactions>>>
+  enterpriseFilters: Same<
+    keyof enterprise.EnterpriseTransactionFilters,
+    keyof QueryOf<typeof listEnterpriseTransactions>
+  >
+  enterpriseUser: Same<enterprise.EnterpriseUser, ItemOf<ResponseOf<typeof listUsers>>>
+  enterpriseAccount: Same<enterprise.EnterpriseAccount, ItemOf<ResponseOf<typeof listAccounts>>>
+  userSearch: Same<keyof enterprise.UserSearch | 'limit' | 'cursor', keyof BodyOf<typeof searchUsers>>
+  userStats: Same<enterprise.UserStats, ResponseOf<typeof getUserStats>['data']>
+  providerStats: Same<enterprise.ProviderStats[], ResponseOf<typeof getAccountStats>['data']>
+  balanceStats: Same<enterprise.BalanceStats, ResponseOf<typeof getBalanceStats>['data']>
+  assetStats: Same<enterprise.AssetStats[], ResponseOf<typeof getTopAssets>['data']>
 } = {
   transaction: true,
   transactionFilters: true,
@@ -58,6 +79,15 @@ const same: {
   history: true,
   refresh: true,
   problem: true,
+  enterpriseTransaction: true,
+  enterpriseFilters: true,
+  enterpriseUser: true,
+  enterpriseAccount: true,
+  userSearch: true,
+  userStats: true,
+  providerStats: true,
+  balanceStats: true,
+  assetStats: true,
 }
 
 describe('the types', () => {

@@ -44,7 +44,7 @@ export const listProviders = defineEndpoint({
   summary: 'List connected providers',
   description: 'The connections of the user, oldest first.',
   errors: [],
-  example: { response: { page: pageLast, data: [examples.connectedV2], ...errorsNone } },
+  example: { query: { limit: '30' }, response: { page: pageLast, data: [examples.connectedV2], ...errorsNone } },
 })
 
 const selector = { connection_id: text(64).optional(), provider_id: ProviderId.optional() }
@@ -65,7 +65,7 @@ export const removeProvider = defineEndpoint({
   description:
     'Takes connection_id, or provider_id for all connections to that provider; in body or query, exactly one. Credentials and data are destroyed.',
   errors: ['not_found'],
-  example: { response: { data: examples.removed, ...errorsNone } },
+  example: { query: { connection_id: examples.connectionId }, response: { data: examples.removed, ...errorsNone } },
 })
 
 export const listCatalog = defineEndpoint({
@@ -85,9 +85,12 @@ export const listCatalog = defineEndpoint({
   }),
   response: pageOf(ProviderMetadata),
   summary: 'List the catalogue',
-  description: 'Every provider that can be connected. Needs no token.',
+  description: 'Every provider that can be connected.',
   errors: [],
-  example: { response: { page: pageLast, data: [examples.catalogued], ...errorsNone } },
+  example: {
+    query: { search: 'krak', kind: 'exchange' },
+    response: { page: pageLast, data: [examples.catalogued], ...errorsNone },
+  },
 })
 
 export const listAssets = defineEndpoint({
@@ -106,7 +109,10 @@ export const listAssets = defineEndpoint({
   summary: 'List asset positions',
   description: 'One row for each connection and asset.',
   errors: [],
-  example: { response: { page: pageLast, data: [examples.positionV2], ...errorsNone } },
+  example: {
+    query: { asset_symbols: 'BTC,ETH' },
+    response: { page: pageLast, data: [examples.positionV2], ...errorsNone },
+  },
 })
 
 export const listTransactions = defineEndpoint({
@@ -121,7 +127,10 @@ export const listTransactions = defineEndpoint({
   summary: 'List transactions',
   description: 'Newest first by (timestamp, id).',
   errors: [],
-  example: { response: { page: examples.pageMore, data: [examples.transactionV2], ...errorsNone } },
+  example: {
+    query: { ...examples.thisYear, types: 'input_and_output,send', limit: '30' },
+    response: { page: examples.pageMore, data: [examples.transactionV2], ...errorsNone },
+  },
 })
 
 export const getTransaction = defineEndpoint({
@@ -135,7 +144,7 @@ export const getTransaction = defineEndpoint({
   summary: 'Get a transaction',
   description: 'Somebody else’s transaction is a 404 like a missing one.',
   errors: ['not_found'],
-  example: { response: { data: examples.transactionV2, ...errorsNone } },
+  example: { params: { id: examples.transactionId }, response: { data: examples.transactionV2, ...errorsNone } },
 })
 
 export const completeProvider = defineEndpoint({
@@ -152,7 +161,8 @@ export const completeProvider = defineEndpoint({
     'With a token of the user and client that began. A state that is unknown, used, expired or another’s is invalid_state.',
   errors: [],
   example: {
-    body: { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'af0ifjsldkj' },
+    params: { provider_id: 'kraken' },
+    body: examples.callback,
     response: { data: examples.addedV2, ...errorsNone },
   },
 })

@@ -6,9 +6,15 @@ import { successErrors } from '../errors.ts'
 import { transactionFilters } from '../filters.ts'
 import { Transaction } from '../transactions.ts'
 import { isoTimeParameter, oneOf, refuseEmptyRange } from '../values.ts'
-import { errorsNone, transactionV2 } from './examples.ts'
+import { errorsNone, thisYear, transactionV2 } from './examples.ts'
 
 const family = 'accounts_v2'
+
+const csvLines = [
+  'id,timestamp,type,category,status,provider_id,connection_id,inputs,outputs,fees,inputs_in_usd,outputs_in_usd,fees_in_usd,network,hash,from_address,to_address,counterpart,spam,provider_reference,description,incomplete,updated_at',
+  `${transactionV2.id},${transactionV2.timestamp},input_and_output,trade,confirmed,kraken,${transactionV2.connection_id},0.01 BTC,640 USD,1.02 USD,640.005,640,1.02,,,,,,false,${transactionV2.provider_reference},,,${transactionV2.updated_at}`,
+  '',
+].join('\r\n')
 
 export const exportTransactions = defineEndpoint({
   id: 'exportTransactions',
@@ -24,12 +30,12 @@ export const exportTransactions = defineEndpoint({
     .check(refuseEmptyRange),
   response: Transaction,
   mediaType: 'application/x-ndjson',
-  csv: true,
+  csv: csvLines,
   summary: 'Export transactions',
   description:
     'All transactions that match, newest first, as one stream. An answer that ends early is cut off and not complete. In the table a cell that a spreadsheet could take for a formula begins with an apostrophe.',
   errors: [],
-  example: { response: transactionV2 },
+  example: { query: { format: 'ndjson', ...thisYear }, response: transactionV2 },
 })
 
 export const getAssetHistory = defineEndpoint({
@@ -51,6 +57,7 @@ export const getAssetHistory = defineEndpoint({
     'One point a day, oldest first, at most 366. Observed where every connection was read that day; otherwise derived backwards from today’s balances through the transactions, down to where the history has a hole. What was cut off, and why, is in errors.',
   errors: [],
   example: {
+    query: { start_time: '2026-03-01T00:00:00Z', end_time: '2026-03-03T00:00:00Z', interval: 'day' },
     response: {
       data: [
         { date: '2026-03-01', value_in_usd: '32010.5', method: 'derived', incomplete: ['price'] },

@@ -5,6 +5,14 @@ const time = '2026-03-02T10:11:12.345Z'
 const { connection_id, provider_id, name, display_label, status_cause, status_message } = connectedV2
 const connection = { connection_id, provider_id, name, display_label, status: 'syncing', status_cause, status_message }
 
+const state = '0d6c3b5e-2f6a-4d0e-9a3c-6d1f8f0e7b11'
+
+/** The challenge of RFC 7636, appendix B. */
+export const connectQuery = `client_id=cli_demo&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&state=${state}`
+export const redirectTo = `http://127.0.0.1:4100/callback?state=${state}&iss=http%3A%2F%2F127.0.0.1%3A4000`
+
+export const secretExample = 'q7YlR2c0m1nU3vX5w8zB4aD6eF9gH0jKlMoPqStUvWx'
+
 export const askers = {
   client: { client_id: 'cli_demo', name: 'Demo application', logo_uri: null, homepage_uri: 'http://127.0.0.1:4100/' },
   tenant: { name: 'Sandbox' },

@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { codeBody, emailBody, sentAnswer, Session } from '../connect.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { ProviderId } from '../provider-ids.ts'
-import { addedAnswer, callbackBody, connection } from '../providers.ts'
+import { addedAnswer, connection, providerAnswer } from '../providers.ts'
 import { text } from '../values.ts'
-import { sent, session } from './connect-examples.ts'
+import { connectQuery, redirectTo, secretExample, sent, session } from './connect-examples.ts'
 import * as examples from './examples.ts'
 
 const common = { family: 'connect_v1', scope: null, errors: [] } as const
@@ -35,8 +35,8 @@ export const createSession = defineEndpoint({
   description:
     'Takes the query string of the connect page as it is. A bad client_id or redirect_uri is a 400, to be shown and never redirected; every other mistake comes back as redirect_to.',
   example: {
-    body: { query: 'client_id=cli_demo&code_challenge=E9Mel…&code_challenge_method=S256&state=0d6c…' },
-    response: { session_secret: 'q7Yl…', ...sessionExample, redirect_to: null },
+    body: { query: connectQuery },
+    response: { session_secret: secretExample, ...sessionExample, redirect_to: null },
   },
 })
 
@@ -84,7 +84,7 @@ export const giveConsent = defineEndpoint({
   response: sessionAnswer,
   summary: 'Record the consent',
   description: 'The user, who has signed in, agrees that the application may read. Kept with the grant.',
-  example: { response: sessionExample },
+  example: { body: {}, response: sessionExample },
 })
 
 const addedExample = { data: examples.addedV2, ...examples.errorsNone }
@@ -118,7 +118,7 @@ export const removeSessionConnection = defineEndpoint({
   summary: 'Remove a connection of this session',
   description: 'Its credentials and data are destroyed.',
   errors: ['invalid_token', 'not_found'],
-  example: { response: sessionExample },
+  example: { params: { connection_id: examples.connectionId }, response: sessionExample },
 })
 
 export const followSession = defineEndpoint({
@@ -143,11 +143,25 @@ export const completeSessionCallback = defineEndpoint({
   id: 'completeSessionCallback',
   method: 'POST',
   path: '/connect/v1/session/callback',
-  body: callbackBody,
+  body: providerAnswer,
   response: addedAnswer,
   summary: 'Complete a sign-in at a provider',
-  description: 'Code and state from the provider’s page. Anything not begun in this session is invalid_state.',
-  example: { body: { code: 'SplxlO…', state: 'af0ifjs…' }, response: addedExample },
+  description:
+    'Code (or error) and state from the provider’s page. Anything not begun in this session is invalid_state.',
+  example: { body: examples.callback, response: addedExample },
+})
+
+export const forwardProviderAnswer = defineEndpoint({
+  ...common,
+  id: 'forwardProviderAnswer',
+  method: 'POST',
+  path: '/connect/v1/provider-answers',
+  body: providerAnswer,
+  response: z.object({ redirect_to: z.string().nullable() }),
+  summary: 'Where a provider’s answer goes on to',
+  description:
+    'For the callback page. When an application began the sign-in: its redirect URI, with a one-time handle in place of the code. Null when a session waits for the answer, which then completes it with its own secret, or nobody does.',
+  example: { body: examples.callback, response: { redirect_to: null } },
 })
 
 export const resumeSession = defineEndpoint({
@@ -160,7 +174,7 @@ export const resumeSession = defineEndpoint({
   summary: 'Take over an unfinished session',
   description: 'One that `unfinished` offered: same user, same client. Its connections move here.',
   errors: ['invalid_token', 'not_found'],
-  example: { body: { session_id: '4c7a…' }, response: sessionExample },
+  example: { body: { session_id: session.session_id }, response: sessionExample },
 })
 
 const redirectAnswer = z.object({ redirect_to: z.string() })
@@ -174,7 +188,7 @@ export const finishSession = defineEndpoint({
   response: redirectAnswer,
   summary: 'Finish',
   description: 'Where the browser goes, with code, state and iss. The session has then ended.',
-  example: { response: { redirect_to: 'https://app.example/callback?code=…&state=…&iss=…' } },
+  example: { body: {}, response: { redirect_to: `${redirectTo}&code=${examples.callback.code}` } },
 })
 
 export const declineSession = defineEndpoint({
@@ -186,7 +200,7 @@ export const declineSession = defineEndpoint({
   response: redirectAnswer,
   summary: 'Decline',
   description: 'Where the browser goes, with access_denied. What was connected in the session is destroyed.',
-  example: { response: { redirect_to: 'https://app.example/callback?error=access_denied&state=…&iss=…' } },
+  example: { body: {}, response: { redirect_to: `${redirectTo}&error=access_denied` } },
 })
 
 export const getSandboxHelp = defineEndpoint({
@@ -202,7 +216,14 @@ export const getSandboxHelp = defineEndpoint({
   }),
   summary: 'Sandbox: scenarios and the mailed code',
   description: 'Sandbox mode only.',
-  example: { response: { scenarios: [], mail: { code: '123456' } } },
+  example: {
+    response: {
+      scenarios: [
+        { provider_id: 'kraken', name: 'empty', title: 'Empty', description: 'An account with nothing in it.' },
+      ],
+      mail: { code: '123456' },
+    },
+  },
 })
 
 export const createSandboxKey = defineEndpoint({
@@ -216,6 +237,6 @@ export const createSandboxKey = defineEndpoint({
   description: 'Sandbox mode only. What to fill the form with.',
   example: {
     body: { provider_id: 'kraken', scenario: 'default' },
-    response: { fields: { api_key: '…', secret_key: '…' } },
+    response: { fields: { api_key: 'the key', secret_key: 'the secret' } },
   },
 })

@@ -13,14 +13,18 @@ import { ProviderMetadata } from '../providers.ts'
 import { EnterpriseTransaction, RemovedTransaction } from '../transactions.ts'
 import { list, refuseEmptyRange, text } from '../values.ts'
 import { account, enterpriseUser, transactionOfUser } from './enterprise-examples.ts'
-import { catalogued, errorsNone, pageLast, positionV2 } from './examples.ts'
+import { catalogued, errorsNone, pageLast, positionV2, thisYear } from './examples.ts'
 
 const reading = { family: 'enterprise_v2', method: 'GET', scope: 'enterprise:read', errors: [] } as const
 const ofUser = { ...reading, params: z.object({ id: z.string() }), errors: ['not_found'] } as const
 const noFilters = z.strictObject({})
+const idExample = { id: enterpriseUser.user_id }
 
 const transactionPage = pageOf(EnterpriseTransaction).extend({ removed: z.array(RemovedTransaction).optional() })
-const transactionExample = { response: { page: pageLast, data: [transactionOfUser], ...errorsNone } }
+const transactionExample = {
+  query: { ...thisYear, limit: '30' },
+  response: { page: pageLast, data: [transactionOfUser], ...errorsNone },
+}
 
 export const listEnterpriseTransactions = defineEndpoint({
   ...reading,
@@ -45,7 +49,7 @@ export const listUsers = defineEndpoint({
   response: pageOf(EnterpriseUser),
   summary: 'List users',
   description: 'Users with a consent in force, in the order of their ids.',
-  example: { response: { page: pageLast, data: [enterpriseUser], ...errorsNone } },
+  example: { query: { limit: '30' }, response: { page: pageLast, data: [enterpriseUser], ...errorsNone } },
 })
 
 const names = z.array(text(255)).min(1).max(100).optional()
@@ -80,7 +84,7 @@ export const getUser = defineEndpoint({
   response: z.object({ data: EnterpriseUser, errors: successErrors }),
   summary: 'Get a user',
   description: 'A user without a consent in force is a 404 like a missing one.',
-  example: { response: { data: enterpriseUser, ...errorsNone } },
+  example: { params: idExample, response: { data: enterpriseUser, ...errorsNone } },
 })
 
 export const listUserAssets = defineEndpoint({
@@ -92,7 +96,11 @@ export const listUserAssets = defineEndpoint({
   response: pageOf(AssetPosition),
   summary: 'List asset positions of a user',
   description: 'One row for each connection and asset. A user whose consent does not cover assets:read is a 404.',
-  example: { response: { page: pageLast, data: [positionV2], ...errorsNone } },
+  example: {
+    params: idExample,
+    query: { limit: '30' },
+    response: { page: pageLast, data: [positionV2], ...errorsNone },
+  },
 })
 
 export const listUserTransactions = defineEndpoint({
@@ -104,7 +112,7 @@ export const listUserTransactions = defineEndpoint({
   response: transactionPage,
   summary: 'List transactions of a user',
   description: 'Newest first. A user whose consent does not cover transactions:read is a 404.',
-  example: transactionExample,
+  example: { params: idExample, ...transactionExample },
 })
 
 export const endUser = defineEndpoint({
@@ -116,7 +124,10 @@ export const endUser = defineEndpoint({
   response: z.object({ data: z.object({ user_id: userId, grants_ended: z.int() }), errors: successErrors }),
   summary: 'End the consents of a user',
   description: 'Every consent of the user to the tenant’s applications ends at once, and with it every token.',
-  example: { response: { data: { user_id: enterpriseUser.user_id, grants_ended: 1 }, ...errorsNone } },
+  example: {
+    params: idExample,
+    response: { data: { user_id: enterpriseUser.user_id, grants_ended: 1 }, ...errorsNone },
+  },
 })
 
 export const listAccounts = defineEndpoint({
@@ -128,7 +139,7 @@ export const listAccounts = defineEndpoint({
   response: pageOf(EnterpriseAccount),
   summary: 'List connections of all users',
   description: 'Oldest first, of users whose consent covers providers:read.',
-  example: { response: { page: pageLast, data: [account], ...errorsNone } },
+  example: { query: { limit: '30' }, response: { page: pageLast, data: [account], ...errorsNone } },
 })
 
 export const listEnterpriseProviders = defineEndpoint({
@@ -140,5 +151,5 @@ export const listEnterpriseProviders = defineEndpoint({
   response: pageOf(ProviderMetadata),
   summary: 'List providers',
   description: 'Every provider that users can connect.',
-  example: { response: { page: pageLast, data: [catalogued], ...errorsNone } },
+  example: { query: { limit: '30' }, response: { page: pageLast, data: [catalogued], ...errorsNone } },
 })

@@ -1,7 +1,12 @@
 /** One small portfolio, told in both versions: what the documents show and what the schemas are held against. */
 
-const connectionId = 'con_01jq8n7x2zf4tb9v6h3m5kcdwe'
+export const connectionId = 'con_01jq8n7x2zf4tb9v6h3m5kcdwe'
 const time = '2026-03-02T10:11:12.345Z'
+
+/** What a provider's page sent back. */
+export const callback = { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'xnDVv2lXvXuyJHGhW1nPE4Ix7oxWwRMiGYnOlEE2XYw' }
+
+export const thisYear = { start_time: '2026-01-01T00:00:00Z' }
 
 export const errorsNone = { errors: [] }
 export const pageLast = { next: '' }
@@ -57,7 +62,7 @@ const transactionMembers = {
   incomplete: [],
 }
 
-const transactionId = 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'
+export const transactionId = 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'
 export const transactionV1 = { id: transactionId, crypto_source_id: 'kraken', ...transactionMembers }
 export const transactionV2 = { id: transactionId, provider_id: 'kraken', ...transactionMembers }
 
@@ -119,7 +124,9 @@ export const coverage = {
   remedy: null,
 }
 
-const refreshed = { refresh_id: 'rfr_01jq8n9c4mf5dbr3e8w6x2vtya', status: 'queued', requested_at: time }
+export const refreshId = 'rfr_01jq8n9c4mf5dbr3e8w6x2vtya'
+
+const refreshed = { refresh_id: refreshId, status: 'queued', requested_at: time }
 const queued = { connection_id: connectionId, status: 'queued', cause: null }
 export const refreshedV1 = { ...refreshed, connections: [{ ...queued, crypto_source_id: 'kraken' }] }
 export const refreshedV2 = { ...refreshed, connections: [{ ...queued, provider_id: 'kraken' }] }

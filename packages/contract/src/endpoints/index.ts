@@ -65,6 +65,7 @@ export const endpoints: readonly Endpoint[] = [
   connect.removeSessionConnection,
   connect.followSession,
   connect.completeSessionCallback,
+  connect.forwardProviderAnswer,
   connect.resumeSession,
   connect.finishSession,
   connect.declineSession,

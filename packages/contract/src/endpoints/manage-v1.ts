@@ -20,7 +20,7 @@ export const createManageSession = defineEndpoint({
   errors: [],
   example: {
     body: { client_id: 'cli_demo' },
-    response: { session_secret: 'q7Yl…', ...examples.askers, email_sign_in: true },
+    response: { session_secret: examples.secretExample, ...examples.askers, email_sign_in: true },
   },
 })
 
@@ -71,8 +71,8 @@ const removal = {
   method: 'DELETE',
   response: removedAnswer,
   errors: ['invalid_token', 'not_found'],
-  example: { response: { removed: true } },
 } as const
+const removed = { removed: true }
 
 export const removeMyConnection = defineEndpoint({
   ...removal,
@@ -81,6 +81,7 @@ export const removeMyConnection = defineEndpoint({
   params: z.object({ id: z.string() }),
   summary: 'Remove a connection',
   description: 'Its credentials and data are destroyed.',
+  example: { params: { id: examples.managed.connection_id }, response: removed },
 })
 
 export const revokeMyGrant = defineEndpoint({
@@ -90,6 +91,7 @@ export const revokeMyGrant = defineEndpoint({
   params: z.object({ id: z.string() }),
   summary: 'Take back a consent',
   description: 'Every token under it is refused from the very next request.',
+  example: { params: { id: examples.grant.grant_id }, response: removed },
 })
 
 export const deleteMe = defineEndpoint({
@@ -98,6 +100,7 @@ export const deleteMe = defineEndpoint({
   path: '/connect/v1/me',
   summary: 'Delete my account',
   description: 'All connections with their credentials and data, all consents and tokens, and the user.',
+  example: { response: removed },
 })
 
 export const getManageSandboxHelp = defineEndpoint({

@@ -8,7 +8,17 @@ import { connectionId, CryptoSourceId } from '../provider-ids.ts'
 import { connectedMembers, connection, connectionStatus } from '../providers.ts'
 import { TransactionV1 } from '../transactions.ts'
 import { anyTimeParameter, list, refuseEmptyRange, text } from '../values.ts'
-import { apiConnection, addedV1, connectedV1, positionV1, removed, transactionV1 } from './examples.ts'
+import {
+  addedV1,
+  apiConnection,
+  callback,
+  connectedV1,
+  connectionId as connectionIdExample,
+  positionV1,
+  removed,
+  thisYear,
+  transactionV1,
+} from './examples.ts'
 
 const family = 'platform_v1'
 
@@ -36,7 +46,7 @@ export const listAssetsV1 = defineEndpoint({
   description:
     'One row for each crypto source and asset, ordered by source and symbol. Without limit, all of them; rows left out are behind the Link header.',
   errors: [],
-  example: { response: [positionV1] },
+  example: { query: { asset_symbols: 'BTC,ETH', limit: '30' }, response: [positionV1] },
 })
 
 const addedAnswerV1 = z.object({
@@ -79,7 +89,7 @@ export const listProvidersV1 = defineEndpoint({
   summary: 'List connected crypto sources',
   description: 'Every connection of the user, oldest first.',
   errors: [],
-  example: { response: [connectedV1] },
+  example: { query: { limit: '30' }, response: [connectedV1] },
 })
 
 const selector = { connection_id: text(64).optional(), crypto_source_id: CryptoSourceId.optional() }
@@ -97,7 +107,7 @@ export const removeProviderV1 = defineEndpoint({
   description:
     'Takes connection_id, or crypto_source_id for all connections to that source; in body or query, exactly one. Credentials and data are destroyed.',
   errors: ['not_found'],
-  example: { response: removed },
+  example: { query: { connection_id: connectionIdExample }, response: removed },
 })
 
 export const listTransactionsV1 = defineEndpoint({
@@ -118,7 +128,7 @@ export const listTransactionsV1 = defineEndpoint({
   summary: 'List transactions',
   description: 'Newest first. Further pages are behind the Link header.',
   errors: [],
-  example: { response: [transactionV1] },
+  example: { query: { ...thisYear, limit: '30' }, response: [transactionV1] },
 })
 
 export const completeProviderV1 = defineEndpoint({
@@ -134,5 +144,5 @@ export const completeProviderV1 = defineEndpoint({
   description:
     'With a token of the user and client that began. A state that is unknown, used, expired or another’s is invalid_state.',
   errors: [],
-  example: { response: addedV1 },
+  example: { params: { crypto_source_id: 'kraken' }, query: callback, response: addedV1 },
 })

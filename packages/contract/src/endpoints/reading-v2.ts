@@ -4,7 +4,7 @@ import { StreamCoverage } from '../coverage.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
 import { RefreshResponse, refreshBody } from '../refresh.ts'
-import { coverage, errorsNone, refreshedV2 } from './examples.ts'
+import { connectionId, coverage, errorsNone, refreshedV2, refreshId } from './examples.ts'
 
 const family = 'accounts_v2'
 
@@ -20,7 +20,7 @@ export const getCoverage = defineEndpoint({
   description:
     'For each list of the provider: the windows that were read to their end, and the holes with their cause.',
   errors: ['not_found'],
-  example: { response: { data: { streams: [coverage] }, ...errorsNone } },
+  example: { params: { connection_id: connectionId }, response: { data: { streams: [coverage] }, ...errorsNone } },
 })
 
 const refresh = {
@@ -29,7 +29,7 @@ const refresh = {
   body: refreshBody,
   response: RefreshResponse,
   errors: ['not_found'],
-  example: { body: {}, response: { data: refreshedV2, ...errorsNone } },
+  example: { body: { connection_ids: [connectionId] }, response: { data: refreshedV2, ...errorsNone } },
 } as const
 const coolDown =
   'A connection that was refreshed less than 60 seconds ago is cooling_down; when none could be queued for that reason, the answer is a 429.'
@@ -63,5 +63,5 @@ export const getRefresh = defineEndpoint({
   summary: 'Get a refresh',
   description: 'How far it has come. Kept for seven days.',
   errors: ['not_found'],
-  example: { response: { data: refreshedV2, ...errorsNone } },
+  example: { params: { refresh_id: refreshId }, response: { data: refreshedV2, ...errorsNone } },
 })

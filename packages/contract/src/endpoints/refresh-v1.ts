@@ -1,7 +1,7 @@
 /** Refreshes of platform v1: the same rules as in v2, the answer bare. */
 import { defineEndpoint } from '../endpoint.ts'
 import { RefreshResponseV1, refreshBody } from '../refresh.ts'
-import { refreshedV1 } from './examples.ts'
+import { connectionId, refreshedV1 } from './examples.ts'
 
 const refresh = {
   family: 'platform_v1',
@@ -9,7 +9,7 @@ const refresh = {
   body: refreshBody,
   response: RefreshResponseV1,
   errors: ['not_found'],
-  example: { body: {}, response: refreshedV1 },
+  example: { body: { connection_ids: [connectionId] }, response: refreshedV1 },
 } as const
 
 export const refreshAssetsV1 = defineEndpoint({

@@ -1,4 +1,4 @@
-/** The two things that every page needs: text that cannot become markup, and a safe look into JSON. */
+/** What every page needs: text that cannot become markup, and a safe look into JSON. */
 import type { Json, JsonObject } from '@assay/contract'
 
 const entities: Readonly<Record<string, string>> = {
@@ -29,4 +29,16 @@ export function listOf(value: Json | undefined): readonly Json[] {
 export function textOf(value: Json | undefined): string {
   if (value === undefined) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** A sentence of ours, in which code stands between backticks. */
+export function renderText(text: string): string {
+  return escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+}
+
+/** Closed until asked for: an answer is long. */
+export function renderExample(content: JsonObject): string {
+  const { example } = content
+  if (example === undefined) return ''
+  return `<details><summary>Example</summary><pre tabindex="0">${escapeHtml(JSON.stringify(example, null, 2))}</pre></details>`
 }

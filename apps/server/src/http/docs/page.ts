@@ -4,22 +4,25 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { JsonObject, OpenApi, OpenApiOperation, Version } from '@assay/contract'
-import { escapeHtml as e, member, objectOf, textOf } from './html.ts'
-import { renderMembers, renderType } from './schema.ts'
+import type { JsonObject, OpenApi, Version } from '@assay/contract'
+import { renderAccess } from './access.ts'
+import type { Listed } from './curl.ts'
+import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
+import { renderOperation } from './operation.ts'
+import { renderMembers } from './schema.ts'
 
 export const docsStyle = readFileSync(path.join(import.meta.dirname, 'style.css'), 'utf8')
 
 export function renderDocs(version: Version, document: OpenApi): string {
   // Relative, so that the page also works behind a proxy that puts a path in front: /docs, /docs/v1, /docs/connect.
   const root = version === 'v2' ? '' : '../'
-  const { info, paths, components } = document
-  const operations = Object.entries(paths).flatMap(([route, byMethod]) =>
-    Object.entries(byMethod).map(([method, operation]) => ({ route, method: method.toUpperCase(), operation })),
-  )
+  const { info, components, tags } = document
+  const operations = listOperations(document)
   const schemas = Object.entries(components.schemas).toSorted(([a], [b]) => a.localeCompare(b))
-  const titles = operations.map(({ operation }) => link(operation.operationId, operation.summary))
-  const names = schemas.map(([name]) => link(`schema-${name}`, name))
+  const parts = tags.map((tag) => ({
+    ...tag,
+    operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)),
+  }))
 
   return `<!doctype html>
 <html lang="en">
@@ -38,22 +41,51 @@ export function renderDocs(version: Version, document: OpenApi): string {
 </header>
 <div class="columns">
 <nav class="contents" aria-label="Contents">
-<h2>Calls</h2><ul>${titles.join('')}</ul>
-<h2>Schemas</h2><ul>${names.join('')}</ul>
+${parts.map((part) => renderContents(part.name, part.operations.map(toLink))).join('\n')}
+${renderContents('About every call', [link('access', 'Access'), link('refusals', 'Refusals')])}
+${renderContents(
+  'Schemas',
+  schemas.map(([name]) => link(`schema-${name}`, name)),
+)}
 </nav>
 <main>
 <h1>${e(info.title)} <span class="quiet">${e(info.version)}</span></h1>
 <p>${e(info.description)}</p>
 <p class="quiet">Base address <code>${e(document.servers[0]?.url ?? '')}</code>. Send the ${version === 'connect' ? 'session’s secret' : 'access token'} as
 <code>Authorization: Bearer</code>. Refusals are problem documents (RFC 9457), schema <a href="#schema-ErrorResponse">ErrorResponse</a>.</p>
-${operations.map(renderOperation).join('\n')}
-<h2 class="part">Schemas</h2>
+${parts.map((part) => renderPart(part, document)).join('\n')}
+${renderTitle('About every call')}
+<section id="access"><h3 class="title">Access</h3>${renderAccess(components.securitySchemes)}</section>
+<section id="refusals"><h3 class="title">Refusals</h3>${renderRefusals(components.responses)}</section>
+${renderTitle('Schemas')}
 ${schemas.map(([name, schema]) => renderNamedSchema(name, schema)).join('\n')}
 </main>
 </div>
 </body>
 </html>
 `
+}
+
+function listOperations({ paths }: OpenApi): Listed[] {
+  return Object.entries(paths).flatMap(([route, byMethod]) =>
+    Object.entries(byMethod).map(([method, operation]) => ({ route, method: method.toUpperCase(), operation })),
+  )
+}
+
+function renderContents(title: string, links: readonly string[]): string {
+  return `<h2><a href="#${toPartId(title)}">${e(title)}</a></h2><ul>${links.join('')}</ul>`
+}
+
+function toPartId(title: string): string {
+  return `part-${e(title.toLowerCase().replaceAll(' ', '-'))}`
+}
+
+function renderTitle(title: string): string {
+  return `<h2 class="part" id="${toPartId(title)}">${e(title)}</h2>`
+}
+
+function toLink({ operation }: Listed): string {
+  return link(operation.operationId, operation.summary)
 }
 
 function link(id: string, text: string): string {
@@ -64,58 +96,29 @@ function versionLink(name: string, address: string, current: string): string {
   return `<a href="${address}"${name === current ? ' aria-current="page"' : ''}>${name}</a>`
 }
 
-interface Listed {
-  route: string
-  method: string
-  operation: OpenApiOperation
+interface Part {
+  name: string
+  description: string
+  operations: readonly Listed[]
 }
 
-function renderOperation({ route, method, operation }: Listed): string {
-  const scopes = operation.security.flatMap(({ bearer }) => (Array.isArray(bearer) ? bearer.map(String) : []))
-  const access = renderAccess(operation.security.length > 0, scopes)
-  const body = contentOf(operation.requestBody, 'application/json')
-  const answer =
-    contentOf(operation.responses['200'], 'application/json') ??
-    contentOf(operation.responses['200'], 'application/x-ndjson')
-  const refusals = Object.entries(operation.responses).filter(([status]) => status !== '200')
-
-  return `<section id="${e(operation.operationId)}">
-<h2>${e(operation.summary)}</h2>
-<p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${e(route)}</code></p>
-<p>${e(operation.description)} <span class="quiet">${access}</span></p>
-${renderParameters(operation)}
-${body === undefined ? '' : `<h3>Body</h3>${renderType(member(body, 'schema'))}${renderExample(body)}`}
-<h3>Answer</h3>
-${answer === undefined ? '' : `${renderType(member(answer, 'schema'))}${renderExample(answer)}`}
-<p class="refusals">Refusals: ${refusals.map(([status, refusal]) => `<span class="refusal">${status} <code>${e(textOf(refusal['description']))}</code></span>`).join(' ')}</p>
-</section>`
+function renderPart({ name, description, operations }: Part, document: OpenApi): string {
+  return `${renderTitle(name)}<p class="quiet">${e(description)}</p>
+${operations.map((operation) => renderOperation(operation, document)).join('\n')}`
 }
 
-function renderAccess(secured: boolean, scopes: readonly string[]): string {
-  if (!secured) return 'No token needed.'
-  return scopes.length === 0 ? '' : `Scope ${scopes.map((scope) => `<code>${e(scope)}</code>`).join(' ')}.`
-}
-
-function renderParameters({ parameters }: OpenApiOperation): string {
-  if (parameters.length === 0) return ''
-  const rows = parameters.map(
-    (parameter) => `<tr><th scope="row"><code>${e(parameter.name)}</code></th>
-<td>${renderType(parameter.schema)}<p>${e(parameter.description ?? '')}${parameter.in === 'path' ? ' In the path.' : ''}</p></td></tr>`,
-  )
-  return `<h3>Parameters</h3><table>${rows.join('')}</table>`
-}
-
-function contentOf(holder: JsonObject | undefined, type: string): JsonObject | undefined {
-  return holder && objectOf(objectOf(holder['content'])?.[type])
-}
-
-function renderExample(content: JsonObject): string {
-  const { example } = content
-  if (example === undefined) return ''
-  return `<details><summary>Example</summary><pre tabindex="0">${e(JSON.stringify(example, null, 2))}</pre></details>`
+function renderRefusals(responses: JsonObject): string {
+  const rows = Object.entries(responses).map(([code, value]) => {
+    const response = objectOf(value) ?? {}
+    const content = member(member(response, 'content'), 'application/problem+json')
+    const { status } = member(content, 'example')
+    return `<tr><th scope="row" id="refusal-${e(code)}">${e(textOf(status))} <code>${e(code)}</code></th>
+<td><p>${renderText(textOf(response['description']))}</p>${renderExample(content)}</td></tr>`
+  })
+  return `<table>${rows.join('')}</table>`
 }
 
 function renderNamedSchema(name: string, schema: JsonObject): string {
-  const description = `<p>${e(textOf(schema['description']))}</p>`
-  return `<section id="schema-${e(name)}"><h3 class="schema">${e(name)}</h3>${description}${renderMembers(schema)}</section>`
+  const description = `<p>${renderText(textOf(schema['description']))}</p>`
+  return `<section id="schema-${e(name)}"><h3 class="title">${e(name)}</h3>${description}${renderMembers(schema)}</section>`
 }

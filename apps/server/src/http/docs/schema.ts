@@ -1,6 +1,6 @@
 /** JSON Schema for people: a type in a few words, members as a table, names as links. */
 import type { Json, JsonObject } from '@assay/contract'
-import { escapeHtml as e, listOf, member, objectOf, textOf } from './html.ts'
+import { escapeHtml as e, listOf, member, objectOf, renderText, textOf } from './html.ts'
 
 /** The type of a schema; objects without a name are shown with their members. */
 export function renderType(schema: JsonObject): string {
@@ -21,7 +21,7 @@ function renderTable(schema: JsonObject): string {
     const property = objectOf(value) ?? {}
     const text = property['description']
     return `<tr><th scope="row"><code>${e(name)}</code>${required.has(name) ? '' : '<span class="quiet"> optional</span>'}</th>
-<td>${renderType(property)}${typeof text === 'string' ? `<p>${e(text)}</p>` : ''}</td></tr>`
+<td>${renderType(property)}${typeof text === 'string' ? `<p>${renderText(text)}</p>` : ''}</td></tr>`
   })
   return `<table>${rows.join('')}</table>`
 }

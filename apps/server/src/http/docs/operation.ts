@@ -1,0 +1,55 @@
+/** One call: what it takes, what it answers, what it refuses with, and how it is asked. */
+import type { JsonObject, OpenApi, OpenApiOperation } from '@assay/contract'
+import { toCurl, type Listed } from './curl.ts'
+import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
+import { renderType } from './schema.ts'
+
+export function renderOperation(listed: Listed, document: OpenApi): string {
+  const { route, method, operation } = listed
+  const body = contentOf(operation.requestBody, 'application/json')
+  const success = operation.responses['200']
+  const answer = contentOf(success, 'application/json') ?? contentOf(success, 'application/x-ndjson')
+  const curl = toCurl(listed, document.servers[0]?.url ?? '')
+
+  return `<section id="${e(operation.operationId)}">
+<h3 class="title">${e(operation.summary)}</h3>
+<p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${e(route)}</code></p>
+<p>${renderText(operation.description)} <span class="quiet">${renderNeeds(operation)}</span></p>
+<pre class="request" tabindex="0">${e(curl)}</pre>
+${renderParameters(operation)}
+${body === undefined ? '' : `<h3>Body${operation.requestBody?.['required'] === true ? '' : ' <span class="quiet">optional</span>'}</h3>${renderType(member(body, 'schema'))}`}
+<h3>Answer</h3>
+${answer === undefined ? '' : `${renderType(member(answer, 'schema'))}${renderExample(answer)}`}
+<p class="refusals">Refusals: ${renderRefusals(operation)}</p>
+</section>`
+}
+
+function renderNeeds({ security }: OpenApiOperation): string {
+  if (security.length === 0) return 'No token needed.'
+  const scopes = security.flatMap((schemes) => Object.values(schemes)).flat()
+  return scopes.length === 0 ? '' : `Scope ${scopes.map((scope) => `<code>${e(textOf(scope))}</code>`).join(' ')}.`
+}
+
+function renderParameters({ parameters }: OpenApiOperation): string {
+  if (parameters.length === 0) return ''
+  const rows = parameters.map(
+    (
+      parameter,
+    ) => `<tr><th scope="row"><code>${e(parameter.name)}</code>${parameter.required ? '' : '<span class="quiet"> optional</span>'}</th>
+<td>${renderType(parameter.schema)}<p>${renderText(parameter.description ?? '')}${parameter.in === 'path' ? ' In the path.' : ''}</p></td></tr>`,
+  )
+  return `<h3>Parameters</h3><table>${rows.join('')}</table>`
+}
+
+function renderRefusals({ responses }: OpenApiOperation): string {
+  const codes = Object.entries(responses).flatMap(([status, { $ref: reference }]) =>
+    typeof reference === 'string' ? [{ status, code: reference.split('/').at(-1) ?? '' }] : [],
+  )
+  return codes
+    .map(({ status, code }) => `<a class="refusal" href="#refusal-${e(code)}">${status} <code>${e(code)}</code></a>`)
+    .join(' ')
+}
+
+function contentOf(holder: JsonObject | undefined, type: string): JsonObject | undefined {
+  return holder && objectOf(objectOf(holder['content'])?.[type])
+}

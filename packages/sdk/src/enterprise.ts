@@ -1,0 +1,73 @@
+/**
+ * The enterprise API: what a tenant sees of its users, as far as their consents go. For backends only: it holds the
+ * client's secret and gets its own tokens with it.
+ */
+import { createCalls, type CallOptions, type Calls, type WirePage } from './calls.ts'
+import { toTokenClient, type ClientOptions } from './client.ts'
+import type * as wire from './enterprise-types.ts'
+import { createTenantTokenHolder } from './tenant-token.ts'
+import type { AssetPosition, Provider, TransactionFilters } from './types.ts'
+
+export interface EnterpriseOptions extends Omit<ClientOptions, 'tokens' | 'onTokens' | 'clientSecret'> {
+  clientSecret: string
+  /** Default: to read. Ending a user's consents needs enterprise:manage too. */
+  scopes?: readonly ('enterprise:read' | 'enterprise:manage')[]
+}
+
+export type EnterpriseClient = ReturnType<typeof createEnterpriseClient>
+
+const root = '/enterprise/v2'
+
+export function createEnterpriseClient(options: EnterpriseOptions) {
+  const auth = toTokenClient(options)
+  const holder = createTenantTokenHolder(auth, (options.scopes ?? ['enterprise:read']).join(' '))
+  const calls = createCalls(options.baseUrl.replace(/\/+$/, ''), auth, holder)
+  const { get, walk } = calls
+  const stats = <Data>(name: string, more: CallOptions): Promise<wire.Stats<Data>> =>
+    get<wire.Stats<Data>>(`${root}/stats/${name}`, more)
+
+  return {
+    /** Of all users whose consent covers them, newest first. */
+    transactions: (filters: wire.EnterpriseTransactionFilters = {}, more: CallOptions = {}) =>
+      walk<wire.EnterpriseTransaction>(`${root}/transactions`, { ...filters }, more),
+    accounts: (more: CallOptions = {}) => walk<wire.EnterpriseAccount>(`${root}/accounts`, {}, more),
+    providers: (more: CallOptions = {}) => walk<Provider>(`${root}/providers`, {}, more),
+    users: createUsers(calls),
+    stats: {
+      users: (more: CallOptions = {}) => stats<wire.UserStats>('users', more),
+      accountsByProvider: (more: CallOptions = {}) => stats<wire.ProviderStats[]>('accounts-by-provider', more),
+      balances: (more: CallOptions = {}) => stats<wire.BalanceStats>('balances', more),
+      topAssets: (more: CallOptions = {}) => stats<wire.AssetStats[]>('top-assets', more),
+    },
+  }
+}
+
+function createUsers({ get, post, remove, walk }: Calls) {
+  const pathOf = (userId: string, more = ''): string => `${root}/users/${encodeURIComponent(userId)}${more}`
+
+  /** The cursor travels in the body; `next` as a whole is one. */
+  async function* search(
+    names: wire.UserSearch,
+    more: CallOptions = {},
+  ): AsyncGenerator<wire.EnterpriseUser, void, undefined> {
+    for (let cursor: string | undefined; cursor !== '';) {
+      const body = { ...names, limit: 100, ...(cursor === undefined ? {} : { cursor }) }
+      const { page, data } = await post<WirePage<wire.EnterpriseUser>>(`${root}/users/search`, body, more)
+      yield* data
+      cursor = page.next
+    }
+  }
+
+  return {
+    list: (more: CallOptions = {}) => walk<wire.EnterpriseUser>(`${root}/users`, {}, more),
+    search,
+    get: async (userId: string, more: CallOptions = {}): Promise<wire.EnterpriseUser> =>
+      (await get<{ data: wire.EnterpriseUser }>(pathOf(userId), more)).data,
+    assets: (userId: string, more: CallOptions = {}) => walk<AssetPosition>(pathOf(userId, '/assets'), {}, more),
+    transactions: (userId: string, filters: TransactionFilters = {}, more: CallOptions = {}) =>
+      walk<wire.EnterpriseTransaction>(pathOf(userId, '/transactions'), { ...filters }, more),
+    /** Ends every consent of the user to the tenant's applications; needs enterprise:manage. */
+    end: async (userId: string, more: CallOptions = {}): Promise<{ user_id: string; grants_ended: number }> =>
+      (await remove<{ data: { user_id: string; grants_ended: number } }>(pathOf(userId), more)).data,
+  }
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ConnectionError } from './errors.ts'
+import { readLines } from './lines.ts'
+
+/** A stream of these pieces, which ends well or with an error. */
+function play(
+  pieces: readonly Uint8Array[],
+  end?: Error,
+): { stream: ReadableStream<Uint8Array>; cancelled: () => boolean } {
+  let cancelled = false
+  let place = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const piece = pieces[place]
+        place += 1
+        if (piece !== undefined) controller.enqueue(piece)
+        else if (end !== undefined) controller.error(end)
+        else controller.close()
+      },
+      cancel: () => void (cancelled = true),
+    },
+    { highWaterMark: 0 },
+  )
+  return { stream, cancelled: () => cancelled }
+}
+
+const bytes = (...texts: string[]): Uint8Array[] => texts.map((text) => new TextEncoder().encode(text))
+
+async function collect(lines: AsyncIterable<string>): Promise<string[]> {
+  const found: string[] = []
+  for await (const line of lines) found.push(line)
+  return found
+}
+
+describe('lines of a stream', () => {
+  it('are whole, wherever the pieces are cut, also within a character', async () => {
+    const [whole = new Uint8Array()] = bytes('één\ntwee\n\ndrie\n')
+    const pieces = Array.from(whole, (_, index) => whole.subarray(index, index + 1))
+    assert.deepEqual(await collect(readLines(play(pieces).stream, {})), ['één', 'twee', '', 'drie'])
+    assert.deepEqual(await collect(readLines(play([]).stream, {})), [])
+  })
+
+  it('that are cut off are an error, and not an end', async () => {
+    await assert.rejects(collect(readLines(play(bytes('one\ntw')).stream, {})), ConnectionError)
+    const lost = play(bytes('one\n'), new TypeError('terminated'))
+    await assert.rejects(collect(readLines(lost.stream, {})), ConnectionError)
+  })
+
+  it('that are aborted reject with the reason', async () => {
+    const reason = new Error('enough')
+    const lines = readLines(play(bytes('one\n'), new TypeError('aborted')).stream, {
+      signal: AbortSignal.abort(reason),
+    })
+    await assert.rejects(collect(lines), reason)
+  })
+
+  it('are no longer fetched when the reader stops', async () => {
+    const { stream, cancelled } = play(bytes('one\n', 'two\n', 'three\n'))
+    for await (const line of readLines(stream, {})) {
+      assert.equal(line, 'one')
+      break
+    }
+    assert.ok(cancelled())
+  })
+})

@@ -1,0 +1,138 @@
+/**
+ * Sends spoiled requests to a running service and judges the answers: never a 5xx, never silence, always a problem
+ * document (or the OAuth error shape where that is spoken) with a request id. Request n of a seed is always the same one.
+ */
+import { connect } from 'node:net'
+import { createChance, pick } from './bad-input-values.ts'
+import { listTargets, spoil, toDraft, toWire, type Target, type Wire } from './bad-input-requests.ts'
+import type { Operation } from './openapi-documents.ts'
+
+export type Bearers = Readonly<Record<Exclude<Target['access'], 'nobody'>, string>>
+
+export interface BadInputOptions {
+  url: string
+  operations: readonly Operation[]
+  requests: number
+  seed: number
+  /** Fresh ones now and then: some requests succeed, and end what they were sent with. */
+  signIn: () => Promise<Bearers>
+  onProgress?: (done: number) => Promise<void>
+}
+
+export interface BadInputReport {
+  /** How many answers had this status; 0: a request that was no HTTP, and whose connection was closed without one. */
+  byStatus: Map<number, number>
+  faults: string[]
+}
+
+/** Limits far away: what is refused for being too much says nothing about what it is. */
+export const badInputSettings = {
+  ASSAY_LIMIT_TOKEN: '1000000',
+  ASSAY_LIMIT_ADDRESS: '1000000',
+  ASSAY_LIMIT_CLIENT: '1000000',
+  ASSAY_LIMIT_OAUTH_FAILURES: '1000000',
+  ASSAY_SLOW_SECRETS_AFTER: '1000000',
+}
+
+const silenceMs = 20_000
+const bearersGoodFor = 500
+const atATime = 8
+
+export async function sendBadInput(options: BadInputOptions): Promise<BadInputReport> {
+  const { url, operations, requests, seed, signIn, onProgress } = options
+  const targets = listTargets(operations)
+  const report: BadInputReport = { byStatus: new Map(), faults: [] }
+  for (let done = 0; done < requests; done += bearersGoodFor) {
+    const bearers = await signIn()
+    const numbers = Array.from(
+      { length: Math.min(bearersGoodFor, requests - done) },
+      (_, index) => done + index,
+    ).values()
+    const send = async (): Promise<void> => {
+      for (const number of numbers) await sendOne(url, number, seed, targets, bearers, report)
+    }
+    await Promise.all(Array.from({ length: atATime }, send))
+    await onProgress?.(Math.min(done + bearersGoodFor, requests))
+  }
+  return report
+}
+
+async function sendOne(
+  url: string,
+  number: number,
+  seed: number,
+  targets: readonly Target[],
+  bearers: Bearers,
+  report: BadInputReport,
+): Promise<void> {
+  const chance = createChance(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b))
+  const target = pick(chance, targets)
+  const draft = toDraft(target, target.access === 'nobody' ? undefined : bearers[target.access])
+  spoil(draft, chance)
+  const wire = toWire(draft, chance)
+  const answer = await exchange(url, wire)
+  const status = statusOf(answer)
+  report.byStatus.set(status, (report.byStatus.get(status) ?? 0) + 1)
+  const fault = findFault(answer, target, wire)
+  if (fault === undefined) return
+  const line = wire.bytes
+    .toString('latin1')
+    .slice(0, 200)
+    .replaceAll(/[\r\n]+/g, ' ⏎ ')
+  report.faults.push(`request ${number} of seed ${seed}: ${fault}\n  ${line}\n  ${answer?.slice(0, 600)}`)
+}
+
+/** What came back until the connection ended, or as much as tells; undefined when nothing came for too long. */
+function exchange(url: string, { bytes, isWhole }: Wire): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    let answer = ''
+    const end = (result: string | undefined): void => {
+      socket.destroy()
+      resolve(result)
+    }
+    socket.setTimeout(silenceMs, () => end(undefined))
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString('latin1')
+      // A stream that goes on for minutes has answered.
+      if (/^HTTP\/1\.1 200 [^]*application\/x-ndjson[^]*\r\n\r\n/.test(answer)) end(answer)
+    })
+    socket.on('error', () => end(answer))
+    socket.on('close', () => end(answer))
+    // To one that has ended its side Node's server gives no answer that takes longer.
+    if (isWhole) socket.write(bytes)
+    else socket.end(bytes)
+  })
+}
+
+const speaksOauth = /^\/(oauth|\.well-known)\//
+const continues = 'HTTP/1.1 100 Continue\r\n\r\n'
+const head = /^(?:HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 (\d{3}) /
+
+function statusOf(answer: string | undefined): number {
+  return Number(head.exec(answer ?? '')?.[1] ?? 0)
+}
+
+function findFault(answer: string | undefined, { path }: Target, { isWhole, bytes }: Wire): string | undefined {
+  if (answer === undefined) return `no answer for ${silenceMs} ms`
+  const status = statusOf(answer)
+  // Half a request, then the end: there is nobody to answer.
+  if (answer.replace(continues, '') === '') return isWhole ? 'no answer' : undefined
+  if (status < 200 || status >= 500) return `status ${status}`
+  if (!/\r\nx-request-id: req_/i.test(answer)) return 'no request id'
+  // To HEAD there is no body.
+  if (status < 400 || bytes.subarray(0, 5).toString() === 'HEAD ') return undefined
+  const body = answer.slice(answer.indexOf('\r\n\r\n', answer.indexOf(` ${status} `)) + 4)
+  if (/\r\ncontent-type: application\/problem\+json\r\n/i.test(answer)) return findProblemFault(body, status)
+  return speaksOauth.test(path) && /"error":"[a-z_]+"/.test(body)
+    ? undefined
+    : 'neither a problem document nor an OAuth error'
+}
+
+function findProblemFault(body: string, status: number): string | undefined {
+  const problem = JSON.parse(body) as Record<string, unknown>
+  const names = ['type', 'title', 'status', 'code', 'detail', 'request_id', 'errors']
+  const missing = names.filter((name) => problem[name] === undefined)
+  if (missing.length > 0) return `a problem document without ${missing.join(', ')}`
+  return problem['status'] === status ? undefined : 'a problem document of another status'
+}
