@@ -2,6 +2,7 @@
 import type { Connector } from './kit/connector.ts'
 
 const connectors: Readonly<Record<string, () => Promise<Connector>>> = {
+  harbor: async () => (await import('./harbor/connector.ts')).harborConnector,
   kraken: async () => (await import('./kraken/connector.ts')).krakenConnector,
 }
 

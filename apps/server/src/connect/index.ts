@@ -9,7 +9,7 @@ import type { Oauth } from '../oauth/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { Tenants } from '../tenants/index.ts'
 import * as manage from './manage.ts'
-import { completeSignIn, type Returning } from './provider-states.ts'
+import * as provider from './provider-sign-in.ts'
 import { hashBearer, unknownSession } from './secrets.ts'
 import { describeSession, type SessionView } from './session-view.ts'
 import * as sessions from './sessions.ts'
@@ -25,15 +25,28 @@ export type { MyPage } from './manage.ts'
 export type { Progress } from './progress-store.ts'
 export type { SessionView } from './session-view.ts'
 
+export type { ProviderAnswer } from './provider-sign-in.ts'
+
+/** A key, or that the person signs in at the provider. */
+export type SourceCredentials = SealedCredentials | { type: 'sign_in'; redirectUri?: string | undefined }
+
 export interface SourceToAdd {
   providerId: string
   displayLabel: string | null
-  credentials: SealedCredentials
+  credentials: SourceCredentials
   /** A settled connection of the user whose credentials these replace. */
   repairOf?: string
 }
 
-export interface ConnectDeps {
+/** An application that adds a source for its user. */
+export interface Application {
+  tenantId: string
+  userId: string
+  clientId: string
+  grantId: string
+}
+
+export interface ConnectDeps extends provider.SignInDeps {
   db: Database
   oauth: Oauth
   tenants: Tenants
@@ -99,7 +112,18 @@ export function createConnect(deps: ConnectDeps) {
     giveConsent: (session: ConnectSession): Promise<ConnectSession> => sessions.giveConsent(deps, session),
 
     async addSource(session: ConnectSession, source: SourceToAdd): Promise<AddResult> {
-      return connections.add(ownerOf(session), { ...source, sessionId: session.sessionId })
+      const owner = ownerOf(session)
+      const { credentials, ...rest } = source
+      const { sessionId } = session
+      if (credentials.type !== 'sign_in') return connections.add(owner, { ...rest, credentials, sessionId })
+      return provider.beginInSession(deps, { ...owner, sessionId, grantId: null }, rest)
+    },
+
+    async addForApplication(application: Application, source: SourceToAdd): Promise<AddResult> {
+      const { credentials, ...rest } = source
+      if (credentials.type !== 'sign_in') return connections.add(application, { ...rest, credentials, sessionId: null })
+      const { redirectUri } = credentials
+      return provider.beginForApplication(deps, { ...application, sessionId: null }, { ...rest, redirectUri })
     },
 
     async removeSource(session: ConnectSession, connectionId: string): Promise<void> {
@@ -116,7 +140,11 @@ export function createConnect(deps: ConnectDeps) {
     decline: (session: ConnectSession): Promise<string> => sessions.decline(deps, session),
 
     /** Back from a provider's own page. Refuses unless this caller began there with this state. */
-    completeSignIn: (state: string, of: Returning): Promise<AddResult> => completeSignIn(deps, state, of),
+    completeSignIn: (answer: provider.ProviderAnswer, of: provider.Returning): Promise<AddResult> =>
+      provider.completeSignIn(deps, answer, of),
+    /** Where a provider's answer goes on to when an application began; undefined otherwise. */
+    forwardAnswer: (answer: provider.ProviderAnswer): Promise<string | undefined> =>
+      provider.forwardAnswer(deps, answer),
 
     beginManaging: (clientId: string) => manage.beginManaging(deps, clientId),
     authenticateManaging: (authorization: string | undefined) => manage.authenticateManaging(db, authorization),

@@ -1,48 +1,154 @@
 /**
- * `state` of a sign-in at a provider (RFC 6749 §10.12): 256 bits, spent once, ten minutes, bound to the session or grant
- * that began it and to the provider. Whatever comes back with another one, or to somebody else, is refused.
+ * Signing in at a provider with OAuth2 (RFC 6749 §4.1, RFC 7636). The provider always sends the person back to the
+ * widget's callback page, which completes nothing by itself:
  *
- * No provider of the catalogue signs in by OAuth2 yet. What is certain about every such provider is here; the exchange
- * of its code comes with the first of them.
+ *   begun in a session:        the page posts code and state with the session's secret → complete
+ *   begun by an application:   the page asks where to go → a handle takes the code's place → the application's redirect
+ *                              URI → the application posts handle and state with its user's token → complete
+ *
+ * `state` is 256 bits, spent once, ten minutes, bound to what began it and to the provider (§10.12). The verifier is
+ * derived from it with a key of ours, so there is nothing to store. The provider's own code leaves this service only
+ * towards the provider.
  */
-import { Refusal, type Cause } from '@assay/core'
+import { invalidParameter, Refusal, type Cause } from '@assay/core'
+import { createHash, createHmac } from 'node:crypto'
 import type { AddResult, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import type { Keyring } from '../keys.ts'
+import { openText, sealText } from '../sealing.ts'
+import type { Tenants } from '../tenants/index.ts'
 import { hashSecret, newSecret } from './secrets.ts'
-import * as store from './store.ts'
-import type { ProviderState } from './store.ts'
+import * as store from './state-store.ts'
+import type { Beginner } from './state-store.ts'
 
-export type { ProviderState } from './store.ts'
+export type { Beginner } from './state-store.ts'
 
-const lifeSeconds = 600
+export interface SignInDeps {
+  db: Sql
+  connections: Pick<Connections, 'add' | 'findProviderName' | 'toSignInUrl'>
+  tenants: Pick<Tenants, 'findClient'>
+  keyring: Keyring
+  widgetUrl: string
+  randomBytes: (size: number) => Buffer
+}
 
-export async function issueState(
-  sql: Sql,
-  randomBytes: (size: number) => Buffer,
-  state: ProviderState,
-): Promise<string> {
-  const value = newSecret(randomBytes)
-  await store.insertState(sql, hashSecret(value), state, lifeSeconds)
-  return value
+export interface SignInRequest {
+  providerId: string
+  displayLabel: string | null
+  repairOf?: string
+}
+
+/** In a session: it goes on there. */
+export function beginInSession(deps: SignInDeps, of: Beginner, request: SignInRequest): Promise<AddResult> {
+  return begin(deps, of, { ...request, redirectUri: null })
+}
+
+/** By an application: the person comes back to one of its registered addresses. */
+export async function beginForApplication(
+  deps: SignInDeps,
+  of: Beginner & { clientId: string },
+  request: SignInRequest & { redirectUri?: string | undefined },
+): Promise<AddResult> {
+  const registered = (await deps.tenants.findClient(of.clientId))?.redirectUris ?? []
+  const redirectUri = request.redirectUri ?? (registered.length === 1 ? registered[0] : undefined)
+  if (redirectUri === undefined || !registered.includes(redirectUri)) {
+    throw invalidParameter('connection.redirect_uri', 'must be one of the redirect URIs that the client registered')
+  }
+  return begin(deps, of, { ...request, redirectUri })
+}
+
+async function begin(
+  deps: SignInDeps,
+  of: Beginner,
+  { providerId, displayLabel, repairOf, redirectUri }: SignInRequest & { redirectUri: string | null },
+): Promise<AddResult> {
+  const state = newSecret(deps.randomBytes)
+  const codeChallenge = createHash('sha256').update(toVerifier(deps, state)).digest('base64url')
+  const request = { state, codeChallenge, redirectUri: callbackUrl(deps) }
+  const redirectUrl = deps.connections.toSignInUrl(providerId, request)
+  const begun = { ...of, providerId, displayLabel, repairOf: repairOf ?? null, redirectUri }
+  await store.insertState(deps.db, hashSecret(state), begun)
+  return { added: false, connectionId: null, providerId, displayLabel, status: 'pending', errors: [], redirectUrl }
+}
+
+/** What the provider's page sent back: a code, or that the person did not want to. */
+export type ProviderAnswer = { state: string; code: string } | { state: string; error: string }
+
+/**
+ * Where the callback page goes on to; undefined when a session waits for this answer, or nobody does. What the person
+ * declined is over at once.
+ */
+export async function forwardAnswer(deps: SignInDeps, answer: ProviderAnswer): Promise<string | undefined> {
+  const stateHash = hashSecret(answer.state)
+  if ('error' in answer) {
+    const redirectUri = await store.dropForApplication(deps.db, stateHash)
+    return redirectUri && addParameters(redirectUri, { error: 'access_denied', state: answer.state })
+  }
+  const handle = newSecret(deps.randomBytes)
+  const sealed = await sealText(deps.keyring, boundTo(stateHash), answer.code)
+  const redirectUri = await store.keepAnswer(deps.db, stateHash, hashSecret(handle), sealed)
+  return redirectUri && addParameters(redirectUri, { code: handle, state: answer.state })
 }
 
 /** Who comes back from a provider; the page of a session does not know from which. */
-export type Returning = Omit<ProviderState, 'providerId'> & { providerId?: string }
+export type Returning = Beginner & { providerId?: string }
 
 /** Only for whoever began this sign-in at this provider, and only once. */
-export async function completeSignIn(
-  deps: { db: Sql; connections: Pick<Connections, 'findProviderName'> },
-  state: string,
-  of: Returning,
-): Promise<AddResult> {
+export async function completeSignIn(deps: SignInDeps, answer: ProviderAnswer, of: Returning): Promise<AddResult> {
   if (of.providerId !== undefined && deps.connections.findProviderName(of.providerId) === undefined) {
     throw refuse('There is no such provider.', 'unknown_provider', 'provider_id')
   }
-  const providerId = await store.takeState(deps.db, hashSecret(state), of)
-  if (providerId === undefined) {
+  const stateHash = hashSecret(answer.state)
+  const handleHash = of.grantId === null || !('code' in answer) ? null : hashSecret(answer.code)
+  const begun = await store.takeState(deps.db, stateHash, { ...of, handleHash })
+  if (begun === undefined) {
     throw refuse('This sign-in was not begun here, was used before or took too long.', 'invalid_state', 'state')
   }
-  throw refuse(`${providerId} cannot be connected by oauth2.`, 'unsupported_connection_type', 'provider_id')
+  const { providerId, displayLabel, repairOf, sealedCode } = begun
+  if ('error' in answer) return toDeclined(deps, providerId, displayLabel)
+  const code = sealedCode === null ? answer.code : await openText(deps.keyring, boundTo(stateHash), sealedCode)
+  return deps.connections.add(of, {
+    providerId,
+    displayLabel,
+    credentials: {
+      type: 'oauth2_code',
+      code,
+      codeVerifier: toVerifier(deps, answer.state),
+      redirectUri: callbackUrl(deps),
+    },
+    sessionId: of.sessionId,
+    ...(repairOf === null ? {} : { repairOf }),
+  })
+}
+
+function toDeclined({ connections }: SignInDeps, providerId: string, displayLabel: string | null): AddResult {
+  const name = connections.findProviderName(providerId) ?? providerId
+  const message = `You did not allow it at ${name}. Nothing was stored.`
+  const item = { cause: 'missing_permission', provider_id: providerId, message } as const
+  const fix = `Sign in at ${name} again and allow reading.`
+  return { added: false, connectionId: null, providerId, displayLabel, status: null, errors: [{ ...item, fix }] }
+}
+
+/** §3.1.2: exactly the address that is registered at the provider. */
+function callbackUrl({ widgetUrl }: SignInDeps): string {
+  return `${widgetUrl}/callback`
+}
+
+/** Known to nobody without our key, although the state travels through the browser. */
+function toVerifier({ keyring }: SignInDeps, state: string): string {
+  const [key] = keyring.derive('provider_sign_in')
+  if (key === undefined) throw new Error('the keyring is empty')
+  return createHmac('sha256', key).update(state).digest('base64url')
+}
+
+function boundTo(stateHash: Buffer): string {
+  return `provider_state ${stateHash.toString('hex')}`
+}
+
+function addParameters(address: string, parameters: Record<string, string>): string {
+  const url = new URL(address)
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return url.href
 }
 
 function refuse(message: string, cause: Cause, parameter: string): Refusal {

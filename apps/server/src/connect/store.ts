@@ -1,4 +1,4 @@
-/** All SQL over connect_sessions, spent_login_tokens and provider_states, and the views that progress is read from. */
+/** All SQL over connect_sessions and spent_login_tokens, what is swept of the flow, and the views that progress is read from. */
 import type { Sql } from '../db/index.ts'
 import type { AuthorizationRequest, Consent } from '../oauth/index.ts'
 import type { PlatformScope } from '../tenants/index.ts'
@@ -149,43 +149,6 @@ export async function spendLoginToken(
     [token.clientId, token.jtiHash, token.expiresAt],
   )
   return inserted === 1
-}
-
-export interface ProviderState {
-  providerId: string
-  tenantId: string
-  userId: string
-  sessionId: string | null
-  grantId: string | null
-}
-
-export async function insertState(
-  sql: Sql,
-  stateHash: Buffer,
-  state: ProviderState,
-  lifeSeconds: number,
-): Promise<void> {
-  await sql.execute(
-    `insert into provider_states (state_hash, provider_id, tenant_id, user_id, session_id, grant_id, expires_at)
-     values ($1, $2, $3, $4, $5, $6, assay_now() + make_interval(secs => $7))`,
-    [stateHash, state.providerId, state.tenantId, state.userId, state.sessionId, state.grantId, lifeSeconds],
-  )
-}
-
-/** The provider it was made for. Only for whom it was made: whoever else shows it spends nothing. */
-export async function takeState(
-  sql: Sql,
-  stateHash: Buffer,
-  of: Omit<ProviderState, 'providerId'> & { providerId?: string },
-): Promise<string | undefined> {
-  const taken = await sql.maybeRow<{ providerId: string }>(
-    `delete from provider_states
-     where state_hash = $1 and ($2::text is null or provider_id = $2) and tenant_id = $3 and user_id = $4
-       and session_id is not distinct from $5 and grant_id is not distinct from $6 and expires_at > assay_now()
-     returning provider_id as "providerId"`,
-    [stateHash, of.providerId ?? null, of.tenantId, of.userId, of.sessionId, of.grantId],
-  )
-  return taken?.providerId
 }
 
 /** What nobody can use any more, at most `batchSize` of each table. */

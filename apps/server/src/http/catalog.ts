@@ -1,5 +1,5 @@
 /** Pages of the provider catalogue, which is a list in memory: for everybody, and for a tenant. */
-import { catalog } from '@assay/connectors/catalog'
+import type { ProviderMetadata } from '@assay/connectors/catalog'
 import type { Position } from './cursor.ts'
 
 interface CatalogPage {
@@ -8,7 +8,11 @@ interface CatalogPage {
   next(end: Position | undefined): string
 }
 
-export function readCatalog(page: CatalogPage, wanted: { search?: string | undefined; kind?: string | undefined }) {
+export function readCatalog(
+  catalog: readonly ProviderMetadata[],
+  page: CatalogPage,
+  wanted: { search?: string | undefined; kind?: string | undefined },
+) {
   const search = wanted.search?.toLowerCase() ?? ''
   const after = page.position?.[0]
   const rows = catalog

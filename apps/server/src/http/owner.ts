@@ -1,5 +1,6 @@
 /** Platform endpoints speak for one user; a tenant's own token (enterprise) has none and its scopes keep it out before. */
 import { Refusal } from '@assay/core'
+import type { Application } from '../connect/index.ts'
 import type { Caller } from './serve.ts'
 
 export interface Owner {
@@ -10,4 +11,11 @@ export interface Owner {
 export function ownerOf({ tenantId, userId }: Caller): Owner {
   if (userId === null) throw new Refusal('insufficient_scope', 'this access token belongs to no user')
   return { tenantId, userId }
+}
+
+/** The application that speaks for the user, by the user's grant. */
+export function applicationOf(caller: Caller): Application {
+  const { clientId, grantId } = caller
+  if (grantId === null) throw new Refusal('insufficient_scope', 'this access token belongs to no user')
+  return { ...ownerOf(caller), clientId, grantId }
 }

@@ -5,7 +5,7 @@
  * Three things come in: a Refusal (its message may be shown), an error of Fastify's own (reduced to a refusal with our
  * words), and everything else, which is a bug or a database that is away and shows nothing of itself.
  */
-import { statusOf, type Endpoint, type ErrorResponse } from '@assay/contract'
+import { statusOf, titleOf, type Endpoint, type ErrorResponse } from '@assay/contract'
 import { Refusal, type ErrorItem, type RefusalCode } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseAway } from '../db/index.ts'
@@ -25,19 +25,6 @@ interface Asked {
   requestId: string
   tokenSent: boolean
   endpoint: Endpoint | undefined
-}
-
-const titles: Readonly<Record<RefusalCode, string>> = {
-  invalid_request: 'Invalid request',
-  invalid_token: 'Invalid or missing access token',
-  insufficient_scope: 'The access token does not allow this',
-  not_found: 'Not found',
-  method_not_allowed: 'Method not allowed',
-  payload_too_large: 'Request body too large',
-  unsupported_media_type: 'Unsupported media type',
-  rate_limited: 'Too many requests',
-  internal: 'Internal error',
-  unavailable: 'Temporarily unavailable',
 }
 
 type Headers = Record<string, string>
@@ -76,7 +63,7 @@ export function toProblem(refusal: Refusal, asked: Asked): Problem {
   const items = asked.endpoint?.family === 'platform_v1' ? refusal.items.map(toV1Item) : refusal.items
   const body: Omit<ErrorResponse, 'errors'> & { errors: readonly object[] } = {
     type: `urn:assay:problem:${code}`,
-    title: titles[code],
+    title: titleOf[code],
     status,
     code,
     detail: refusal.message,

@@ -3,7 +3,8 @@ import { findProvider } from '@assay/connectors/catalog'
 import type { z } from 'zod'
 import type { connection } from '@assay/contract'
 import { Refusal } from '@assay/core'
-import type { AddResult, ConnectionRow, SealedCredentials } from '../connections/index.ts'
+import type { SourceCredentials } from '../connect/index.ts'
+import type { AddResult, ConnectionRow } from '../connections/index.ts'
 
 /** A provider that does not exist is a mistake of the caller; one that the user has not connected matches nothing. */
 export function checkProviders(parameter: string, ids: readonly string[] | undefined): void {
@@ -16,20 +17,21 @@ export function checkProviders(parameter: string, ids: readonly string[] | undef
   }
 }
 
-/** The other two kinds are in the contract and in no provider of the catalogue yet. */
+/** Wallets are in the contract and in no provider of the catalogue yet. */
 export function toCredentials(
   parameter: string,
   providerId: string,
   given: z.output<typeof connection>,
-): SealedCredentials {
+): SourceCredentials {
   checkProviders(parameter, [providerId])
+  if (given.type === 'oauth2') return { type: 'sign_in', redirectUri: given.redirect_uri }
   if (given.type !== 'api_key') {
     throw new Refusal('invalid_request', `This provider cannot be connected by ${given.type}.`, {
       items: [
         {
           cause: 'unsupported_connection_type',
           parameter: 'connection.type',
-          message: 'must be api_key for this provider',
+          message: 'must be api_key or oauth2, as the catalogue says of this provider',
         },
       ],
     })
@@ -91,6 +93,6 @@ export function toConnectedMembers(row: ConnectionRow) {
 /** v2 and the connect session answer alike. */
 export function toAdded(result: AddResult) {
   const ids = { connection_id: result.connectionId, provider_id: result.providerId }
-  const { added, displayLabel, status, errors } = result
-  return { data: { added, redirect_url: null, ...ids, display_label: displayLabel, status }, errors }
+  const { added, displayLabel, status, errors, redirectUrl = null } = result
+  return { data: { added, redirect_url: redirectUrl, ...ids, display_label: displayLabel, status }, errors }
 }

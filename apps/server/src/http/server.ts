@@ -5,6 +5,7 @@
  * error handler (the token endpoint does), because groups are encapsulated.
  */
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { newId, Refusal } from '@assay/core'
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import {
@@ -35,6 +36,7 @@ export interface HttpOptions {
   /** Known once the port is bound, hence functions. */
   baseUrl: () => string
   authUrl: () => string
+  widgetUrl: () => string
   widgetOrigins: () => readonly string[]
   /** Sandbox mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
   loopbackHostsOnly: boolean
@@ -128,6 +130,11 @@ function createApp(options: HttpOptions): FastifyInstance {
   })
   // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  // CONNECT asks for a tunnel and never becomes a request either; Node would close the connection without a word.
+  app.server.on('connect', (_, socket) => {
+    socket.on('error', () => socket.destroy())
+    refuseOnSocket(socket, 'this is no proxy: CONNECT is not for it')
+  })
   return app
 }
 
@@ -180,7 +187,11 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   // Nobody is listening any more, or an answer is already half written.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
-  const { status, headers, body } = toProblem(new Refusal('invalid_request', brokenRequestDetail(error.code)), {
+  refuseOnSocket(socket, brokenRequestDetail(error.code))
+}
+
+function refuseOnSocket(socket: Duplex, detail: string): void {
+  const { status, headers, body } = toProblem(new Refusal('invalid_request', detail), {
     requestId: newId('req'),
     tokenSent: false,
     endpoint: undefined,

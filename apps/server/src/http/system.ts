@@ -14,6 +14,7 @@ export interface SystemOptions {
   build: { version: string; commit: string | undefined }
   baseUrl: () => string
   authUrl: () => string
+  widgetUrl: () => string
 }
 
 export function systemRoutes(options: SystemOptions): RouteGroup[] {
@@ -54,11 +55,10 @@ function sendJson(reply: FastifyReply, value: object): FastifyReply {
 
 const versions = ['v1', 'v2', 'connect'] as const
 
-type Hosts = Pick<SystemOptions, 'baseUrl' | 'authUrl'>
+type Hosts = Pick<SystemOptions, 'baseUrl' | 'authUrl' | 'widgetUrl'>
 
-/** The connect API is the authorization server's. */
-function describe(version: Version, { baseUrl, authUrl }: Hosts): OpenApi {
-  return toOpenApi(version, version === 'connect' ? authUrl() : baseUrl())
+function describe(version: Version, { baseUrl, authUrl, widgetUrl }: Hosts): OpenApi {
+  return toOpenApi(version, { baseUrl: baseUrl(), authUrl: authUrl(), widgetUrl: widgetUrl() })
 }
 
 function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {

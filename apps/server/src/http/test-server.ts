@@ -160,6 +160,7 @@ export async function startTestServer(
     build: { version: '0.1.0', commit: 'abc1234' },
     baseUrl: () => url,
     authUrl: () => url,
+    widgetUrl: () => `${url}/connect`,
     widgetOrigins: () => ['https://widget.example'],
     loopbackHostsOnly: false,
     trustedProxies: [],

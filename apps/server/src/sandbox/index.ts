@@ -5,6 +5,11 @@
 import { Refusal } from '@assay/core'
 import { z } from 'zod'
 
+/** How every sandbox is registered at the simulated providers that people sign in at; published, like its clients. */
+export const sandboxProviderClients: Readonly<Record<string, { clientId: string; clientSecret: string }>> = {
+  harbor: { clientId: 'assay-sandbox', clientSecret: 'harbor-client-secret' },
+}
+
 const scenario = z.object({ name: z.string(), title: z.string(), description: z.string(), expects: z.string() })
 const providersAnswer = z.object({
   providers: z.array(z.object({ provider_id: z.string(), url: z.url(), scenarios: z.array(scenario) })),
@@ -12,7 +17,7 @@ const providersAnswer = z.object({
 })
 const accountAnswer = z.object({
   account_id: z.string(),
-  credentials: z.object({ api_key: z.string(), secret_key: z.string() }),
+  credentials: z.object({ api_key: z.string().optional(), secret_key: z.string().optional() }),
 })
 
 export type SandboxProviders = z.infer<typeof providersAnswer>
@@ -25,6 +30,11 @@ export interface SandboxControl {
     scenario: string
     account: string
   }): Promise<{ apiKey: string; secretKey: string }>
+  /** Opens a provider's sign-in page, allows, and tells what the browser would have been sent back with. */
+  signIn(
+    url: string,
+    as: { scenario: string; account: string },
+  ): Promise<{ state: string; code: string } | { state: string; error: string }>
   setFault(providerId: string, fault: Readonly<Record<string, unknown>>): Promise<void>
   clearFaults(providerId: string): Promise<void>
   setClock(offsetMs: number): Promise<void>
@@ -50,7 +60,22 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
     async createAccount({ providerId, scenario: name, account }) {
       const body = { provider_id: providerId, scenario: name, account }
       const { credentials } = await ask('POST', '/control/accounts', body, accountAnswer)
-      return { apiKey: credentials.api_key, secretKey: credentials.secret_key }
+      const { api_key: apiKey, secret_key: secretKey } = credentials
+      if (apiKey === undefined || secretKey === undefined) {
+        throw new Refusal('invalid_request', `${providerId} has no keys: one signs in there.`)
+      }
+      return { apiKey, secretKey }
+    },
+    async signIn(url, { scenario: name, account }) {
+      const page = new URL(url)
+      const form = new URLSearchParams([...page.searchParams, ['account', `${name}:${account}`], ['decision', 'allow']])
+      page.search = ''
+      const response = await fetch(page, { method: 'POST', body: form, redirect: 'manual' })
+      const location = response.headers.get('location')
+      if (location === null) throw new Error(`the sandbox's sign-in page answered ${response.status}`)
+      const { searchParams } = new URL(location)
+      const [code, state] = [searchParams.get('code'), searchParams.get('state') ?? '']
+      return code === null ? { state, error: searchParams.get('error') ?? 'access_denied' } : { state, code }
     },
     async setFault(providerId, fault) {
       await ask('POST', faultsPath(providerId), fault, anything)

@@ -66,6 +66,9 @@ export interface AddAnswer {
   errors: ErrorItem[]
 }
 
+/** From a provider's own page: a code, or that the person did not allow it. */
+export type ProviderAnswer = { state: string; code: string } | { state: string; error: string }
+
 export type Credentials =
   | { type: 'api_key'; api_key: string; secret_key: string; passphrase?: string }
   | { type: 'wallet'; address: string }
@@ -93,6 +96,12 @@ export function beginSession(authUrl: string, query: string): Promise<Begun> {
   return call(`${authUrl}/connect/v1/session`, { method: 'POST', body: { query } })
 }
 
+/** Where a provider's answer goes on to when an application began the sign-in; null when this widget did. */
+export async function forwardAnswer(authUrl: string, answer: ProviderAnswer): Promise<string | null> {
+  const url = `${authUrl}/connect/v1/provider-answers`
+  return (await call<{ redirect_to: string | null }>(url, { method: 'POST', body: answer })).redirect_to
+}
+
 export type SessionApi = ReturnType<typeof createSessionApi>
 
 export function createSessionApi(authUrl: string, secret: string) {
@@ -113,7 +122,7 @@ export function createSessionApi(authUrl: string, secret: string) {
         method: 'DELETE',
         secret,
       }),
-    complete: (code: string, state: string) => post<AddAnswer>('/callback', { code, state }),
+    complete: (answer: ProviderAnswer) => post<AddAnswer>('/callback', answer),
     resume: (sessionId: string) => post<{ session: Session }>('/resume', { session_id: sessionId }),
     finish: () => post<{ redirect_to: string }>('/finish', {}),
     decline: () => post<{ redirect_to: string }>('/decline', {}),

@@ -3,12 +3,8 @@
  * completes nothing by itself: the page with the session's secret does. Top-level that is this tab; from a frame the
  * provider's page opens in a tab of its own, which hands code and state back to the frame and closes.
  */
+import type { ProviderAnswer } from '../api/session-api.ts'
 import { isFramed } from './embedding.ts'
-
-export interface ProviderAnswer {
-  code: string
-  state: string
-}
 
 const type = 'assay-provider-answer'
 
@@ -20,8 +16,10 @@ export function openProviderPage(url: string): void {
 /** On the callback page. */
 export function readProviderAnswer(): ProviderAnswer | undefined {
   const query = new URLSearchParams(location.search)
-  const [code, state] = [query.get('code') ?? query.get('error'), query.get('state')]
-  return code === null || state === null ? undefined : { code, state }
+  const [code, error, state] = [query.get('code'), query.get('error'), query.get('state')]
+  if (state === null) return undefined
+  if (code !== null) return { state, code }
+  return error === null ? undefined : { state, error }
 }
 
 /** True when another window of ours took it. */
@@ -36,10 +34,10 @@ export function handToOpener(answer: ProviderAnswer): boolean {
 export function onProviderAnswer(handle: (answer: ProviderAnswer) => void): () => void {
   const hear = (event: MessageEvent<unknown>): void => {
     if (event.origin !== location.origin || typeof event.data !== 'object' || event.data === null) return
-    const data = event.data as Partial<ProviderAnswer> & { type?: unknown }
-    if (data.type === type && typeof data.code === 'string' && typeof data.state === 'string') {
-      handle({ code: data.code, state: data.state })
-    }
+    const { type: kind, state, code, error } = event.data as Record<string, unknown>
+    if (kind !== type || typeof state !== 'string') return
+    if (typeof code === 'string') handle({ state, code })
+    else if (typeof error === 'string') handle({ state, error })
   }
   addEventListener('message', hear)
   return () => removeEventListener('message', hear)

@@ -3,7 +3,14 @@
  * bar), or with the session that this tab already has.
  */
 import { Problem } from '../api/http.ts'
-import { beginSession, createSessionApi, type Client, type Session, type SessionApi } from '../api/session-api.ts'
+import {
+  beginSession,
+  createSessionApi,
+  forwardAnswer,
+  type Client,
+  type Session,
+  type SessionApi,
+} from '../api/session-api.ts'
 import type { WidgetConfig } from '../config.ts'
 import { isFramed } from './embedding.ts'
 import { handToOpener, readProviderAnswer } from './provider-page.ts'
@@ -22,6 +29,13 @@ export async function openSession({ auth_url: authUrl }: WidgetConfig): Promise<
   const page = document.documentElement.dataset['page']
   if (page !== 'callback' && new URLSearchParams(search).has('client_id')) return begin(authUrl, search.slice(1))
   const answer = page === 'callback' ? readProviderAnswer() : undefined
+  if (answer !== undefined) {
+    const elsewhere = await forwardAnswer(authUrl, answer)
+    if (elsewhere !== null) {
+      location.replace(elsewhere)
+      return { kind: 'left' }
+    }
+  }
   const opening = await resume(authUrl, answer)
   if (answer !== undefined && opening.kind === 'stopped' && handToOpener(answer)) return { kind: 'left' }
   return opening

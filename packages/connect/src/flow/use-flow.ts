@@ -4,9 +4,9 @@
  */
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ErrorItem } from '../api/http.ts'
-import type { AddAnswer, AddRequest, Session, SessionApi } from '../api/session-api.ts'
+import type { AddAnswer, AddRequest, ProviderAnswer, Session, SessionApi } from '../api/session-api.ts'
 import { leave, tell } from './embedding.ts'
-import { onProviderAnswer, openProviderPage, type ProviderAnswer } from './provider-page.ts'
+import { onProviderAnswer, openProviderPage } from './provider-page.ts'
 import { forgetSecret, writeKept } from './storage.ts'
 import { useFollowing } from './use-following.ts'
 import { usePlace, type Places } from './use-place.ts'
@@ -54,7 +54,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   useFollowing(api, { session, screen }, setSession, running.handleError)
   useProviderAnswer(start.answer, (answer) =>
     run(async () => {
-      const added = await api.complete(answer.code, answer.state)
+      const added = await api.complete(answer)
       await showAdded({ providerId: added.data.provider_id, connectionId: null }, added)
     }),
   )

@@ -26,12 +26,32 @@ const causes = [
 ] as const
 type KnownCause = (typeof causes)[number]
 
+/** The same causes where there is no key to make or to edit: the person signs in again. */
+const signInWords = {
+  missing_permission: 'sign_in_declined',
+  excess_permission: 'sign_in_excess',
+  account_mismatch: 'sign_in_mismatch',
+  invalid_credentials: 'sign_in_refused',
+  key_expired: 'sign_in_refused',
+  needs_reauth: 'sign_in_refused',
+} as const
+
+function findSignInWords(
+  cause: KnownCause | 'other',
+  types: readonly string[],
+): (typeof signInWords)[keyof typeof signInWords] | undefined {
+  if (types.includes('api_key') || !types.includes('oauth2')) return undefined
+  return cause in signInWords ? signInWords[cause as keyof typeof signInWords] : undefined
+}
+
 export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: TroubleView }): JSX.Element {
   const { t } = useSpeech()
   const { item, providerId, connectionId } = view
-  const provider = catalog.find(providerId)?.name ?? providerId
+  const listed = catalog.find(providerId)
+  const provider = listed?.name ?? providerId
   const cause: KnownCause | 'other' = causes.find((known) => known === item.cause) ?? 'other'
-  const rights = rightsIn(item)
+  const signIn = findSignInWords(cause, listed?.connection_types ?? [])
+  const rights = signIn === undefined ? rightsIn(item) : []
   const values = { provider, message: item.message }
   const harmless = cause === 'already_connected'
 
@@ -42,8 +62,8 @@ export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: 
   return (
     <Card
       screen={`trouble ${cause}`}
-      title={t(`trouble.${cause}.title`, values)}
-      lead={t(`trouble.${cause}.why`, values)}
+      title={t(`trouble.${signIn ?? cause}.title`, values)}
+      lead={t(`trouble.${signIn ?? cause}.why`, values)}
       sandbox={flow.session.sandbox}
       onLeave={onLeave}
       mark={
@@ -67,7 +87,7 @@ export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: 
       )}
       <div class="actions">
         <button type="button" class="button" onClick={proceed}>
-          {t(`trouble.${cause}.do`, values)}
+          {signIn === undefined ? t(`trouble.${cause}.do`, values) : t('trouble.sign_in.do')}
         </button>
         {!harmless && connectionId === null && (
           <button type="button" class="button button-quiet" onClick={() => flow.go({ name: 'choose' })}>

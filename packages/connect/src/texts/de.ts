@@ -224,6 +224,18 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.invalid_address.title': 'Diese Adresse gibt es nicht',
   'trouble.invalid_address.why': 'Kopieren Sie die Adresse noch einmal aus Ihrer Wallet.',
   'trouble.invalid_address.do': 'Noch einmal eingeben',
+  'trouble.sign_in_declined.title': 'Sie haben es bei {provider} nicht erlaubt',
+  'trouble.sign_in_declined.why':
+    'Nichts wurde behalten. Zum Verbinden melden Sie sich dort noch einmal an und erlauben das Lesen.',
+  'trouble.sign_in_excess.title': '{provider} würde uns mehr als Lesen erlauben',
+  'trouble.sign_in_excess.why':
+    'Wir nehmen keinen Zugang an, der Ihr Vermögen bewegen oder handeln könnte. Er wurde nicht behalten. Melden Sie sich noch einmal an und erlauben Sie nur das Lesen.',
+  'trouble.sign_in_mismatch.title': 'Das war ein anderes Konto bei {provider}',
+  'trouble.sign_in_mismatch.why':
+    'Zum Reparieren braucht es das Konto, das vorher verbunden war. Nichts wurde geändert.',
+  'trouble.sign_in_refused.title': '{provider} hat die Anmeldung nicht angenommen',
+  'trouble.sign_in_refused.why': 'Vielleicht hat sie zu lange gedauert. Nichts wurde behalten.',
+  'trouble.sign_in.do': 'Noch einmal anmelden',
   'trouble.other.title': '{provider} wurde nicht verbunden',
   'trouble.other.why': 'Der Dienst sagt: {message}',
   'trouble.other.do': 'Noch einmal versuchen',

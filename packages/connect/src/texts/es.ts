@@ -216,6 +216,17 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'trouble.invalid_address.title': 'Esa dirección no existe',
   'trouble.invalid_address.why': 'Copia la dirección de nuevo desde tu monedero.',
   'trouble.invalid_address.do': 'Escribirla de nuevo',
+  'trouble.sign_in_declined.title': 'No lo permitiste en {provider}',
+  'trouble.sign_in_declined.why':
+    'No se guardó nada. Para conectarlo, inicia sesión allí otra vez y permite la lectura.',
+  'trouble.sign_in_excess.title': '{provider} nos dejaría hacer más que leer',
+  'trouble.sign_in_excess.why':
+    'No aceptamos ningún acceso que pueda mover o negociar tus fondos. No se guardó. Inicia sesión otra vez y permite solo la lectura.',
+  'trouble.sign_in_mismatch.title': 'Esa era otra cuenta de {provider}',
+  'trouble.sign_in_mismatch.why': 'Para reparar hace falta la cuenta que estaba conectada. No se cambió nada.',
+  'trouble.sign_in_refused.title': '{provider} no aceptó el inicio de sesión',
+  'trouble.sign_in_refused.why': 'Puede que tardara demasiado. No se guardó nada.',
+  'trouble.sign_in.do': 'Iniciar sesión otra vez',
   'trouble.other.title': '{provider} no se ha conectado',
   'trouble.other.why': 'El servicio dice: {message}',
   'trouble.other.do': 'Intentar de nuevo',

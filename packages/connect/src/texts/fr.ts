@@ -216,6 +216,17 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'trouble.invalid_address.title': 'Cette adresse n’existe pas',
   'trouble.invalid_address.why': 'Copiez l’adresse à nouveau depuis votre portefeuille.',
   'trouble.invalid_address.do': 'La saisir à nouveau',
+  'trouble.sign_in_declined.title': 'Vous ne l’avez pas autorisé chez {provider}',
+  'trouble.sign_in_declined.why':
+    'Rien n’a été gardé. Pour connecter ce compte, identifiez-vous là-bas à nouveau et autorisez la lecture.',
+  'trouble.sign_in_excess.title': '{provider} nous permettrait plus que la lecture',
+  'trouble.sign_in_excess.why':
+    'Nous ne prenons aucun accès qui pourrait déplacer ou échanger vos fonds. Il n’a pas été gardé. Identifiez-vous à nouveau et n’autorisez que la lecture.',
+  'trouble.sign_in_mismatch.title': 'C’était un autre compte {provider}',
+  'trouble.sign_in_mismatch.why': 'Une réparation demande le compte qui était connecté. Rien n’a été changé.',
+  'trouble.sign_in_refused.title': '{provider} n’a pas accepté l’identification',
+  'trouble.sign_in_refused.why': 'Elle a peut-être pris trop de temps. Rien n’a été gardé.',
+  'trouble.sign_in.do': 'S’identifier à nouveau',
   'trouble.other.title': '{provider} n’a pas été connecté',
   'trouble.other.why': 'Le service dit : {message}',
   'trouble.other.do': 'Réessayer',

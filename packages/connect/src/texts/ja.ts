@@ -199,6 +199,17 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'trouble.invalid_address.title': 'そのアドレスはありません',
   'trouble.invalid_address.why': 'ウォレットからアドレスをコピーし直してください。',
   'trouble.invalid_address.do': 'もう一度入力する',
+  'trouble.sign_in_declined.title': '{provider} で許可されませんでした',
+  'trouble.sign_in_declined.why':
+    '何も保存していません。接続するには、もう一度サインインして読み取りを許可してください。',
+  'trouble.sign_in_excess.title': '{provider} は読み取り以外も許可しようとしています',
+  'trouble.sign_in_excess.why':
+    '資産を動かしたり取引したりできるアクセスは受け取りません。保存していません。もう一度サインインして、読み取りだけを許可してください。',
+  'trouble.sign_in_mismatch.title': '別の {provider} アカウントです',
+  'trouble.sign_in_mismatch.why': '修復には以前接続したアカウントが必要です。何も変更していません。',
+  'trouble.sign_in_refused.title': '{provider} はサインインを受け付けませんでした',
+  'trouble.sign_in_refused.why': '時間がかかりすぎた可能性があります。何も保存していません。',
+  'trouble.sign_in.do': 'もう一度サインイン',
   'trouble.other.title': '{provider} は接続されませんでした',
   'trouble.other.why': 'サービスからの説明: {message}',
   'trouble.other.do': 'もう一度試す',

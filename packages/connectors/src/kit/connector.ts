@@ -16,9 +16,11 @@ export interface Io {
   nextNonce(): string
   /** Another host than the provider's own (sandbox, region), such as `http://127.0.0.1:4201`. */
   baseUrl: string | undefined
+  /** Another patience than `requestTimeoutMs` below. */
+  requestTimeoutMs?: number
 }
 
-/** A request that does not end is worse than one that fails: connectors give up after this long. */
+/** A request that does not end is worse than one that fails: connectors give up after this long, unless told. */
 export const requestTimeoutMs = 20_000
 
 export interface ApiKeyCredentials {
@@ -26,6 +28,25 @@ export interface ApiKeyCredentials {
   apiKey: string
   secretKey: string
   passphrase?: string
+}
+
+/** A sign-in at the provider. Whoever opened it keeps its tokens and renews them. */
+export interface BearerCredentials {
+  type: 'oauth2'
+  /** A token that is good; `refused` is one the provider did not take. */
+  getToken(refused?: string): Promise<string>
+}
+
+export type Credentials = ApiKeyCredentials | BearerCredentials
+
+/** Where people sign in (OAuth2). Plain data: the pages are opened by processes that never load a connector. */
+export interface SignIn {
+  /** Of the provider's own pages. Another base address (sandbox, region) takes its place. */
+  origin: string
+  authorizationPath: string
+  tokenPath: string
+  /** What is asked for: to read, and nothing else. */
+  scope: string
 }
 
 /** How one list of the provider is walked. */
@@ -125,7 +146,10 @@ export interface Connector {
   providerId: string
   streams: readonly Stream[]
   budget: Budget
-  open(credentials: ApiKeyCredentials, io: Io): Session
+  /** Of providers that people sign in at. */
+  signIn?: SignIn
+  /** Throws a TypeError for a kind of credentials that the catalogue does not name for this provider. */
+  open(credentials: Credentials, io: Io): Session
   /**
    * Pure. All raw records of one group, of any stream and in any order, become transactions; deriving again gives the
    * same. Throws for a record that cannot be read: the caller keeps that to the group it happened in.

@@ -51,6 +51,12 @@ describe('one request', () => {
     await assert.rejects(answerOf(status(429, { 'retry-after': 'soon' })), fails('rate_limited'))
   })
 
+  it('a Retry-After of more than three days is taken for a mistake', async () => {
+    const threeDaysMs = 259_200_000
+    for (const header of ['999999999', 'Fri, 01 Jan 2100 00:00:00 GMT'])
+      await assert.rejects(answerOf(status(429, { 'retry-after': header })), fails('rate_limited', threeDaysMs))
+  })
+
   it('every other status is venue_down, unless the provider means something by it', async () => {
     for (const code of [201, 204, 400, 403, 404, 500, 520]) {
       await assert.rejects(answerOf(status(code)), fails('venue_down'))

@@ -19,7 +19,7 @@ interface RequestOptions {
 }
 
 export async function fetchText(
-  io: Pick<Io, 'fetch' | 'now'>,
+  io: Pick<Io, 'fetch' | 'now' | 'requestTimeoutMs'>,
   url: string,
   options: RequestOptions = {},
 ): Promise<string> {
@@ -32,7 +32,7 @@ export async function fetchText(
       headers: { 'User-Agent': userAgent, Accept: 'application/json', ...options.headers },
       ...(options.body === undefined ? {} : { body: options.body }),
       redirect: 'error',
-      signal: AbortSignal.timeout(requestTimeoutMs),
+      signal: AbortSignal.timeout(io.requestTimeoutMs ?? requestTimeoutMs),
     })
     text = await readBody(response)
   } catch (error) {
@@ -56,12 +56,14 @@ function statusError(
   return new SourceError(fault, `${host}: HTTP ${status}`, retryAfterMs === undefined ? {} : { retryAfterMs })
 }
 
+/** The longest ban that a provider is known for is Binance's. Whoever names a year has made a mistake. */
+export const retryAfterMaxMs = 3 * 24 * 3_600_000
+
 /** Retry-After is a number of seconds or a date (RFC 9110 §10.2.3). */
 function findRetryAfterMs(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
-  const dateMs = Date.parse(header)
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs)
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - nowMs
+  return Number.isNaN(ms) ? undefined : Math.min(retryAfterMaxMs, Math.max(0, ms))
 }
 
 async function readBody(response: Response): Promise<string> {

@@ -7,7 +7,7 @@ import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import { toSourceError } from '../kit/ccxt-faults.ts'
 import type { ApiKeyCredentials, Io } from '../kit/connector.ts'
-import { fetchText, userAgent } from '../kit/http.ts'
+import { fetchText, retryAfterMaxMs, userAgent } from '../kit/http.ts'
 import { parseJsonVerbatim } from '../kit/json.ts'
 import { conceal } from '../kit/secret.ts'
 
@@ -81,7 +81,8 @@ function toKrakenError(error: unknown, url: string, words: readonly string[], io
   // Kraken may say until when it will not listen.
   const untilSeconds = /\bThrottled: ?(\d{9,11})\b/.exec(detail)?.[1]
   if (untilSeconds === undefined) return toSourceError(error, detail)
-  return new SourceError('rate_limited', detail, { retryAfterMs: Math.max(0, Number(untilSeconds) * 1000 - io.now()) })
+  const retryAfterMs = Math.min(retryAfterMaxMs, Math.max(0, Number(untilSeconds) * 1000 - io.now()))
+  return new SourceError('rate_limited', detail, { retryAfterMs })
 }
 
 /** What cannot be signed or sent would fail deep inside with the key in the message. */

@@ -249,6 +249,27 @@ describe('pages of the ledger', () => {
     })
   }
 
+  it('a row booked late, where we have been, is found by a second walk', async () => {
+    let all = Array.from({ length: 200 }, (_, id) => row(id, '1688464484'))
+    answer = (params) => {
+      const offset = Number(params.get('ofs'))
+      if (offset === 98) all = [row(900, '1688464499'), ...all]
+      return ledgerPage(all.slice(offset, offset + 50), all.length)
+    }
+    assert.ok((await walkLedger()).has('L900'))
+  })
+
+  it('a count that grows for ever is followed for two walks and no more', async () => {
+    const all = Array.from({ length: 60 }, (_, id) => row(id, '1688464484'))
+    let promised = all.length
+    answer = (params) => {
+      const offset = Number(params.get('ofs'))
+      return ledgerPage(all.slice(offset, offset + 50), promised++)
+    }
+    assert.equal((await walkLedger()).size, 60)
+    assert.equal(received.filter(({ params }) => params.get('ofs') === '0').length, 2)
+  })
+
   it('no row is skipped when a page repeats rows of the one before', async () => {
     const all = Array.from({ length: 200 }, (_, id) => row(id, '1688464484'))
     answer = (params) => {
@@ -292,7 +313,7 @@ describe('pages of the ledger', () => {
   it('a count that promises too much ends with the page that has nothing new', async () => {
     answer = (params) => ledgerPage(params.get('ofs') === '0' ? [row(1, '1688464484')] : [], 99)
     const first = await session.fetchPage('ledger', day, null)
-    assert.equal(first.next, '0 L1')
+    assert.equal(first.next, '0 L1 99')
     assert.equal((await session.fetchPage('ledger', day, first.next)).next, null)
   })
 

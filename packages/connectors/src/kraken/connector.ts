@@ -26,7 +26,10 @@ export const krakenConnector: Connector = {
     balancesCost: 1,
     scope: 'key',
   },
-  open: openSession,
+  open(credentials, io) {
+    if (credentials.type !== 'api_key') throw new TypeError('Kraken is read with a key')
+    return openSession(credentials, io)
+  },
   toTransactions,
 }
 

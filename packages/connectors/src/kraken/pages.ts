@@ -25,6 +25,8 @@ const ledgerAnswer = z.object({ ledger: jsonObject, count: z.unknown().optional(
 /**
  * Offsets shift when a row is booked late into the past, or when Kraken repeats rows, and a shifted offset skips rows in
  * silence. So every page begins at the last row of the one before and has to show it again: that proves the two touch.
+ * The late row itself may lie where we have been. A window that has more rows at its end than it had at its beginning is
+ * therefore walked a second time, and no more than that: `count` is not always right.
  */
 async function fetchLedgerPage(call: Call, window: Window, position: string | null): Promise<Page> {
   const place = readPlace(position)
@@ -42,27 +44,46 @@ async function fetchLedgerPage(call: Call, window: Window, position: string | nu
     }
   })
   const count = findCount(withTextNumbers(answer.data.count ?? null))
-  const next = nextPlace(
-    place,
-    rows.map(([key]) => key),
-    count,
-  )
-  return { records: inside(window, records), next: next && `${next.offset} ${next.lastKey}` }
+  const keys = rows.map(([key]) => key)
+  return { records: inside(window, records), next: toNext(position, place, keys, count) }
+}
+
+function toNext(
+  position: string | null,
+  place: Place,
+  keys: readonly string[],
+  count: number | undefined,
+): string | null {
+  const countFirst = position === null ? count : place.countFirst
+  const next = nextPlace(place, keys, count)
+  if (next !== null) return writePlace({ ...next, countFirst })
+  const grew = countFirst !== undefined && count !== undefined && count > countFirst
+  return grew ? writePlace({ offset: 0, lastKey: null, countFirst: undefined }) : null
 }
 
 /** `offset` is where the page is asked for; `lastKey` is the row that should stand there, null on the first page. */
 interface Place {
   offset: number
   lastKey: string | null
+  /** How many rows the window had when the walk began; undefined when that does not matter any more. */
+  countFirst: number | undefined
 }
 
 function readPlace(position: string | null): Place {
-  const [offset = '0', lastKey] = (position ?? '0').split(' ')
-  return { offset: Number(offset), lastKey: lastKey ?? null }
+  const [offset = '0', lastKey = '-', countFirst] = (position ?? '0').split(' ')
+  return { offset: Number(offset), lastKey: lastKey === '-' ? null : lastKey, countFirst: findCount(countFirst) }
 }
 
-/** Null when the window is done. */
-function nextPlace({ offset, lastKey }: Place, keys: readonly string[], count: number | undefined): Place | null {
+function writePlace({ offset, lastKey, countFirst }: Place): string {
+  return [offset, lastKey ?? '-', ...(countFirst === undefined ? [] : [countFirst])].join(' ')
+}
+
+/** Null when the walk is done. */
+function nextPlace(
+  { offset, lastKey }: Place,
+  keys: readonly string[],
+  count: number | undefined,
+): Pick<Place, 'offset' | 'lastKey'> | null {
   const newest = keys.at(-1)
   const seenAt = lastKey === null ? -1 : keys.indexOf(lastKey)
   if (lastKey !== null && seenAt === -1 && offset > 0) {

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { issueState } from '../../connect/provider-states.ts'
 import { startConnect, toQuery, type Problem, type TestBrowser, type WireSession } from './test-browser.ts'
 
 describe('attacks on the connect flow', async () => {
@@ -48,65 +47,43 @@ describe('attacks on the connect flow', async () => {
   })
 
   describe('state fixation at a provider', () => {
-    const providerId = 'kraken'
-    const causeOf = async (browser: TestBrowser, state: string): Promise<string | undefined> => {
-      const answer = await browser.call<Problem>('POST', '/session/callback', { code: 'c', state })
-      assert.equal(answer.status, 400)
-      return answer.body.errors[0]?.cause
+    const answerOf = async (browser: TestBrowser, state: string): Promise<[number, string | undefined]> => {
+      const { status, body } = await browser.call<Problem>('POST', '/session/callback', { code: 'c', state })
+      return [status, body.errors[0]?.cause]
     }
     const issue = async (browser: TestBrowser): Promise<string> => {
-      const row = await connect.db.row<{ tenantId: string; userId: string; sessionId: string }>(
-        'select tenant_id as "tenantId", user_id as "userId", id as "sessionId" from connect_sessions where id = $1',
-        [browser.session.session_id],
-      )
-      return issueState(connect.db, randomBytes, { ...row, providerId, grantId: null })
+      const source = { provider_id: 'harbor', connection: { type: 'oauth2' } }
+      const { body } = await browser.call<{ data: { redirect_url: string } }>('POST', '/session/connections', source)
+      return new URL(body.data.redirect_url).searchParams.get('state') ?? ''
     }
 
     it('a state of another session is invalid_state, and is not spent by trying', async () => {
       const victim = await entered('victim@example.com')
       const attacker = await entered('attacker@example.com')
       const state = await issue(victim)
-      assert.equal(await causeOf(attacker, state), 'invalid_state')
-      // The rightful session gets as far as a provider without OAuth2 can go.
-      assert.equal(await causeOf(victim, state), 'unsupported_connection_type')
+      assert.deepEqual(await answerOf(attacker, state), [400, 'invalid_state'])
+      // The rightful session gets as far as the provider, which does not know the code.
+      assert.deepEqual(await answerOf(victim, state), [200, 'invalid_credentials'])
     })
 
     it('a state works once, and for ten minutes', async () => {
       const browser = await entered('state@example.com')
       const state = await issue(browser)
-      assert.equal(await causeOf(browser, state), 'unsupported_connection_type')
-      assert.equal(await causeOf(browser, state), 'invalid_state')
+      assert.deepEqual(await answerOf(browser, state), [200, 'invalid_credentials'])
+      assert.deepEqual(await answerOf(browser, state), [400, 'invalid_state'])
       const late = await issue(browser)
       await connect.moveClock(601)
-      assert.equal(await causeOf(browser, late), 'invalid_state')
+      assert.deepEqual(await answerOf(browser, late), [400, 'invalid_state'])
     })
 
-    it('an application completes only what its own user and grant began, at the provider it began with', async () => {
-      const browser = await entered('application@example.com')
-      const tokens = await browser.redeem(await browser.finish())
-      const post = async (path: string, state: string): Promise<[number, string | undefined]> => {
-        const response = await fetch(`${connect.url}${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', authorization: `Bearer ${tokens.access_token}` },
-          body: JSON.stringify({ code: 'c', state }),
-        })
-        return [response.status, ((await response.json()) as Problem).errors[0]?.cause]
-      }
-      const of = { tenantId: 'ten_sandbox', userId: tokens.user_id, sessionId: null, grantId: tokens.grant_id }
-      const path = '/accounts/v2/oauth/callback'
-      const state = await issueState(connect.db, randomBytes, { ...of, providerId })
-      assert.deepEqual(await post(`${path}/mtgox`, state), [400, 'unknown_provider'])
-      assert.deepEqual(await post(`${path}/kraken`, 'made up'), [400, 'invalid_state'])
-      assert.deepEqual(await post(`${path}/kraken`, state), [400, 'unsupported_connection_type'])
-      const foreign = await issueState(connect.db, randomBytes, { ...of, grantId: 'grt_other', providerId })
-      assert.deepEqual(await post(`${path}/kraken`, foreign), [400, 'invalid_state'])
-      const other = await issueState(connect.db, randomBytes, { ...of, providerId: 'coinbase' })
-      assert.deepEqual(await post(`${path}/kraken`, other), [400, 'invalid_state'])
-
-      const v1 = await fetch(`${connect.url}/platform/v1/oauth/callback/kraken?code=c&state=${state}`, {
-        headers: { authorization: `Bearer ${tokens.access_token}` },
+    it('an answer to a session is not handed to anybody who asks where it goes', async () => {
+      const browser = await entered('forward@example.com')
+      const state = await issue(browser)
+      const forwarded = await connect.call<{ redirect_to: string | null }>('POST', '/provider-answers', {
+        body: { code: 'c', state },
       })
-      assert.deepEqual([v1.status, ((await v1.json()) as Problem).errors[0]?.cause], [400, 'invalid_state'])
+      assert.deepEqual([forwarded.status, forwarded.body.redirect_to], [200, null])
+      assert.deepEqual(await answerOf(browser, state), [200, 'invalid_credentials'])
     })
   })
 

@@ -64,8 +64,11 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     const { tenantId, userId, sessionId } = session
     // A session without a user began nothing.
     const of = { tenantId, userId: userId ?? '', sessionId, grantId: null }
-    return toAdded(await connect.completeSignIn(body.state, of))
+    return toAdded(await connect.completeSignIn(body, of))
   })
+  serveOpen(app, contract.forwardProviderAnswer, async ({ body }) => ({
+    redirect_to: (await connect.forwardAnswer(body)) ?? null,
+  }))
   serve(app, contract.resumeSession, async ({ session, body }) => {
     await connect.resume(session, body.session_id)
     return answer(session)

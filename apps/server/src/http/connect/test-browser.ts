@@ -15,7 +15,13 @@ export interface Answer<T> {
 }
 
 export interface AddAnswer {
-  data: { added: boolean; connection_id: string | null; status: string | null; provider_id: string }
+  data: {
+    added: boolean
+    redirect_url: string | null
+    connection_id: string | null
+    status: string | null
+    provider_id: string
+  }
   errors: { cause: string; message: string; fix?: string }[]
 }
 

@@ -2,11 +2,12 @@
  * The sandbox's own endpoints (contract §11). They exist in sandbox mode only: elsewhere the group is not registered
  * and the paths are 404 like any other.
  */
+import { findSignIn } from '@assay/connectors/catalog'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
-import type { Connect } from '../../connect/index.ts'
+import type { Connect, ConnectSession } from '../../connect/index.ts'
 import type { AddResult } from '../../connections/index.ts'
 import type { Database } from '../../db/index.ts'
 import { hastenJobs } from '../../jobs/index.ts'
@@ -99,9 +100,8 @@ async function authorize(deps: SandboxRoutesDeps, body: z.infer<typeof authoriza
   const session = await deps.connect.giveConsent(await deps.connect.signInForSandbox(begun.session, user))
   const added: AddResult[] = []
   for (const { providerId, scenario } of sources) {
-    const keys = await deps.control.createAccount({ providerId, scenario, account: deps.newAccount() })
-    const credentials = { type: 'api_key', ...keys } as const
-    added.push(await deps.connect.addSource(session, { providerId, displayLabel: null, credentials }))
+    const account = { providerId, scenario, account: deps.newAccount() }
+    added.push(await (findSignIn(providerId) === undefined ? addByKey : addBySigningIn)(deps, session, account))
   }
   const { redirectTo, code } = await deps.connect.finish(session)
   return {
@@ -115,6 +115,27 @@ async function authorize(deps: SandboxRoutesDeps, body: z.infer<typeof authoriza
       errors,
     })),
   }
+}
+
+interface TestAccount {
+  providerId: string
+  scenario: string
+  account: string
+}
+
+async function addByKey(deps: SandboxRoutesDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
+  const credentials = { type: 'api_key', ...(await deps.control.createAccount(of)) } as const
+  return deps.connect.addSource(session, { providerId: of.providerId, displayLabel: null, credentials })
+}
+
+/** What the person does: to the provider's page, allow, and back with what it says. */
+async function addBySigningIn(deps: SandboxRoutesDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
+  const source = { providerId: of.providerId, displayLabel: null, credentials: { type: 'sign_in' } } as const
+  const begun = await deps.connect.addSource(session, source)
+  if (begun.redirectUrl === undefined) return begun
+  const answer = await deps.control.signIn(begun.redirectUrl, of)
+  const { tenantId, userId, sessionId } = session
+  return deps.connect.completeSignIn(answer, { tenantId, userId: userId ?? '', sessionId, grantId: null })
 }
 
 function toEntries(parameters: Readonly<Record<string, string | undefined>>): [string, string][] {

@@ -1,0 +1,234 @@
+/** Signing in at a provider with OAuth2 (contract §4), against the sandbox's Harbor: in a session, and by an application. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { until } from '../../../../../test/until.ts'
+import { startConnect, type AddAnswer, type Problem, type TestBrowser } from './test-browser.ts'
+
+interface Page<Item> {
+  data: Item[]
+}
+
+describe('signing in at a provider', async () => {
+  const connect = await startConnect()
+  const source = { provider_id: 'harbor', connection: { type: 'oauth2' } }
+
+  const entered = async (email: string): Promise<TestBrowser> => {
+    const browser = await connect.begin()
+    await browser.enter(email)
+    return browser
+  }
+
+  /** What a person does on the provider's page; where their browser is sent. */
+  async function decide(redirectUrl: string, decision: 'allow' | 'deny', account: string): Promise<URLSearchParams> {
+    const page = new URL(redirectUrl)
+    const body = new URLSearchParams([...page.searchParams, ['account', account], ['decision', decision]])
+    page.search = ''
+    const response = await fetch(page, { method: 'POST', body, redirect: 'manual' })
+    const location = new URL(response.headers.get('location') ?? '')
+    assert.equal(location.origin + location.pathname, `${connect.url}/connect/callback`)
+    return location.searchParams
+  }
+
+  const begin = async (browser: TestBrowser, more: object = {}): Promise<string> => {
+    const { body } = await browser.call<AddAnswer>('POST', '/session/connections', { ...source, ...more })
+    assert.deepEqual([body.data.added, body.data.connection_id, body.data.status], [false, null, 'pending'])
+    return body.data.redirect_url ?? ''
+  }
+
+  const complete = async (browser: TestBrowser, answer: URLSearchParams): Promise<AddAnswer> =>
+    (await browser.call<AddAnswer>('POST', '/session/callback', Object.fromEntries(answer))).body
+
+  async function ask<T>(
+    token: string,
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; body: T }> {
+    const response = await fetch(connect.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as T }
+  }
+
+  const untilActive = (email: string): Promise<true> =>
+    until('the history was read', async () => {
+      const rows = await connect.db.rows<{ status: string }>(
+        'select c.status from connections c join users u on u.id = c.user_id where u.email = $1',
+        [email],
+      )
+      return rows.length > 0 && rows.every(({ status }) => status === 'active') ? true : undefined
+    })
+
+  it('in a session: connects, and what the provider holds is read', async () => {
+    const browser = await entered('harbor@example.com')
+    const redirectUrl = await begin(browser)
+    const asked = new URL(redirectUrl).searchParams
+    assert.deepEqual([asked.get('scope'), asked.get('code_challenge_method')], ['read', 'S256'])
+    const { data, errors } = await complete(browser, await decide(redirectUrl, 'allow', `default:${randomUUID()}`))
+    assert.deepEqual([data.added, data.provider_id, errors], [true, 'harbor', []])
+    const { access_token: token } = await browser.redeem(await browser.finish())
+    await untilActive('harbor@example.com')
+    const { body } = await ask<Page<{ provider_id: string; type: string }>>(token, 'GET', '/accounts/v2/transactions')
+    assert.equal(body.data.length, 30)
+    const types = (types: string) => ask<Page<object>>(token, 'GET', `/accounts/v2/transactions?types=${types}`)
+    for (const type of ['send', 'receive', 'input_and_output', 'input_only']) {
+      assert.notEqual((await types(type)).body.data.length, 0, type)
+    }
+    assert.equal((await types('uncategorized')).body.data.length, 0)
+  })
+
+  it('renews its tokens when they have run out, and keeps them sealed', async () => {
+    const browser = await entered('renewal@example.com')
+    await complete(browser, await decide(await begin(browser), 'allow', `default:${randomUUID()}`))
+    await browser.redeem(await browser.finish())
+    await untilActive('renewal@example.com')
+    const sealed = async (): Promise<string> =>
+      (
+        await connect.db.row<{ sealed: string }>(
+          `select sealed_credentials as sealed from connections c join users u on u.id = c.user_id
+         where u.email = 'renewal@example.com'`,
+        )
+      ).sealed
+    const before = await sealed()
+    await connect.moveClock(7_200)
+    await until('the tokens were renewed', async () => ((await sealed()) === before ? undefined : true))
+    assert.doesNotMatch(await sealed(), /hbr|bearer/i)
+  })
+
+  it('a sign-in that may trade is refused, and nothing of it is kept', async () => {
+    const browser = await entered('trader@example.com')
+    const { data, errors } = await complete(browser, await decide(await begin(browser), 'allow', 'can_trade'))
+    assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'excess_permission'])
+  })
+
+  it('400: there is no test key to be had where one signs in', async () => {
+    const browser = await entered('no-key@example.com')
+    const wanted = { provider_id: 'harbor', scenario: 'default' }
+    assert.equal((await browser.call('POST', '/session/sandbox/key', wanted)).status, 400)
+  })
+
+  it('declined at the provider: said so, and nothing is kept', async () => {
+    const browser = await entered('declined@example.com')
+    const answer = await decide(await begin(browser), 'deny', 'default')
+    const { data, errors } = await complete(browser, answer)
+    assert.deepEqual([data.added, errors[0]?.cause], [false, 'missing_permission'])
+    assert.match(errors[0]?.message ?? '', /did not allow it at Harbor/)
+  })
+
+  it('a repair by another account is account_mismatch, by the same one it keeps the id', async () => {
+    const account = `empty:${randomUUID()}`
+    const first = await entered('repair@example.com')
+    const { data } = await complete(first, await decide(await begin(first), 'allow', account))
+    await first.redeem(await first.finish())
+    const again = await entered('repair@example.com')
+    const repair = { connection_id: data.connection_id }
+    const other = await complete(again, await decide(await begin(again, repair), 'allow', 'empty:other'))
+    assert.equal(other.errors[0]?.cause, 'account_mismatch')
+    const same = await complete(again, await decide(await begin(again, repair), 'allow', account))
+    assert.deepEqual([same.data.added, same.data.connection_id], [true, data.connection_id])
+  })
+
+  describe('by an application', async () => {
+    const redirectUri = 'http://127.0.0.1:4100/callback'
+    const tokenOf = async (email: string): Promise<string> => {
+      const browser = await entered(email)
+      return (await browser.redeem(await browser.finish())).access_token
+    }
+    const forward = async (answer: URLSearchParams): Promise<URL> => {
+      const { body } = await connect.call<{ redirect_to: string }>('POST', '/provider-answers', {
+        body: Object.fromEntries(answer),
+      })
+      return new URL(body.redirect_to)
+    }
+    const beginV2 = async (token: string, more: object = {}): Promise<string> => {
+      const body = { ...source, connection: { ...source.connection, ...more } }
+      const answer = await ask<AddAnswer>(token, 'POST', '/accounts/v2/providers', body)
+      assert.deepEqual([answer.status, answer.body.data.added, answer.body.data.status], [200, false, 'pending'])
+      return answer.body.data.redirect_url ?? ''
+    }
+    const callback = '/accounts/v2/oauth/callback/harbor'
+
+    it('200: its user comes back with a handle, which completes once and for nobody else', async () => {
+      const token = await tokenOf('app-user@example.com')
+      const provider = await decide(await beginV2(token, { redirect_uri: redirectUri }), 'allow', 'empty:v2')
+      const back = await forward(provider)
+      assert.equal(back.origin + back.pathname, redirectUri)
+      const [code, state] = [back.searchParams.get('code') ?? '', back.searchParams.get('state') ?? '']
+      assert.notEqual(code, provider.get('code'))
+
+      const refused = async (by: string, body: object, path = callback): Promise<void> => {
+        const answer = await ask<Problem>(by, 'POST', path, body)
+        assert.deepEqual([answer.status, answer.body.errors[0]?.cause], [400, 'invalid_state'])
+      }
+      await refused(await tokenOf('somebody-else@example.com'), { code, state })
+      await refused(token, { code: provider.get('code'), state })
+      await refused(token, { code, state }, '/accounts/v2/oauth/callback/kraken')
+      const done = await ask<AddAnswer>(token, 'POST', callback, { code, state })
+      assert.deepEqual([done.status, done.body.data.added], [200, true])
+      await refused(token, { code, state })
+    })
+
+    it('200: v1 begins and completes the same way', async () => {
+      const token = await tokenOf('app-v1@example.com')
+      const body = { crypto_source_id: 'harbor', connection: { type: 'oauth2' } }
+      const begun = await ask<{ redirect_url: string; added: boolean }>(token, 'POST', '/platform/v1/provider', body)
+      const back = await forward(await decide(begun.body.redirect_url, 'allow', 'empty:v1'))
+      const done = await ask<{ added: boolean; crypto_source_id: string }>(
+        token,
+        'GET',
+        `/platform/v1/oauth/callback/harbor${back.search}`,
+      )
+      assert.deepEqual([done.status, done.body.added, done.body.crypto_source_id], [200, true, 'harbor'])
+    })
+
+    it('a person who declines comes back with access_denied, and the sign-in is over', async () => {
+      const token = await tokenOf('app-declined@example.com')
+      const provider = await decide(await beginV2(token), 'deny', 'empty')
+      const back = await forward(provider)
+      assert.equal(back.searchParams.get('error'), 'access_denied')
+      const again = await connect.call<{ redirect_to: null }>('POST', '/provider-answers', {
+        body: { code: 'c', state: provider.get('state') },
+      })
+      assert.equal(again.body.redirect_to, null)
+    })
+
+    it('400: an address that the client did not register, and a provider that one does not sign in at', async () => {
+      const token = await tokenOf('app-wrong@example.com')
+      const elsewhere = { ...source, connection: { type: 'oauth2', redirect_uri: 'https://evil.example/callback' } }
+      const wrong = await ask<Problem>(token, 'POST', '/accounts/v2/providers', elsewhere)
+      assert.deepEqual([wrong.status, wrong.body.errors[0]?.parameter], [400, 'connection.redirect_uri'])
+      const kraken = await ask<Problem>(token, 'POST', '/accounts/v2/providers', { ...source, provider_id: 'kraken' })
+      assert.deepEqual([kraken.status, kraken.body.errors[0]?.cause], [400, 'unsupported_connection_type'])
+    })
+  })
+
+  it('the sandbox’s one-call authorization signs in as a person would', async () => {
+    const browser = await connect.begin()
+    const response = await fetch(`${connect.url}/sandbox/authorizations`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        client_id: 'cli_demo',
+        code_challenge: browser.verifier,
+        code_challenge_method: 'plain',
+        state: browser.state,
+        user: 'harbor',
+        providers: [
+          { provider_id: 'harbor', scenario: 'empty' },
+          { provider_id: 'harbor', scenario: 'can_trade' },
+        ],
+      }),
+    })
+    const { connections } = (await response.json()) as { connections: { added: boolean }[] }
+    assert.deepEqual(
+      connections.map(({ added }) => added),
+      [true, false],
+    )
+  })
+})

@@ -1,0 +1,81 @@
+/** From the entries of one reference to a transaction. A kind that the document does not name is kept as it is. */
+import { isNegative, isPositive, isZero, negate, parseDecimal, type Leg, type TransactionDraft } from '@assay/core'
+import { z } from 'zod'
+import type { StoredRecord } from '../kit/connector.ts'
+import { harborAsset } from './assets.ts'
+
+const entrySchema = z.object({
+  id: z.string(),
+  reference: z.string(),
+  kind: z.string(),
+  asset: z.string(),
+  amount: z.string(),
+  fee: z.string(),
+  hash: z.string().nullable(),
+  address: z.string().nullable(),
+})
+type Entry = z.infer<typeof entrySchema>
+
+type Kind = Pick<TransactionDraft, 'type' | 'category' | 'method' | 'confidence'>
+const known = { method: 'venue', confidence: 1 } as const
+const unknown = { type: 'uncategorized', category: 'other', method: 'rule', confidence: 0 } as const
+
+export function toTransactions(records: readonly StoredRecord[]): TransactionDraft[] {
+  const ordered = records.toSorted((a, b) => a.occurredAtMs - b.occurredAtMs || (a.key < b.key ? -1 : 1))
+  const [first] = ordered
+  if (first === undefined) return []
+  const entries = ordered.map(({ body }) => entrySchema.parse(JSON.parse(body)))
+  const legs = toLegs(entries)
+  const kind = kindOf(entries, legs)
+  const { hash, address } = entries.find((entry) => entry.hash !== null) ?? { hash: null, address: null }
+  const draft: TransactionDraft = {
+    naturalKey: first.group,
+    ...kind,
+    status: 'confirmed',
+    occurredAtMs: first.occurredAtMs,
+    ...legs,
+    network: null,
+    hash,
+    fromAddress: null,
+    // The address of a deposit is the user's own at Harbor, that of a withdrawal where it went.
+    toAddress: address,
+    spam: false,
+    providerReference: first.group,
+    description: kind.type === 'uncategorized' ? entries.map((entry) => entry.kind).join(', ') : null,
+    incomplete: kind.type === 'uncategorized' ? ['type'] : [],
+  }
+  return [draft]
+}
+
+function kindOf(entries: readonly Entry[], { inputs, outputs }: Pick<TransactionDraft, 'inputs' | 'outputs'>): Kind {
+  const kinds = new Set(entries.map((entry) => entry.kind))
+  const is = (kind: string): boolean => kinds.size === 1 && kinds.has(kind)
+  const both = inputs.length > 0 && outputs.length > 0
+  if (is('trade') && both) return { ...known, type: 'input_and_output', category: 'trade' }
+  if (is('deposit') && outputs.length === 0) return { ...known, type: 'receive', category: 'deposit' }
+  if (is('withdrawal') && inputs.length === 0) return { ...known, type: 'send', category: 'withdrawal' }
+  if (is('reward') && outputs.length === 0) return { ...known, type: 'input_only', category: 'staking_reward' }
+  return unknown
+}
+
+function toLegs(entries: readonly Entry[]): Pick<TransactionDraft, 'inputs' | 'outputs' | 'fees'> {
+  const legs = entries.map(({ asset, amount, fee, kind }) => {
+    const { assetId, symbol } = harborAsset(asset)
+    return { assetId, symbol, amount: parseDecimal(amount), fee: parseDecimal(fee), kind }
+  })
+  const toLeg = ({ assetId, symbol, amount }: Leg): Leg => ({ assetId, symbol, amount })
+  return {
+    inputs: legs.filter(({ amount }) => isPositive(amount)).map(toLeg),
+    outputs: legs
+      .filter(({ amount }) => isNegative(amount))
+      .map((leg) => ({ ...toLeg(leg), amount: negate(leg.amount) })),
+    fees: legs
+      .filter(({ fee }) => !isZero(fee))
+      .map(({ assetId, symbol, fee, kind }) => ({
+        assetId,
+        symbol,
+        amount: fee,
+        kind: kind === 'trade' ? 'trading' : kind === 'withdrawal' ? 'withdrawal' : 'other',
+      })),
+  }
+}

@@ -1,0 +1,108 @@
+import type { SourceError } from '@assay/core'
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import type { SignIn } from './connector.ts'
+import { redeemCode, renewTokens, toAuthorizationUrl } from './oauth.ts'
+
+const signIn: SignIn = {
+  origin: 'https://provider.example',
+  authorizationPath: '/oauth2/auth',
+  tokenPath: '/oauth2/token',
+  scope: 'read',
+}
+const client = { clientId: 'assay', clientSecret: 'hunter2' }
+const nowMs = Date.parse('2026-03-02T10:00:00Z')
+const sent = { code: 'c', codeVerifier: 'v', redirectUri: 'https://assay.example/connect/callback' }
+
+/** One call against a token endpoint that answers in one way. */
+async function at<T>(
+  listener: RequestListener,
+  call: (io: Parameters<typeof redeemCode>[0]) => Promise<T>,
+): Promise<T> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    return await call({ fetch: globalThis.fetch, now: () => nowMs, baseUrl })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+const answer =
+  (status: number, body: string): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status).end(body)
+
+function fails(fault: string): (error: SourceError) => boolean {
+  return (error) => {
+    assert.equal(error.fault, fault)
+    assert.doesNotMatch(error.message, /hunter2|=c\b/)
+    return true
+  }
+}
+
+describe('signing in at a provider', () => {
+  it('the address has what RFC 6749 §4.1.1 and RFC 7636 §4.3 ask for, at the provider’s or another host', () => {
+    const request = { clientId: 'assay', redirectUri: sent.redirectUri, state: 's', codeChallenge: 'h' }
+    const url = new URL(toAuthorizationUrl(signIn, undefined, request))
+    assert.equal(url.origin + url.pathname, 'https://provider.example/oauth2/auth')
+    assert.deepEqual(Object.fromEntries(url.searchParams), {
+      response_type: 'code',
+      client_id: 'assay',
+      redirect_uri: sent.redirectUri,
+      scope: 'read',
+      state: 's',
+      code_challenge: 'h',
+      code_challenge_method: 'S256',
+    })
+    assert.equal(new URL(toAuthorizationUrl(signIn, 'http://127.0.0.1:9', request)).origin, 'http://127.0.0.1:9')
+  })
+
+  it('a code becomes tokens, with an end by our own clock', async () => {
+    let form = ''
+    const listener: RequestListener = async (request, response) => {
+      for await (const chunk of request) form += String(chunk)
+      response.end('{"access_token":"a","refresh_token":"r","expires_in":3600,"token_type":"bearer"}')
+    }
+    const tokens = await at(listener, (io) => redeemCode(io, signIn, client, sent))
+    assert.deepEqual(tokens, { accessToken: 'a', refreshToken: 'r', expiresAtMs: nowMs + 3_600_000 })
+    assert.deepEqual(Object.fromEntries(new URLSearchParams(form)), {
+      grant_type: 'authorization_code',
+      code: 'c',
+      code_verifier: 'v',
+      redirect_uri: sent.redirectUri,
+      client_id: 'assay',
+      client_secret: 'hunter2',
+    })
+  })
+
+  it('§5.2: a code that is not good is invalid_credentials, a refresh token that is not is needs_reauth', async () => {
+    const refusal = answer(400, '{"error":"invalid_grant"}')
+    await assert.rejects(
+      at(refusal, (io) => redeemCode(io, signIn, client, sent)),
+      fails('invalid_credentials'),
+    )
+    await assert.rejects(
+      at(refusal, (io) => renewTokens(io, signIn, client, 'c')),
+      fails('needs_reauth'),
+    )
+  })
+
+  it('what passes is not taken for a refusal: 5xx, our own registration refused, an answer that is no tokens', async () => {
+    for (const [status, body] of [
+      [503, ''],
+      [401, '{"error":"invalid_client"}'],
+      [200, '<html>'],
+      [200, '{"access_token":""}'],
+    ] as const) {
+      await assert.rejects(
+        at(answer(status, body), (io) => renewTokens(io, signIn, client, 'c')),
+        fails('venue_down'),
+      )
+    }
+  })
+})

@@ -1,0 +1,95 @@
+/**
+ * The token endpoint of a provider that people sign in at (RFC 6749 §4.1.3 and §6, with RFC 7636): a code for tokens, a
+ * refresh token for the next pair. The same for all of them; where it is and what to ask for is a provider's own data.
+ */
+import { SourceError, type Fault } from '@assay/core'
+import { z } from 'zod'
+import type { Io, SignIn } from './connector.ts'
+import { fetchText } from './http.ts'
+
+/** How the operator is registered at the provider. */
+export interface ProviderClient {
+  clientId: string
+  clientSecret: string
+}
+
+export interface ProviderTokens {
+  accessToken: string
+  /** Null when the provider gives none: then the sign-in lasts as long as the access token. */
+  refreshToken: string | null
+  expiresAtMs: number
+}
+
+type TokenIo = Pick<Io, 'fetch' | 'now' | 'baseUrl' | 'requestTimeoutMs'>
+
+export function toAuthorizationUrl(
+  { origin, authorizationPath, scope }: SignIn,
+  baseUrl: string | undefined,
+  request: { clientId: string; redirectUri: string; state: string; codeChallenge: string },
+): string {
+  const url = new URL(authorizationPath, baseUrl ?? origin)
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: request.clientId,
+    redirect_uri: request.redirectUri,
+    scope,
+    state: request.state,
+    code_challenge: request.codeChallenge,
+    code_challenge_method: 'S256',
+  }).toString()
+  return url.href
+}
+
+export function redeemCode(
+  io: TokenIo,
+  signIn: SignIn,
+  client: ProviderClient,
+  { code, codeVerifier, redirectUri }: { code: string; codeVerifier: string; redirectUri: string },
+): Promise<ProviderTokens> {
+  const fields = { grant_type: 'authorization_code', code, code_verifier: codeVerifier, redirect_uri: redirectUri }
+  return askForTokens(io, signIn, client, fields, 'invalid_credentials')
+}
+
+export function renewTokens(
+  io: TokenIo,
+  signIn: SignIn,
+  client: ProviderClient,
+  refreshToken: string,
+): Promise<ProviderTokens> {
+  return askForTokens(io, signIn, client, { grant_type: 'refresh_token', refresh_token: refreshToken }, 'needs_reauth')
+}
+
+const tokenAnswer = z.object({
+  access_token: z.string().min(1),
+  refresh_token: z.string().min(1).optional(),
+  expires_in: z.number().positive(),
+})
+
+async function askForTokens(
+  io: TokenIo,
+  { origin, tokenPath }: SignIn,
+  { clientId, clientSecret }: ProviderClient,
+  fields: Record<string, string>,
+  refusal: Fault,
+): Promise<ProviderTokens> {
+  const askedAtMs = io.now()
+  const text = await fetchText(io, new URL(tokenPath, io.baseUrl ?? origin).href, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret }).toString(),
+    // §5.2: a code or token that is not good any more is a 400. A 401 would be about us, and nothing the person can mend.
+    faultByStatus: { 400: refusal },
+  })
+  const answer = tokenAnswer.safeParse(parseOrNothing(text))
+  if (!answer.success) throw new SourceError('venue_down', 'the token endpoint answered something else than tokens')
+  const { access_token: accessToken, refresh_token: refreshToken = null, expires_in: lifeSeconds } = answer.data
+  return { accessToken, refreshToken, expiresAtMs: askedAtMs + lifeSeconds * 1_000 }
+}
+
+function parseOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Codes and tokens that carry what they stand for. The service keeps its database when it restarts, the sandbox keeps
+ * nothing: so a token given by one process must be known to the next one that has the same seed. Each is its claims in
+ * JSON and a MAC over them; a MAC of one kind is none of another, so that no code passes for a token.
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+
+export interface Claims {
+  /** As the control API names it. */
+  account: string
+  /** One signing in, and all tokens that came of it. */
+  family: string
+  /** How many times the family was refreshed before this was given. */
+  serial: number
+  issuedMs: number
+  scope: string
+}
+
+export interface CodeClaims extends Claims {
+  redirectUri: string
+  challenge: string
+}
+
+interface ClaimsOf {
+  code: CodeClaims
+  access: Claims
+  refresh: Claims
+}
+type Kind = keyof ClaimsOf
+
+const prefixes: Readonly<Record<Kind, string>> = { code: 'hc_', access: 'ha_', refresh: 'hr_' }
+
+export interface Tokens {
+  seal<K extends Kind>(kind: K, claims: ClaimsOf[K]): string
+  /** Undefined for anything that was not sealed as this kind with this seed. */
+  open<K extends Kind>(kind: K, text: string): ClaimsOf[K] | undefined
+}
+
+export function createTokens(seed: string): Tokens {
+  const macOf = (kind: Kind, body: string): string =>
+    createHmac('sha256', seed).update(`harbor\n${kind}\n${body}`).digest('base64url')
+  return {
+    seal(kind, claims) {
+      const body = Buffer.from(JSON.stringify(claims)).toString('base64url')
+      return `${prefixes[kind]}${body}.${macOf(kind, body)}`
+    },
+    open<K extends Kind>(kind: K, text: string) {
+      if (!text.startsWith(prefixes[kind])) return undefined
+      const [body = '', mac = '', ...more] = text.slice(prefixes[kind].length).split('.')
+      if (more.length > 0 || !isSame(mac, macOf(kind, body))) return undefined
+      // Nobody else could have made the MAC, so these are claims that `seal` wrote.
+      return JSON.parse(Buffer.from(body, 'base64url').toString()) as ClaimsOf[K]
+    },
+  }
+}
+
+/** In a time that tells nothing about where they differ. */
+export function isSame(given: string, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given), digest(expected))
+}
