@@ -71,6 +71,8 @@ describe('assay', () => {
       ['tenant', 'create'],
       ['client', 'list'],
       ['start', '--prt', '1'],
+      ['backup'],
+      ['restore', 'one', 'two'],
     ]
     const ended = await Promise.all([...wrong, ['serve', '--role', 'king']].map((words) => run(words)))
     for (const { code, out, err } of ended) {
@@ -117,6 +119,36 @@ describe('assay migrate', () => {
     const after = await run(['migrate', '--check'], environment)
     assert.equal(after.code, 0)
     assert.match(after.out, /up to date/)
+  })
+})
+
+describe('assay status and doctor', () => {
+  it('look at an installation: workers, queue, connections and the slowest provider; and what is not well', async (t) => {
+    const { connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    assert.equal((await run(['tenant', 'list'], environment)).code, 0)
+    const [status, doctor] = await Promise.all([run(['status'], environment), run(['doctor'], environment)])
+    assert.equal(status.code, 0, status.err)
+    for (const words of [/No worker is alive/, /^JOB|No jobs/m, /No connections/, /Slowest provider: none/])
+      assert.match(status.out, words)
+    assert.equal(doctor.code, 1)
+    for (const check of ['configuration', 'native modules', 'PostgreSQL', 'clock', 'schema', 'sealed credentials'])
+      assert.match(doctor.out, new RegExp(`^✓ ${check}: `, 'm'))
+    assert.match(doctor.out, /^✗ workers: .*\n {2}→ start one/m)
+  })
+
+  it('the doctor tells what is wrong when nothing can be opened: the settings, or the database', async () => {
+    const [settings, database] = await Promise.all([
+      run(['doctor', '--json'], { ASSAY_PORT: 'x' }),
+      run(['doctor', '--json'], {
+        DATABASE_URL: 'postgres://assay@localhost:1/assay',
+        ASSAY_SEALING_KEYS: sealingKeys,
+      }),
+    ])
+    const illOf = ({ out }: Ended): string[] =>
+      (JSON.parse(out) as { check: string; well: boolean }[]).filter(({ well }) => !well).map(({ check }) => check)
+    assert.deepEqual([settings.code, illOf(settings)], [1, ['configuration']])
+    assert.deepEqual([database.code, illOf(database)], [1, ['PostgreSQL']])
   })
 })
 
@@ -204,16 +236,28 @@ describe('assay start and serve', () => {
     assert.match(err, new RegExp(`port ${port} is in use`))
   })
 
-  it('a stop by signal is quiet, complete and no failure', async (t) => {
+  it('a stop by signal is quiet and complete; a backup made beside it is restored with every credential', async (t) => {
     const data = await dataDirectory(t)
     const demoPort = await findFreePort()
     const { child, output, errors } = start(['start', '--port', '0', '--demo-port', String(demoPort), '--data', data])
     t.after(() => child.kill('SIGKILL'))
     await until('the service', () => (output().includes('Ctrl-C stops') ? true : undefined), 60_000)
+    const file = `${data}.tar.gz`
+    const backup = await run(['backup', file, '--with-key', '--data', data])
+    assert.equal(backup.code, 0, backup.err)
+    assert.match(backup.out, /WARNING: it holds the sealing keys/)
     child.kill('SIGTERM')
     const [code] = (await once(child, 'close')) as [number | null]
     assert.equal(await errors, '')
     assert.match(output(), /Stopping …\n$/)
     assert.equal(code, 0)
+
+    const restored = `${data}-restored`
+    const restore = await run(['restore', file, '--data', restored])
+    assert.equal(restore.code, 0, restore.err)
+    const doctor = await run(['doctor'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: restored })
+    assert.match(doctor.out, /✓ schema: .*\n✓ sealed credentials: ([1-9]\d*) of \1 credentials open/)
+    // The worker's last sign came back with everything else, and may be fresh.
+    assert.doesNotMatch(doctor.out, /^✗ (?!workers)/m)
   })
 })

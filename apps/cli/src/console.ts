@@ -33,6 +33,28 @@ export function writeTable(rows: readonly (readonly string[])[]): void {
     )
 }
 
+const progressEveryMs = { terminal: 200, file: 10_000 }
+
+/** How far long work is, on standard error: one line that is written over in a terminal, one now and then elsewhere. */
+export function showProgress(what: string): { show(doneBytes: number, totalBytes: number): void; end(): void } {
+  const isTerminal = process.stderr.isTTY
+  const everyMs = isTerminal ? progressEveryMs.terminal : progressEveryMs.file
+  let shownAt = performance.now()
+  let open = false
+  return {
+    show(doneBytes, totalBytes) {
+      if (performance.now() - shownAt < everyMs) return
+      shownAt = performance.now()
+      open = isTerminal
+      const text = `${what}: ${Math.floor((100 * doneBytes) / totalBytes)} % of ${Math.ceil(totalBytes / 1_048_576)} MiB`
+      process.stderr.write(isTerminal ? `\r${text}` : `${text}\n`)
+    },
+    end() {
+      if (open) process.stderr.write('\r\u001b[K')
+    },
+  }
+}
+
 /** Resolves at the first request to stop. A second Ctrl-C a second later means it. */
 export function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {

@@ -40,6 +40,26 @@ const commands: Record<string, Command> = {
     load: async () => (await import('./operate.ts')).keys,
     summary: 'rotate: seal every credential with the newest key',
   },
+  ledger: {
+    load: async () => (await import('./ledger.ts')).ledger,
+    summary: 'replay: what deriving every transaction again would change; --apply changes it',
+  },
+  stats: {
+    load: async () => (await import('./stats.ts')).stats,
+    summary: 'verify: count the statistics of every tenant again and compare | rebuild',
+  },
+  prices: {
+    load: async () => (await import('./prices.ts')).prices,
+    summary: 'correct <asset_id> <day> <price>: what an asset was worth on a day, in US dollars',
+  },
+  backup: {
+    load: async () => (await import('./backup.ts')).backup,
+    summary: '<file>: the embedded database in one file, also while the service runs',
+  },
+  restore: {
+    load: async () => (await import('./backup.ts')).restore,
+    summary: '<file>: a backup becomes the database of a new data directory',
+  },
   webhook: {
     load: async () => (await import('./webhook.ts')).webhook,
     summary: 'set <tenant_id> <url> | remove <tenant_id>',

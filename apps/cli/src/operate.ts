@@ -1,4 +1,7 @@
 /** `assay status`, `assay doctor` and `assay keys rotate`: for the operator. */
+import { runDoctor, type Admin } from '@assay/server/admin'
+import { readEnvironment } from '@assay/server/config'
+import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
 import { withAdmin } from './with-admin.ts'
@@ -9,29 +12,57 @@ export async function status(words: string[]): Promise<void> {
   const { values } = parseArgs({ args: words, options: json })
   const found = await withAdmin((admin) => admin.status(), { look: true })
   if (values.json) return writeJson(found)
-  const { workers, queue, connections } = found
-  writeLine(
-    `Workers: ${workers.length === 0 ? 'none' : workers.map((one) => `${one.worker_id} (${one.silent_seconds} s ago)`).join(', ')}`,
-  )
-  writeLine()
+  for (const block of [describeWorkers(found), describeQueue(found), describeConnections(found), describeSlow(found)]) {
+    writeTable(block)
+    writeLine()
+  }
+}
+
+type Status = Awaited<ReturnType<Admin['status']>>
+
+function describeWorkers({ workers }: Status): string[][] {
+  if (workers.length === 0) return [['No worker is alive: nothing is read. Start one: assay worker']]
+  return [['WORKER', 'LAST SIGN'], ...workers.map((one) => [one.worker_id, `${one.silent_seconds} s ago`])]
+}
+
+function describeQueue({ queue }: Status): string[][] {
+  if (queue.length === 0) return [['No jobs.']]
   const jobs = queue.map((row) => [row.task, row.waiting, row.due, row.running, row.failing].map(String))
-  writeTable([['JOB', 'WAITING', 'DUE', 'RUNNING', 'FAILING'], ...jobs])
-  writeLine()
-  writeTable([
-    ['PROVIDER', 'STATE', 'CAUSE', 'CONNECTIONS', 'BEHIND'],
-    ...connections.map((row) => [
-      row.provider_id,
-      row.status,
-      row.status_cause ?? '-',
-      String(row.connections),
-      row.behind_seconds === null ? '-' : `${row.behind_seconds} s`,
-    ]),
+  return [['JOB', 'WAITING', 'DUE', 'RUNNING', 'FAILING'], ...jobs]
+}
+
+function describeConnections({ connections }: Status): string[][] {
+  if (connections.length === 0) return [['No connections.']]
+  const rows = connections.map((row) => [
+    row.provider_id,
+    row.status,
+    row.status_cause ?? '-',
+    String(row.connections),
+    row.behind_seconds === null ? '-' : toDuration(row.behind_seconds),
   ])
+  return [['PROVIDER', 'STATE', 'CAUSE', 'CONNECTIONS', 'BEHIND'], ...rows]
+}
+
+function describeSlow({ slowest, circuits }: Status): string[][] {
+  const slow =
+    slowest === null
+      ? 'Slowest provider: none; nobody waits.'
+      : `Slowest provider: ${slowest.provider_id}; ${slowest.waiting} waiting, the longest for ${toDuration(slowest.waiting_seconds)}.`
+  const silent = circuits.map(({ provider_id, open, failing_since, failures, probe_in_seconds }) => {
+    const asked = open ? `nobody asks it; tried again in ${toDuration(probe_in_seconds ?? 0)}` : 'still asked'
+    return `${provider_id} has not answered since ${failing_since} (${failures} times): ${asked}.`
+  })
+  return [slow, ...silent].map((line) => [line])
+}
+
+function toDuration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
 export async function doctor(words: string[]): Promise<void> {
   const { values } = parseArgs({ args: words, options: json })
-  const findings = await withAdmin((admin) => admin.doctor(), { look: true })
+  const findings = await runDoctor(readEnvironment(), createLog({ level: 'error' }))
   if (findings.some(({ well }) => !well)) process.exitCode = 1
   if (values.json) return writeJson(findings)
   for (const { check, well, found, fix } of findings) {

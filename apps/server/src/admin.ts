@@ -1,26 +1,47 @@
 /** What the command line does to an installation: its schema, tenants, keys, and a look at how it does. */
+import type { Decimal } from '@assay/core'
 import { createClock } from './clock.ts'
-import type { Config } from './config.ts'
+import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
 import { resealCredentials } from './connections/index.ts'
-import { checkMigrations, openDatabase, type MigrationState } from './db/index.ts'
+import { checkMigrations, findBinaries, openDatabase, readVersion, type MigrationState } from './db/index.ts'
+import { createStatistics, type Statistics } from './enterprise/index.ts'
 import type { Log } from './http/index.ts'
-import { openKeyring, openWebhooks, prepareDatabase } from './main.ts'
-import { examine, readStatus, type Finding, type Status } from './operations/index.ts'
+import type { ReplayOptions, ReplayReport } from './ledger/index.ts'
+import { createEngine, openWebhooks, type Engine } from './compose/engine.ts'
+import { openKeyring, prepareDatabase } from './main.ts'
+import {
+  examine,
+  examineFailure,
+  examineNative,
+  examineSettings,
+  readStatus,
+  type Finding,
+  type Status,
+} from './operations/index.ts'
+import { correctPrice } from './prices/index.ts'
 import { createTenants, type Tenants } from './tenants/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 
+export type { ReplayReport } from './ledger/index.ts'
+export { backUp, restore } from './db/index.ts'
 export type { Client } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 
 export interface Admin {
   tenants: Tenants
   webhooks: Webhooks
+  statistics: Pick<Statistics, 'verify' | 'rebuild'>
   migrate(): Promise<void>
   checkMigrations(): Promise<MigrationState>
   status(): Promise<Status>
-  doctor(): Promise<Finding[]>
+  /** What can be told of an open database; `runDoctor` is the whole of it. */
+  examine(): Promise<Finding[]>
   /** Seals with the newest key what an older one sealed. */
   rotateKeys(): Promise<{ resealed: number; lost: string[]; newestKey: string }>
+  /** Derives everything again from the stored records, or says what that would change. */
+  replay(options: ReplayOptions): Promise<ReplayReport>
+  /** The operator's word about a day, `YYYY-MM-DD`; transactions of it are priced anew by the next upkeep. */
+  correctPrice(assetId: string, day: string, price: Decimal): Promise<void>
   close(): Promise<void>
 }
 
@@ -29,19 +50,56 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   const opened = await openDatabase({ ...config.database, join: true }, log)
   const { db } = opened
   const keyring = openKeyring(config)
-  const webhooks = openWebhooks({ config, db, clock: createClock(db, config.mode === 'sandbox'), keyring })
+  const clock = createClock(db, config.mode === 'sandbox')
+  const webhooks = openWebhooks({ config, db, clock, keyring })
+  // No command asks a provider, so it does not matter where they are.
+  const providers = { catalog: [], providerClients: {}, providerUrls: {} }
+  const openEngine = (): Engine => createEngine({ config, db, clock, keyring, log, providers })
   return {
     tenants: createTenants({ db }),
     webhooks,
+    statistics: createStatistics({ db }),
     migrate: () => prepareDatabase(config, opened, log),
     checkMigrations: () => checkMigrations(db),
     status: () => readStatus(db),
-    doctor: () => examine({ db, keyring, now: Date.now }),
+    examine: () => examine({ db, keyring, now: Date.now }),
     async rotateKeys() {
       const { resealed, lost } = await resealCredentials(db, keyring)
       await webhooks.reseal()
       return { resealed, lost, newestKey: keyring.sealing[0].name }
     },
+    replay: (options) => openEngine().ledger.replay(options),
+    async correctPrice(assetId, day, price) {
+      const clock = createClock(db, config.mode === 'sandbox')
+      await clock.refresh()
+      await correctPrice({ db, now: () => clock.now() }, assetId, day, price)
+    },
     close: () => opened.close(),
   }
+}
+
+/** Whatever is wrong becomes a finding, also when it keeps the installation from being opened. */
+export async function runDoctor(environment: Environment, log: Log): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = parseConfig(environment)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [examineSettings(error.problems), await examineMachine(environment['DATABASE_URL'])]
+  }
+  const before = [examineSettings([]), await examineMachine(config.database.url)]
+  try {
+    const admin = await openAdmin(config, log)
+    return [...before, ...(await admin.examine().finally(() => admin.close()))]
+  } catch (error) {
+    return [...before, examineFailure(error)]
+  }
+}
+
+function examineMachine(databaseUrl: string | undefined): Promise<Finding> {
+  const readPostgresVersion = async (): Promise<number> => readVersion(await findBinaries())
+  return examineNative({
+    nodeVersion: process.versions.node,
+    readPostgresVersion: databaseUrl === undefined ? readPostgresVersion : undefined,
+  })
 }

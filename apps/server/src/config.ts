@@ -160,6 +160,12 @@ export const settings = {
     default: '30000',
     parse: wholeNumber(500, 600_000),
   }),
+  ASSAY_PROVIDER_TIMEOUT: setting({
+    description: 'How long a provider may take to answer one call before it counts as away.',
+    unit: 'milliseconds',
+    default: '20000',
+    parse: wholeNumber(100, 20_000),
+  }),
   ASSAY_TRUSTED_PROXIES: setting({
     description: 'Addresses or networks, comma-separated, whose X-Forwarded-For is believed.',
     parse: (value: string): readonly string[] => value.split(',').map((part) => part.trim()),
@@ -259,7 +265,7 @@ export interface Config {
   sealingKeys: string | undefined
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
-  worker: { concurrency: number; silentAfterMs: number }
+  worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number }
   trustedProxies: readonly string[]
   /** Midnight UTC at the beginning of that day. */
   v1SunsetMs: number | undefined
@@ -283,14 +289,17 @@ export class ConfigError extends Error {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the process was started with, for the callers that may hand on an environment (the CLI and tests). */
 export function readEnvironment(): Environment {
   return { ...process.env }
 }
 
-export function parseConfig(environment: Environment): Config {
+/**
+ * `serves: false` for a command that only touches the data directory: it needs no keys, and no address to be reached at.
+ */
+export function parseConfig(environment: Environment, { serves = true }: { serves?: boolean } = {}): Config {
   const problems: string[] = []
 
   function read<T>(name: keyof typeof settings, one: Setting<T>): T | undefined {
@@ -338,6 +347,7 @@ export function parseConfig(environment: Environment): Config {
     worker: {
       concurrency: given('ASSAY_WORKER_CONCURRENCY', settings.ASSAY_WORKER_CONCURRENCY),
       silentAfterMs: given('ASSAY_WORKER_SILENT_AFTER', settings.ASSAY_WORKER_SILENT_AFTER),
+      providerTimeoutMs: given('ASSAY_PROVIDER_TIMEOUT', settings.ASSAY_PROVIDER_TIMEOUT),
     },
     trustedProxies: read('ASSAY_TRUSTED_PROXIES', settings.ASSAY_TRUSTED_PROXIES) ?? [],
     v1SunsetMs: read('ASSAY_V1_SUNSET', settings.ASSAY_V1_SUNSET),
@@ -358,7 +368,7 @@ export function parseConfig(environment: Environment): Config {
       demoPort: given('ASSAY_DEMO_PORT', settings.ASSAY_DEMO_PORT),
     },
   }
-  if (problems.length === 0) problems.push(...contradictions(config))
+  if (problems.length === 0 && serves) problems.push(...contradictions(config))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
 }

@@ -18,7 +18,7 @@ export interface RingKey {
 export interface Keyring {
   sealing: readonly [RingKey, ...RingKey[]]
   /** One key for each of the ring's, in its order. */
-  derive(purpose: 'cursor' | 'token' | 'lane' | 'sign_in'): readonly Uint8Array[]
+  derive(purpose: 'cursor' | 'token' | 'lane' | 'sign_in' | 'provider_sign_in'): readonly Uint8Array[]
 }
 
 const keyBytes = 32

@@ -3,6 +3,7 @@
  * is no worker: `drain` runs the queue's jobs one after another, so that a test knows what has happened and in which
  * order.
  */
+import { listCatalog } from '@assay/connectors/catalog'
 import { startSandbox, type Sandbox } from '@assay/sandbox'
 import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
@@ -15,7 +16,8 @@ import { markInstallation, type Database } from './db/index.ts'
 import { createLog } from './http/log.ts'
 import { installQueue } from './jobs/index.ts'
 import { parseKeyring } from './keys.ts'
-import { createEngine, type Engine } from './main.ts'
+import { createEngine, type Engine } from './compose/engine.ts'
+import { sandboxProviderClients } from './sandbox/index.ts'
 import { createTenants } from './tenants/index.ts'
 
 export interface Owner {
@@ -67,7 +69,12 @@ export async function openEngine(): Promise<TestEngine> {
   const clock = createClock(db, true)
   const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
   const config = parseConfig({ ASSAY_MODE: 'sandbox', ASSAY_SANDBOX_URL: sandbox.controlUrl })
-  const engine = createEngine({ config, db, clock, keyring, log, providerUrls: { ...sandbox.urls } })
+  const providers = {
+    catalog: listCatalog({ sandbox: true }),
+    providerClients: sandboxProviderClients,
+    providerUrls: { ...sandbox.urls },
+  }
+  const engine = createEngine({ config, db, clock, keyring, log, providers })
   const tenantId = await createTenants({ db }).ensureSandboxTenant()
 
   async function control<T>(path: string, body?: object): Promise<T> {

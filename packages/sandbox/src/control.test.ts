@@ -18,7 +18,10 @@ describe('the control API', () => {
     }
     assert.deepEqual(
       providers.map(({ provider_id, url }) => [provider_id, url]),
-      [['kraken', sandbox.urls.kraken]],
+      [
+        ['kraken', sandbox.urls.kraken],
+        ['harbor', sandbox.urls.harbor],
+      ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)
     assert.deepEqual(Object.keys(providers[0]?.scenarios[0] ?? {}), ['name', 'title', 'description', 'expects'])

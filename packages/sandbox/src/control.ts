@@ -6,10 +6,10 @@
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
  *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent reckoning
  *   POST   /control/accounts/{account_id}/entries     books more ledger entries
- *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired? }
+ *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? }
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
  *   GET    /control/clock                             POST { offset_ms } moves it forward
- *   GET    /control/log?account_id=                   counts of calls, DELETE forgets them
+ *   GET    /control/log?account_id=                   counts of calls, and how often two of one key met; DELETE forgets
  */
 import { z } from 'zod'
 import type { Clock } from './core/clock.ts'
@@ -37,6 +37,9 @@ const newEntrySchema = z.strictObject({
   fee: z.string().max(80).optional(),
   /** ISO 8601; now when left out. Entries of one call share a reference. */
   time: z.iso.datetime().optional(),
+  /** Of a transfer on a chain, where the provider's ledger tells them: Harbor's does. */
+  hash: z.string().max(200).optional(),
+  address: z.string().max(200).optional(),
 })
 export type NewEntry = z.infer<typeof newEntrySchema>
 
@@ -44,6 +47,8 @@ const keyChangeSchema = z.strictObject({
   permissions: z.array(z.string().max(60)).max(40).optional(),
   revoked: z.boolean().optional(),
   expired: z.boolean().optional(),
+  /** ISO 8601: the key says so, and is unknown from then on. */
+  valid_until: z.iso.datetime().optional(),
 })
 type KeyChange = z.infer<typeof keyChangeSchema>
 
@@ -107,7 +112,10 @@ const routes: Readonly<Record<string, Route>> = {
     clock.moveTo(parse(clockSchema, request).offset_ms)
     return clockState(clock)
   },
-  'GET log': (request, { journal }) => ({ requests: journal.list(request.query.get('account_id') ?? undefined) }),
+  'GET log': (request, { journal }) => {
+    const accountId = request.query.get('account_id') ?? undefined
+    return { requests: journal.list(accountId), overlaps: journal.overlaps(accountId) }
+  },
   'DELETE log': (_, { journal }) => {
     journal.clear()
     return { requests: [] }

@@ -2,6 +2,7 @@
  * The sandbox: simulated providers that speak the real wire protocols on loopback, a price API, and a control API. Started
  * by `assay start` and `assay sandbox`, and by tests; spoken to over HTTP alone.
  */
+import { randomUUID } from 'node:crypto'
 import { answerControl } from './control.ts'
 import { createClock } from './core/clock.ts'
 import { createFaults, type Faults } from './core/faults.ts'
@@ -10,8 +11,11 @@ import { listen, type Listener } from './core/listener.ts'
 import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
 import { createCoinGecko } from './coingecko/index.ts'
+import { controlHarbor } from './harbor/controlled.ts'
+import { createHarbor } from './harbor/index.ts'
 import { controlKraken } from './kraken/controlled.ts'
 import { createKraken } from './kraken/index.ts'
+import { harborScenarios } from './scenarios/harbor/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 
 export interface SandboxOptions {
@@ -24,12 +28,12 @@ export interface SandboxOptions {
   /** A loopback address. */
   host?: string
   /** 0, the default, lets the system choose. */
-  ports?: { control?: number; kraken?: number; prices?: number }
+  ports?: { control?: number; kraken?: number; harbor?: number; prices?: number }
 }
 
 export interface Sandbox {
   controlUrl: string
-  urls: { kraken: string; coingecko: string }
+  urls: { kraken: string; harbor: string; coingecko: string }
   close(): Promise<void>
 }
 
@@ -41,20 +45,22 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const onBug = (error: unknown): void => log('sandbox: a call was dropped', { error: String(error) })
 
   const kraken = createKraken({ seed, pace, scenarios: krakenScenarios, nowMs })
+  const harbor = createHarbor({ seed, pace, scenarios: harborScenarios, nowMs, newId: randomUUID })
   const coingecko = createCoinGecko({ pace, nowMs })
   const faults = new Map<string, Faults>()
 
   const listeners: Listener[] = []
   try {
     const krakenListener = await open(kraken.provider, ports.kraken)
+    const harborListener = await open(harbor.provider, ports.harbor)
     const pricesListener = await open(coingecko, ports.prices)
-    const providers = [controlKraken(kraken, krakenListener.url, nowMs)]
+    const providers = [controlKraken(kraken, krakenListener.url, nowMs), controlHarbor(harbor, harborListener.url)]
     const deps = { clock, journal, providers, pricesUrl: pricesListener.url, faults }
     const control = await listen(host, ports.control ?? 0, async (request) => answerControl(request, deps), onBug)
     listeners.push(control)
     return {
       controlUrl: control.url,
-      urls: { kraken: krakenListener.url, coingecko: pricesListener.url },
+      urls: { kraken: krakenListener.url, harbor: harborListener.url, coingecko: pricesListener.url },
       close: closeAll,
     }
   } catch (error) {

@@ -4,7 +4,6 @@
  */
 import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
 import type { ProviderMetadata } from '@assay/connectors'
-import { findProvider } from '@assay/connectors/catalog'
 import { createHmac } from 'node:crypto'
 import type { Database } from '../db/index.ts'
 import { addJob } from '../jobs/index.ts'
@@ -17,6 +16,8 @@ import { verifyTimeoutMs } from './verify.ts'
 export interface AddDeps {
   db: Database
   keyring: Keyring
+  /** What can be connected here. */
+  catalog: readonly ProviderMetadata[]
   /** How long `add` waits for a worker; half a minute unless told. */
   verdictTimeoutMs?: number
 }
@@ -41,8 +42,10 @@ export interface AddResult {
   connectionId: string | null
   providerId: string
   displayLabel: string | null
-  status: 'syncing' | 'active' | 'degraded' | 'needs_reauth' | null
+  status: 'pending' | 'syncing' | 'active' | 'degraded' | 'needs_reauth' | null
   errors: ErrorItem[]
+  /** Where the person signs in first. */
+  redirectUrl?: string
 }
 
 export async function addConnection(
@@ -51,27 +54,18 @@ export async function addConnection(
   owner: Owner,
   request: NewConnection,
 ): Promise<AddResult> {
-  const provider = getProvider(request.providerId)
-  const type = request.credentials.type
-  if (!provider.connection_types.includes(type)) {
-    throw new Refusal('invalid_request', `${provider.name} cannot be connected by ${type}.`, {
-      items: [
-        {
-          cause: 'unsupported_connection_type',
-          parameter: 'connection.type',
-          provider_id: provider.provider_id,
-          message: `must be ${provider.connection_types.join(' or ')} for ${provider.name}, got ${type}`,
-        },
-      ],
-    })
-  }
-  checkFields(provider, request.credentials)
+  const { credentials } = request
+  const type = credentials.type === 'api_key' ? 'api_key' : 'oauth2'
+  const provider = getOffered(deps.catalog, request.providerId, type)
+  if (credentials.type === 'api_key') checkFields(provider, credentials)
   const { repairOf } = request
   if (repairOf !== undefined) await checkRepair(deps.db, { ...owner, connectionId: repairOf }, provider)
 
   const ref: ConnectionRef = { ...owner, connectionId: newId('con') }
-  const keyLane = toKeyLane(deps.keyring, provider.provider_id, request.credentials)
-  const sealedCredentials = await sealer.seal(repairOf ?? ref.connectionId, request.credentials)
+  // Tokens belong to one connection; a key may have been used before, under another.
+  const laneOf = credentials.type === 'api_key' ? credentials.apiKey : ref.connectionId
+  const keyLane = toKeyLane(deps.keyring, provider.provider_id, laneOf)
+  const sealedCredentials = await sealer.seal(repairOf ?? ref.connectionId, credentials)
   await deps.db.transaction(async (tx) => {
     const { displayLabel, sessionId } = request
     const row = {
@@ -130,8 +124,13 @@ async function checkRepair(db: Database, ref: ConnectionRef, provider: ProviderM
   }
 }
 
-function getProvider(providerId: string): ProviderMetadata {
-  const provider = findProvider(providerId)
+/** Refuses a provider that is not in the catalogue, and a way to connect it that it does not have. */
+export function getOffered(
+  catalog: readonly ProviderMetadata[],
+  providerId: string,
+  type: ProviderMetadata['connection_types'][number],
+): ProviderMetadata {
+  const provider = catalog.find((candidate) => candidate.provider_id === providerId)
   if (provider === undefined) {
     throw new Refusal('invalid_request', `There is no provider ${JSON.stringify(providerId)}.`, {
       items: [
@@ -139,10 +138,22 @@ function getProvider(providerId: string): ProviderMetadata {
       ],
     })
   }
+  if (!provider.connection_types.includes(type)) {
+    throw new Refusal('invalid_request', `${provider.name} cannot be connected by ${type}.`, {
+      items: [
+        {
+          cause: 'unsupported_connection_type',
+          parameter: 'connection.type',
+          provider_id: provider.provider_id,
+          message: `must be ${provider.connection_types.join(' or ')} for ${provider.name}, got ${type}`,
+        },
+      ],
+    })
+  }
   return provider
 }
 
-function checkFields(provider: ProviderMetadata, credentials: SealedCredentials): void {
+function checkFields(provider: ProviderMetadata, credentials: Extract<SealedCredentials, { type: 'api_key' }>): void {
   const given: Record<string, string | undefined> = {
     api_key: credentials.apiKey,
     secret_key: credentials.secretKey,
@@ -156,8 +167,8 @@ function checkFields(provider: ProviderMetadata, credentials: SealedCredentials)
 }
 
 /** A lane outlives a rotation of the ring only for connections that exist; two lanes of one key then meet again at repair. */
-function toKeyLane(keyring: Keyring, providerId: string, credentials: SealedCredentials): string {
+function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
   const [key] = keyring.derive('lane')
   if (key === undefined) throw new Error('the keyring is empty')
-  return createHmac('sha256', key).update(`${providerId}\n${credentials.apiKey}`).digest('hex').slice(0, 32)
+  return createHmac('sha256', key).update(`${providerId}\n${of}`).digest('hex').slice(0, 32)
 }

@@ -1,3 +1,4 @@
+import { listCatalog } from '@assay/connectors/catalog'
 import { faults, type Fault } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -100,7 +101,8 @@ describe('the read-only gate', async () => {
   it('says that the key was not checked when no worker came to it, blames nobody, and keeps nothing', async () => {
     const owner = await engine.newOwner()
     const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
-    const deps = { db: engine.db, keyring, verdictTimeoutMs: 60 }
+    const catalog = listCatalog({ sandbox: true })
+    const deps = { db: engine.db, keyring, catalog, verdictTimeoutMs: 60 }
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
     const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }

@@ -19,18 +19,28 @@ import { createSealer } from './seal.ts'
 import { createProvisional, discard, discardLapsed, type Provisional } from './provisional.ts'
 import * as store from './store.ts'
 import type { ConnectionRef, ConnectionRow } from './store.ts'
-import { describeFault } from './words.ts'
+import { describeFault, describeWait } from './words.ts'
 import { checkRights, verifyConnection, type GateDeps } from './verify.ts'
-import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
+import { openConnection, type Ask, type OpenDeps, type OpenedConnection } from './open.ts'
+import { toSignInUrl } from './sign-in-url.ts'
 
 export type { AddResult } from './add.ts'
-export type { OpenedConnection } from './open.ts'
+export type { Ask, OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './reseal.ts'
 export type { SealedCredentials } from './seal.ts'
 export type { ConnectionRef, ConnectionRow } from './store.ts'
 
+export interface Wait {
+  /** When the regular reading tries again. */
+  nextTryInMs?: number | undefined
+  /** Epoch ms: since when the provider has answered nobody. */
+  sinceMs?: number | undefined
+}
+
 export interface Connections extends Provisional {
   add(owner: Owner, request: NewConnection): Promise<AddResult>
+  /** Where a person signs in at the provider; refuses one that is not connected that way. */
+  toSignInUrl(providerId: string, request: { redirectUri: string; state: string; codeChallenge: string }): string
   find(ref: ConnectionRef): Promise<ConnectionRow | undefined>
   list(
     owner: Owner,
@@ -47,11 +57,11 @@ export interface Connections extends Provisional {
   /** For the worker: the credentials opened, or undefined when the connection may not be read. */
   open(ref: ConnectionRef): Promise<OpenedConnection | undefined>
   /** Throws excess_permission or missing_permission when the key's rights are no longer those it was accepted with. */
-  checkRights(opened: OpenedConnection): Promise<void>
+  checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<void>
   /** The user allowed somebody to read again: what is overdue is read now. */
   resumeReading(tx: Sql, owner: Owner): Promise<void>
   /** True when waiting may mend it; false when the owner has to act. */
-  recordFault(ref: ConnectionRef, providerId: string, fault: Fault): Promise<boolean>
+  recordFault(ref: ConnectionRef, providerId: string, fault: Fault, wait?: Wait): Promise<boolean>
   recordRead(
     tx: Sql,
     ref: ConnectionRef,
@@ -68,7 +78,7 @@ export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps {
   /** The connection was verified: begin to read it. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** For those who want to be told. Removals are told by onRemoved. */
-  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair'): Promise<void>
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair' | 'removed'): Promise<void>
   /** How long connections are kept that nobody may read any more. */
   forsakenAfterMs: number
 }
@@ -85,6 +95,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
   return {
     add: (owner, request) => addConnection(deps, sealer, owner, request),
+    toSignInUrl: (providerId, request) => toSignInUrl(deps, providerId, request),
     find: (ref) => store.findConnection(db, ref),
     list: (owner, page) => store.listConnections(db, owner, page),
 
@@ -101,11 +112,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async listRemarks(owner) {
       const rows = await store.listUnsettled(db, owner.tenantId, [owner.userId])
-      return rows.map(toRemark)
+      return rows.map((row) => toRemark(row, deps.now()))
     },
     async listRemarksOf(tenantId, userIds) {
       const rows = await store.listUnsettled(db, tenantId, userIds)
-      return rows.map(toRemark)
+      return rows.map((row) => toRemark(row, deps.now()))
     },
 
     ...createProvisional(deps),
@@ -117,7 +128,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       return opened
     },
 
-    checkRights: (opened) => checkRights(deps, opened),
+    checkRights: (ref, opened, ask) => checkRights(deps, ref, opened, ask),
 
     async resumeReading(tx, owner) {
       for (const { id, key_lane: lane } of await store.listOverdue(tx, owner)) {
@@ -125,7 +136,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       }
     },
 
-    recordFault: (ref, providerId, fault) => recordFault(deps, ref, providerId, fault),
+    recordFault: (ref, providerId, fault, wait = {}) => recordFault(deps, ref, { providerId, fault, ...wait }),
 
     async recordRead(tx, ref, facts) {
       const { isNews } = await store.recordRead(tx, ref, facts)
@@ -149,21 +160,26 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 async function recordFault(
   deps: ConnectionsDeps,
   ref: ConnectionRef,
-  providerId: string,
-  fault: Fault,
+  { providerId, fault, nextTryInMs, sinceMs }: { providerId: string; fault: Fault } & Wait,
 ): Promise<boolean> {
-  const message = describeFault(fault, providerName(providerId)).message
   if (needsTheOwner(fault)) {
+    // Providers say "unknown key" of one that has run out; they said before when it would.
+    const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
+    const cause = expired ? 'key_expired' : fault
+    const { message } = describeFault(cause, providerName(providerId))
     const from = ['syncing', 'active', 'degraded'] as const
     await deps.db.transaction(async (tx) => {
-      const changed = await store.setStatus(tx, ref, { status: 'needs_reauth', from, cause: fault, message })
+      const changed = await store.setStatus(tx, ref, { status: 'needs_reauth', from, cause, message })
       if (changed > 0) await deps.onChanged(tx, ref, 'needs_repair')
     })
     return false
   }
+  const nextTryMs = nextTryInMs === undefined ? undefined : deps.now() + nextTryInMs
+  const message = describeFault(fault, providerName(providerId)).message + describeWait({ sinceMs, nextTryMs })
+  const to = { cause: fault, message, nextSyncInMs: nextTryInMs }
   // During the first read there is nothing to be degraded from: it stays `syncing`, with the cause beside it.
-  await store.setStatus(deps.db, ref, { status: 'syncing', from: ['syncing'], cause: fault, message })
-  await store.setStatus(deps.db, ref, { status: 'degraded', from: ['active', 'degraded'], cause: fault, message })
+  await store.setStatus(deps.db, ref, { status: 'syncing', from: ['syncing'], ...to })
+  await store.setStatus(deps.db, ref, { status: 'degraded', from: ['active', 'degraded'], ...to })
   return true
 }
 
@@ -184,17 +200,18 @@ function needsTheOwner(fault: Fault): boolean {
   return owners[fault]
 }
 
-function toRemark(row: ConnectionRow): ErrorItem {
+function toRemark(row: ConnectionRow, nowMs: number): ErrorItem {
   const ids = { provider_id: row.provider_id, connection_id: row.id }
+  const name = providerName(row.provider_id)
+  const fault = faults.find((known) => known === row.status_cause)
+  const waitMs = fault === undefined || row.next_sync_at === null ? 0 : Date.parse(row.next_sync_at) - nowMs
+  const retry = waitMs > 0 ? { retry_after_seconds: Math.ceil(waitMs / 1000) } : {}
   if (row.status === 'syncing') {
-    return {
-      cause: 'sync_in_progress',
-      ...ids,
-      message: `The history at ${providerName(row.provider_id)} is still being read.`,
-    }
+    const message = [`The history at ${name} is still being read.`, row.status_message ?? ''].join(' ').trimEnd()
+    return { cause: 'sync_in_progress', ...ids, message, ...retry }
   }
-  const fault = faults.find((known) => known === row.status_cause) ?? 'venue_down'
-  return { cause: fault, ...ids, ...describeFault(fault, providerName(row.provider_id)) }
+  const words = describeFault(fault ?? 'venue_down', name)
+  return { cause: fault ?? 'venue_down', ...ids, ...words, message: row.status_message ?? words.message, ...retry }
 }
 
 function providerName(providerId: string): string {

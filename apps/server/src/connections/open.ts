@@ -1,9 +1,10 @@
 /** Opens a connection for a worker: credentials unsealed, the connector loaded, and the `io` it may use. */
-import type { Connector, Io, Session } from '@assay/connectors'
+import type { Connector, Credentials, Io, ProviderClient, Session } from '@assay/connectors'
 import type { Database } from '../db/index.ts'
 import type { Sealer } from './seal.ts'
 import * as store from './store.ts'
 import type { ConnectionRef } from './store.ts'
+import { holdTokens } from './tokens.ts'
 
 export interface OpenDeps {
   loadConnector(providerId: string): Promise<Connector>
@@ -12,7 +13,14 @@ export interface OpenDeps {
   now(): number
   /** Other hosts than the providers' own. */
   providerUrls: Readonly<Record<string, string>>
+  /** How the operator is registered at providers that people sign in at. */
+  providerClients: Readonly<Record<string, ProviderClient>>
+  /** How long a provider may take to answer; the connectors' own default unless told. */
+  requestTimeoutMs?: number
 }
+
+/** One call to the provider, when it may be made: within its budget, while it answers, by whoever holds the key. */
+export type Ask = <T>(cost: number, call: () => Promise<T>) => Promise<T>
 
 export interface OpenedConnection {
   connector: Connector
@@ -24,6 +32,8 @@ export interface OpenedConnection {
   allowed: boolean
   sessionId: string | null
   repairOf: string | null
+  /** False once the same key was opened again, which happens to a worker that was taken for dead. */
+  holdsKey(): Promise<boolean>
 }
 
 /** More than a job ever needs. Reserved in one write, so that nonces grow across restarts without one write a request. */
@@ -37,10 +47,14 @@ export async function openConnection(
 ): Promise<OpenedConnection | undefined> {
   const row = await store.findOpenable(db, ref)
   if (row === undefined || row.sealed_credentials === null) return undefined
-  const credentials = await sealer.open(row.repair_of ?? ref.connectionId, row.sealed_credentials)
+  const boundTo = row.repair_of ?? ref.connectionId
+  const sealed = row.sealed_credentials
+  const kept = await sealer.open(boundTo, sealed)
   const connector = await deps.loadConnector(row.provider_id)
   // Microseconds, as a key last used by another program has usually seen milliseconds or less.
-  let nonce = await store.reserveNonces(db, row.key_lane, deps.now() * 1_000, noncesPerOpen)
+  const firstNonce = await store.reserveNonces(db, row.key_lane, deps.now() * 1_000, noncesPerOpen)
+  const lastNonce = firstNonce + BigInt(noncesPerOpen)
+  let nonce = firstNonce
   let left = noncesPerOpen
   const io: Io = {
     fetch: deps.fetch,
@@ -52,7 +66,13 @@ export async function openConnection(
       return nonce.toString()
     },
     baseUrl: deps.providerUrls[row.provider_id],
+    ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
+  const client = deps.providerClients[row.provider_id]
+  const credentials: Credentials =
+    kept.type === 'api_key'
+      ? kept
+      : { type: 'oauth2', getToken: holdTokens({ db, sealer, io, connector, client }, { ref, boundTo, sealed }, kept) }
   return {
     connector,
     session: connector.open(credentials, io),
@@ -62,5 +82,7 @@ export async function openConnection(
     allowed: row.allowed,
     sessionId: row.session_id,
     repairOf: row.repair_of,
+    // The range of nonces is the fence: whoever reserved the last one may use the key.
+    holdsKey: () => store.isLastReserved(db, row.key_lane, lastNonce),
   }
 }

@@ -29,7 +29,7 @@ export async function discard(deps: RemovalDeps, tx: Sql, ref: ConnectionRef, wa
 export interface ProvisionalDeps extends RemovalDeps {
   db: Database
   /** For those who want to be told. */
-  onChanged(tx: Sql, ref: ConnectionRef, change: 'read'): Promise<void>
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'removed'): Promise<void>
 }
 
 export interface Provisional {
@@ -70,8 +70,11 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
     },
 
     async removeAll(tx, owner) {
-      for (const connectionId of await sessions.lockAll(tx, owner)) {
-        await discard(deps, tx, { ...owner, connectionId }, { served: false })
+      for (const { id: connectionId, settled } of await sessions.lockAll(tx, owner)) {
+        const ref = { ...owner, connectionId }
+        // Not as served: the ids of what is gone would be kept under the name of a user who wants to be forgotten.
+        await discard(deps, tx, ref, { served: false })
+        if (settled) await deps.onChanged(tx, ref, 'removed')
       }
     },
   }

@@ -10,6 +10,14 @@ const credentialsSchema = z.discriminatedUnion('type', [
     secretKey: z.string(),
     passphrase: z.string().exactOptional(),
   }),
+  /** Back from the provider's page: not tokens yet. */
+  z.object({ type: z.literal('oauth2_code'), code: z.string(), codeVerifier: z.string(), redirectUri: z.string() }),
+  z.object({
+    type: z.literal('oauth2'),
+    accessToken: z.string(),
+    refreshToken: z.string().nullable(),
+    expiresAtMs: z.number(),
+  }),
 ])
 export type SealedCredentials = z.infer<typeof credentialsSchema>
 

@@ -33,12 +33,13 @@ export async function lockInSession(
   return rows.map(({ id }) => id)
 }
 
-export async function lockAll(tx: Sql, owner: Owner): Promise<string[]> {
-  const rows = await tx.rows<{ id: string }>(
-    'select id from connections where tenant_id = $1 and user_id = $2 order by id for update',
+/** `settled`: an application could see it. */
+export async function lockAll(tx: Sql, owner: Owner): Promise<{ id: string; settled: boolean }[]> {
+  return tx.rows(
+    `select id, session_id is null and status <> 'pending' as settled
+     from connections where tenant_id = $1 and user_id = $2 order by id for update`,
     [owner.tenantId, owner.userId],
   )
-  return rows.map(({ id }) => id)
 }
 
 export async function moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<void> {

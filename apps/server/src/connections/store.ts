@@ -224,12 +224,22 @@ export async function settleSession(
 export async function setStatus(
   sql: Sql,
   ref: ConnectionRef,
-  next: { status: ConnectionStatus; from: readonly ConnectionStatus[]; cause: string | null; message: string | null },
+  next: {
+    status: ConnectionStatus
+    from: readonly ConnectionStatus[]
+    cause: string | null
+    message: string | null
+    /** Undefined leaves the next run where it is planned. */
+    nextSyncInMs?: number | undefined
+  },
 ): Promise<number> {
+  const { status, from, cause, message, nextSyncInMs = null } = next
   return sql.execute(
-    `update connections set status = $4, status_cause = $5, status_message = $6
+    `update connections set status = $4, status_cause = $5, status_message = $6,
+       next_sync_at = case when $4 = 'needs_reauth' then null
+         else coalesce(assay_now() + make_interval(secs => $8::double precision / 1000), next_sync_at) end
      where tenant_id = $1 and user_id = $2 and id = $3 and status = any($7::text[])`,
-    [ref.tenantId, ref.userId, ref.connectionId, next.status, next.cause, next.message, [...next.from]],
+    [ref.tenantId, ref.userId, ref.connectionId, status, cause, message, [...from], nextSyncInMs],
   )
 }
 
@@ -266,6 +276,23 @@ export async function listUnsettled(sql: Sql, tenantId: string, userIds: readonl
   )
 }
 
+/** What the provider said of the key when it was last looked at; null when it does not run out. */
+export async function setKeyExpiry(sql: Sql, ref: ConnectionRef, expiresAtMs: number | null): Promise<void> {
+  await sql.execute(
+    `update connections set key_expires_at = $4
+     where tenant_id = $1 and user_id = $2 and id = $3 and key_expires_at is distinct from $4::timestamptz`,
+    [ref.tenantId, ref.userId, ref.connectionId, expiresAtMs === null ? null : new Date(expiresAtMs).toISOString()],
+  )
+}
+
+export async function hasKeyExpired(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await sql.maybeRow(
+    `select from connections where tenant_id = $1 and user_id = $2 and id = $3 and key_expires_at <= assay_now()`,
+    [ref.tenantId, ref.userId, ref.connectionId],
+  )
+  return row !== undefined
+}
+
 /** Reserves `count` nonces at or after `atLeast`; the returned one is the first. One statement, so two never overlap. */
 export async function reserveNonces(sql: Sql, keyLane: string, atLeast: number, count: number): Promise<bigint> {
   const row = await sql.row<{ high_water: string }>(
@@ -275,6 +302,14 @@ export async function reserveNonces(sql: Sql, keyLane: string, atLeast: number, 
     [keyLane, atLeast, count],
   )
   return BigInt(row.high_water) - BigInt(count)
+}
+
+export async function isLastReserved(sql: Sql, keyLane: string, lastNonce: bigint): Promise<boolean> {
+  const row = await sql.maybeRow('select from key_nonces where key_lane = $1 and high_water = $2::bigint', [
+    keyLane,
+    lastNonce.toString(),
+  ])
+  return row !== undefined
 }
 
 /** Settled connections that are overdue, such as those that nobody was allowed to read for a while. */
@@ -300,4 +335,14 @@ export async function listForsaken(sql: Sql, forMs: number, limit: number): Prom
     [forMs, limit],
   )
   return rows.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id, connectionId: row.id }))
+}
+
+/** False when somebody else has put others in their place. */
+export async function replaceCredentials(sql: Sql, ref: ConnectionRef, from: string, to: string): Promise<boolean> {
+  const replaced = await sql.execute(
+    `update connections set sealed_credentials = $4
+     where tenant_id = $1 and user_id = $2 and id = $3 and sealed_credentials = $5`,
+    [ref.tenantId, ref.userId, ref.connectionId, to, from],
+  )
+  return replaced === 1
 }

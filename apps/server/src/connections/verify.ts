@@ -6,7 +6,7 @@ import { SourceError, type ErrorItem } from '@assay/core'
 import { requestTimeoutMs, type Account } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
-import type { OpenedConnection } from './open.ts'
+import type { Ask, OpenedConnection } from './open.ts'
 import { discard, type RemovalDeps } from './provisional.ts'
 import { acceptRepair } from './session-store.ts'
 import * as store from './store.ts'
@@ -16,17 +16,24 @@ import { toErrorItem } from './words.ts'
 export interface GateDeps extends RemovalDeps {
   /** What the operator lets through: `refuse` is the default. */
   excessPermission: 'refuse' | 'allow'
-  /** Waits until the provider's budget allows the call; refuses with `rate_limited` when that is too far away. */
-  takeBudget(opened: Pick<OpenedConnection, 'connector' | 'keyLane'>, cost: number): Promise<void>
+  /** Sync's way to speak to a provider; refuses with `rate_limited` when the budget is used up for long. */
+  startAsking(opened: OpenedConnection): Ask
+  now(): number
   /** Divides every wait, in sandbox mode. */
   pace: number
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
 }
 
 /** At the beginning of every run: a key that was given more rights, or lost some, since it was accepted. */
-export async function checkRights(deps: GateDeps, opened: OpenedConnection): Promise<void> {
-  await deps.takeBudget(opened, opened.connector.budget.verifyCost)
-  const { excess, missing } = await opened.session.verify()
+export async function checkRights(
+  deps: GateDeps & { db: Database },
+  ref: ConnectionRef,
+  opened: OpenedConnection,
+  ask: Ask,
+): Promise<void> {
+  const account = await ask(opened.connector.budget.verifyCost, () => opened.session.verify())
+  const { excess, missing } = account
+  await store.setKeyExpiry(deps.db, ref, account.keyExpiresAtMs)
   if (excess.length > 0 && deps.excessPermission === 'refuse') {
     throw new SourceError('excess_permission', `the key can now do more than read: ${excess.join(', ')}`)
   }
@@ -57,7 +64,10 @@ export async function verifyConnection(
     account = await askAccount(deps, opened)
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    return refuse({ added: false, connection_id: null, errors: [toErrorItem(error.fault, provider)] })
+    return refuse({ added: false, connection_id: null, errors: [toPassingItem(error, provider)] })
+  }
+  if (account.keyExpiresAtMs !== null && account.keyExpiresAtMs <= deps.now()) {
+    return refuse({ added: false, connection_id: null, errors: [toErrorItem('key_expired', provider)] })
   }
   if (account.excess.length > 0 && deps.excessPermission === 'refuse') {
     const item = toErrorItem('excess_permission', provider, account.excess)
@@ -71,13 +81,15 @@ export async function verifyConnection(
     const repaired = { ...ref, connectionId: opened.repairOf }
     const same = await db.transaction(async (tx) => {
       const accepted = await acceptRepair(tx, ref, { ...repaired, fingerprint: account.fingerprint })
-      if (accepted) await deps.onVerified(tx, repaired, opened.keyLane)
-      return accepted
+      if (!accepted) return false
+      await store.setKeyExpiry(tx, repaired, account.keyExpiresAtMs)
+      await deps.onVerified(tx, repaired, opened.keyLane)
+      return true
     })
     if (!same) await refuse({ added: false, connection_id: null, errors: [toMismatch(provider, opened.repairOf)] })
     return
   }
-  const existing = await db.transaction((tx) => accept(deps, tx, ref, opened, account.fingerprint))
+  const existing = await db.transaction((tx) => accept(deps, tx, ref, opened, account))
   if (existing !== undefined) {
     const message = `This ${name} account is connected already.`
     const item = { cause: 'already_connected', provider_id: provider.id, connection_id: existing, message } as const
@@ -91,7 +103,7 @@ async function accept(
   tx: Sql,
   ref: ConnectionRef,
   opened: OpenedConnection,
-  fingerprint: string,
+  { fingerprint, keyExpiresAtMs }: Account,
 ): Promise<string | undefined> {
   const account = { providerId: opened.providerId, fingerprint }
   let taken = await store.acceptPending(tx, ref, account)
@@ -102,6 +114,7 @@ async function accept(
     taken = await store.acceptPending(tx, ref, account)
   }
   if (taken !== undefined) return taken.existingId
+  await store.setKeyExpiry(tx, ref, keyExpiresAtMs)
   await deps.onVerified(tx, ref, opened.keyLane)
   return undefined
 }
@@ -116,12 +129,19 @@ function toMismatch(provider: { id: string; name: string }, connectionId: string
   }
 }
 
+/** A failing that passes says when to come back, where that is known. */
+function toPassingItem(error: SourceError, provider: { id: string; name: string }): ErrorItem {
+  const item = toErrorItem(error.fault, provider)
+  if (error.retryAfterMs === undefined) return item
+  return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
+}
+
 async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account> {
+  const ask = deps.startAsking(opened)
   const lastTryAt = performance.now() + lastTryAfterMs
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await deps.takeBudget(opened, opened.connector.budget.verifyCost)
-      return await opened.session.verify()
+      return await ask(opened.connector.budget.verifyCost, () => opened.session.verify())
     } catch (error) {
       const passing = error instanceof SourceError && ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
       if (!passing || attempt === attemptsMax) throw error

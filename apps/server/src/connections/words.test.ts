@@ -1,7 +1,7 @@
 import { faults } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { describeFault, toErrorItem } from './words.ts'
+import { describeFault, describeWait, toErrorItem } from './words.ts'
 
 describe('what a person reads', () => {
   for (const fault of faults) {
@@ -32,6 +32,17 @@ describe('what a person reads', () => {
       describeFault('missing_permission', 'Kraken').message,
       'This key may not read everything that is needed.',
     )
+  })
+
+  it('ends with since when and until when, in UTC, as far as that is known', () => {
+    const sinceMs = Date.UTC(2026, 10, 15, 14, 5, 30)
+    const nextTryMs = Date.UTC(2026, 10, 15, 23, 59, 59, 999)
+    assert.equal(
+      describeWait({ sinceMs, nextTryMs }),
+      ' It has not answered since 2026-11-15 14:05:30 UTC. It is tried again at 2026-11-15 23:59:59 UTC.',
+    )
+    assert.equal(describeWait({ nextTryMs }), ' It is tried again at 2026-11-15 23:59:59 UTC.')
+    assert.equal(describeWait({}), '')
   })
 
   it('goes on the wire with its cause and provider', () => {

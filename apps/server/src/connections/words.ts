@@ -14,7 +14,7 @@ type Write = (provider: string, rights: string) => Words
 const words: Record<Fault, Write> = {
   invalid_credentials: (provider) => ({
     message: `${provider} does not accept this key.`,
-    fix: `Copy the key and its secret again, or make a new read-only key at ${provider}.`,
+    fix: `Copy the key and its secret again, or make a new read-only key at ${provider}. If it is limited to certain addresses, this service's has to be among them.`,
   }),
   missing_permission: (provider, rights) => ({
     message: `This key may not read everything that is needed${rights === '' ? '' : `; missing: ${rights}`}.`,
@@ -56,6 +56,23 @@ const words: Record<Fault, Write> = {
 
 export function describeFault(fault: Fault, providerName: string, rights: readonly string[] = []): Words {
   return words[fault](providerName, rights.map((right) => `“${right}”`).join(', '))
+}
+
+/** When a source is tried again, and since when it has been silent, as one or two sentences after the message. */
+export function describeWait({
+  sinceMs,
+  nextTryMs,
+}: {
+  sinceMs?: number | undefined
+  nextTryMs?: number | undefined
+}): string {
+  const since = sinceMs === undefined ? '' : ` It has not answered since ${toClock(sinceMs)}.`
+  return since + (nextTryMs === undefined ? '' : ` It is tried again at ${toClock(nextTryMs)}.`)
+}
+
+/** 2026-11-15 14:05:30 UTC: the same for everybody who reads it. */
+function toClock(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 export function toErrorItem(

@@ -3,6 +3,7 @@
  * necessary, or not at all. Payloads carry ids, never secrets: job tables are read by whoever operates the database.
  */
 import type { Sql } from '../db/index.ts'
+import { interactivePriority } from './priority.ts'
 export { startWorker, installQueue } from './worker.ts'
 export type { Task, Worker } from './worker.ts'
 
@@ -16,9 +17,6 @@ export interface JobRequest {
   /** From now. Absolute times would need two clocks to agree: PostgreSQL's and the sandbox's. */
   delayMs?: number
 }
-
-/** People wait for interactive jobs; they go before the background. */
-export const interactivePriority = -10
 
 export async function addJob(sql: Sql, job: JobRequest & { interactive?: boolean }): Promise<void> {
   await sql.execute(

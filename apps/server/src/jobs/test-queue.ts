@@ -5,13 +5,20 @@ import { openTestDatabase, testDatabase, type TestAddress } from '../../../../te
 import type { Database } from '../db/index.ts'
 import { installQueue, startWorker, type Task, type Worker } from './index.ts'
 
+interface WorkerChoices {
+  silentAfterMs?: number
+  alone?: boolean
+  makeRoom?: readonly string[]
+  concurrency?: number
+}
+
 export interface TestQueue {
   db: Database
   connection: TestAddress
   /** What was logged at warn or above. */
   lines: string[]
   /** Stopped with the test, unless that was done before. */
-  start(tasks: Readonly<Record<string, Task>>, choices?: { silentAfterMs?: number; alone?: boolean }): Promise<Worker>
+  start(tasks: Readonly<Record<string, Task>>, choices?: WorkerChoices): Promise<Worker>
 }
 
 /** To be called in an async `describe`, before anything is awaited: its hooks become that suite's. */
@@ -41,10 +48,10 @@ async function open(t: Pick<TestContext, 'after'>, stops: (() => Promise<void>)[
     db,
     connection,
     lines,
-    async start(tasks, { silentAfterMs = 600, alone = false } = {}) {
+    async start(tasks, choices = {}) {
       const own = openTestDatabase(connection)
-      const options = { db: own, connection, pooler: 'none', tasks, concurrency: 4, silentAfterMs, alone, log } as const
-      const started = await startWorker(options)
+      const plain = { silentAfterMs: 600, alone: false, makeRoom: [], concurrency: 4 }
+      const started = await startWorker({ db: own, connection, pooler: 'none', tasks, log, ...plain, ...choices })
       let stopping: Promise<void> | undefined
       const stop = (): Promise<void> => (stopping ??= started.stop().then(() => own.close()))
       stops.push(stop)

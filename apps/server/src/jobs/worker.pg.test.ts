@@ -17,7 +17,7 @@ const script = `
   const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 2, statementTimeoutMs: 10_000, log })
   const hold = () => { process.stdout.write('held\\n'); return new Promise(() => undefined) }
   await startWorker({
-    ...{ db, connection, pooler: 'none', concurrency: 2, silentAfterMs: 600, alone: false, log },
+    ...{ db, connection, pooler: 'none', makeRoom: [], concurrency: 2, silentAfterMs: 600, alone: false, log },
     tasks: { hold },
   })`
 

@@ -14,13 +14,19 @@ import {
   runMigrations,
   type Runner,
   type RunnerOptions,
+  type Task as GraphileTask,
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker'
 import { openPool, type Database, type DatabaseAddress } from '../db/index.ts'
+import { createRoom, type Room } from './make-room.ts'
+import { interactivePriority } from './priority.ts'
 import { forgetWorkers, repeat, sweepSilentWorkers, writeHeartbeats } from './silence.ts'
 
-/** `signal` is aborted when the process is asked to stop: finish the page under way, then return. */
+/**
+ * `signal` is aborted when the process is asked to stop, and for tasks that make room also when a person waits for their
+ * place: finish the page under way, queue the rest, and return.
+ */
 export type Task = (payload: unknown, signal: AbortSignal) => Promise<void>
 
 export interface Worker {
@@ -34,6 +40,8 @@ export interface WorkerOptions {
   connection: DatabaseAddress
   pooler: 'none' | 'transaction'
   tasks: Readonly<Record<string, Task>>
+  /** Names of tasks of the background that can be asked to end early. */
+  makeRoom: readonly string[]
   concurrency: number
   silentAfterMs: number
   /** The embedded database has one owner: locks found at its start belong to nobody alive. */
@@ -42,6 +50,8 @@ export interface WorkerOptions {
 }
 
 const pollIntervalMs = 1_000
+/** How long a person's job may stand behind the background before somebody notices. */
+const lookIntervalMs = 500
 const restartDelayMs = 1_000
 
 export async function installQueue(connection: DatabaseAddress, log: Logger): Promise<void> {
@@ -58,11 +68,16 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { pool, close } = openQueuePool(options.connection, options.concurrency + 2, log)
   const stopping = new AbortController()
   const workerIds = new Set<string>()
+  const room = createRoom(db, interactivePriority)
+  let busy = 0
   const begin = (): Promise<Runner> => {
     const events: WorkerEvents = new EventEmitter()
     workerIds.clear()
     events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
-    return run({ ...toRunnerOptions(options, stopping.signal), pgPool: pool, events })
+    busy = 0
+    events.on('job:start', () => (busy += 1))
+    events.on('job:complete', () => (busy -= 1))
+    return run({ ...toRunnerOptions(options, stopping.signal, room), pgPool: pool, events })
   }
 
   let first: Runner
@@ -75,6 +90,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
   const beat = repeat(silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
   const sweep = repeat(silentAfterMs / 2, log, () => sweepSilentWorkers(db, silentAfterMs, log))
+  const look = repeat(lookIntervalMs, log, () => room.look(busy >= options.concurrency))
   const running = keepRunning(first, begin, stopping.signal, log)
 
   return {
@@ -83,7 +99,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       try {
         // Heartbeats go on until the last job has ended, or others would take it over.
         await running
-        await Promise.all([beat.stop(), sweep.stop()])
+        await Promise.all([beat.stop(), sweep.stop(), look.stop()])
         await forgetWorkers(db, [...workerIds])
       } finally {
         await close()
@@ -124,9 +140,9 @@ async function beginAgain(
   return undefined
 }
 
-function toRunnerOptions(options: WorkerOptions, signal: AbortSignal): RunnerOptions {
+function toRunnerOptions(options: WorkerOptions, signal: AbortSignal, room: Room): RunnerOptions {
   return {
-    taskList: toTaskList(options.tasks, signal),
+    taskList: toTaskList(options, signal, room),
     concurrency: options.concurrency,
     pollInterval: pollIntervalMs,
     noHandleSignals: true,
@@ -138,9 +154,22 @@ function toRunnerOptions(options: WorkerOptions, signal: AbortSignal): RunnerOpt
   }
 }
 
-function toTaskList(tasks: Readonly<Record<string, Task>>, signal: AbortSignal): TaskList {
+function toTaskList({ tasks, makeRoom }: WorkerOptions, stopping: AbortSignal, room: Room): TaskList {
   return Object.fromEntries(
-    Object.entries(tasks).map(([name, task]) => [name, (payload: unknown) => task(payload, signal)]),
+    Object.entries(tasks).map(([name, task]): [string, GraphileTask] => {
+      if (!makeRoom.includes(name)) return [name, (payload) => task(payload, stopping)]
+      return [
+        name,
+        async (payload, { job }) => {
+          const asked = room.enter(job.id, job.job_queue_id)
+          try {
+            await task(payload, AbortSignal.any([stopping, asked]))
+          } finally {
+            room.leave(job.id)
+          }
+        },
+      ]
+    }),
   )
 }
 

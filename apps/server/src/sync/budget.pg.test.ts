@@ -21,10 +21,13 @@ async function open(t: TestContext): Promise<{ db: Database; pass(seconds: numbe
   return { db, pass: (seconds) => clock.advance(seconds * 1_000) }
 }
 
+const take = (db: Database, bucket: string, cost: number): ReturnType<typeof takeTokens> =>
+  takeTokens(db, bucket, slow, { cost, share: 0 })
+
 /** How many calls of this cost go through now. */
 async function countTakes(db: Database, cost: number): Promise<number> {
   for (let taken = 0; ; taken += 1) {
-    if ((await takeTokens(db, 'bucket', slow, cost)).waitMs > 0) return taken
+    if ((await take(db, 'bucket', cost)).waitMs > 0) return taken
   }
 }
 
@@ -37,17 +40,17 @@ describe('a budget', () => {
   it('gives what the bucket holds, then says how long until there is enough again', async (t) => {
     const { db } = await open(t)
     assert.equal(await countTakes(db, 2), 10)
-    assertWait((await takeTokens(db, 'bucket', slow, 2)).waitMs, 2_000)
-    assertWait((await takeTokens(db, 'bucket', slow, 1)).waitMs, 1_000)
-    assert.equal((await takeTokens(db, 'another bucket', slow, 2)).waitMs, 0)
+    assertWait((await take(db, 'bucket', 2)).waitMs, 2_000)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 1_000)
+    assert.equal((await take(db, 'another bucket', 2)).waitMs, 0)
   })
 
   it('takes nothing when there is too little', async (t) => {
     const { db, pass } = await open(t)
     await countTakes(db, 1)
     await pass(1_500)
-    for (let round = 0; round < 5; round += 1) assert.ok((await takeTokens(db, 'bucket', slow, 2)).waitMs > 0)
-    assert.equal((await takeTokens(db, 'bucket', slow, 1)).waitMs, 0)
+    for (let round = 0; round < 5; round += 1) assert.ok((await take(db, 'bucket', 2)).waitMs > 0)
+    assert.equal((await take(db, 'bucket', 1)).waitMs, 0)
   })
 
   it('fills up with time, and never above what the bucket holds', async (t) => {
@@ -63,7 +66,7 @@ describe('a budget', () => {
     const { db, connection } = await testDatabase(t)
     const other = openTestDatabase(connection)
     t.after(() => other.close())
-    const asked = Array.from({ length: 60 }, (_, index) => takeTokens(index % 2 ? db : other, 'bucket', slow, 1))
+    const asked = Array.from({ length: 60 }, (_, index) => take(index % 2 ? db : other, 'bucket', 1))
     const taken = (await Promise.all(asked)).filter(({ waitMs }) => waitMs === 0)
     assert.equal(taken.length, 20)
   })
@@ -72,7 +75,7 @@ describe('a budget', () => {
     const { db, pass } = await open(t)
     await countTakes(db, 1)
     await lowerTier(db, 'bucket', slow.length, 60_000)
-    assertWait((await takeTokens(db, 'bucket', slow, 1)).waitMs, 2_000)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 2_000)
     await pass(2_001)
     assert.equal(await countTakes(db, 1), 1)
     await lowerTier(db, 'bucket', slow.length, 60_000)
@@ -85,13 +88,16 @@ describe('a budget', () => {
     const { db, pass } = await open(t)
     await lowerTier(db, 'bucket', slow.length, 500_000_000)
     await pass(400_000)
-    assertWait((await takeTokens(db, 'bucket', slow, 1)).waitMs, 100_000)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 100_000)
     await lowerTier(db, 'bucket', slow.length, 1_000)
-    assert.ok((await takeTokens(db, 'bucket', slow, 1)).waitMs > 90_000_000)
+    assert.ok((await take(db, 'bucket', 1)).waitMs > 90_000_000)
     await pass(100_001)
-    assert.equal((await takeTokens(db, 'bucket', slow, 1)).waitMs, 0)
+    assert.equal((await take(db, 'bucket', 1)).waitMs, 0)
   })
 })
+
+const background = { interactive: false }
+const interactive = { interactive: true }
 
 describe('a job', async () => {
   const kraken = await loadConnector('kraken')
@@ -103,10 +109,10 @@ describe('a job', async () => {
   it('waits a little for its budget, and comes back later when the wait is long', async (t) => {
     const { db } = await open(t)
     const quick = createBudgets({ db, pace: 6_000 })
-    for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, 2)
+    for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, 2, background)
     const budgets = createBudgets({ db, pace: 1 })
-    await budgets.take({ connector, keyLane: 'b' }, 4)
-    await assert.rejects(budgets.take({ connector, keyLane: 'b' }, 2), (error) => {
+    await budgets.take({ connector, keyLane: 'b' }, 4, background)
+    await assert.rejects(budgets.take({ connector, keyLane: 'b' }, 2, background), (error) => {
       assert.ok(error instanceof OverBudget)
       assert.equal(error.fault, 'rate_limited')
       assertWait(error.retryAfterMs ?? 0, 120)
@@ -117,17 +123,45 @@ describe('a job', async () => {
   it('has a budget for each key, or one for all where the provider counts our address', async (t) => {
     const { db } = await open(t)
     const budgets = createBudgets({ db, pace: 1 })
-    for (const keyLane of ['a', 'b']) await budgets.take({ connector, keyLane }, 4)
+    for (const keyLane of ['a', 'b']) await budgets.take({ connector, keyLane }, 4, background)
     const counted: Connector = { ...connector, budget: { ...connector.budget, scope: 'address' } }
-    await budgets.take({ connector: counted, keyLane: 'a' }, 4)
-    await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, 4), OverBudget)
+    await budgets.take({ connector: counted, keyLane: 'a' }, 4, background)
+    await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, 4, background), OverBudget)
   })
 
   it('that was told "too many" makes everybody with that key wait', async (t) => {
     const { db } = await open(t)
     const budgets = createBudgets({ db, pace: 1 })
     await budgets.recordLimitError({ connector, keyLane: 'a' }, 60_000)
-    await assert.rejects(budgets.take({ connector, keyLane: 'a' }, 1), OverBudget)
-    await budgets.take({ connector, keyLane: 'b' }, 1)
+    await assert.rejects(budgets.take({ connector, keyLane: 'a' }, 1, background), OverBudget)
+    await budgets.take({ connector, keyLane: 'b' }, 1, background)
+  })
+
+  it('that was told "too many" makes everybody behind our address wait, where the provider counts that', async (t) => {
+    const { db, pass } = await open(t)
+    const counted: Connector = { ...connector, budget: { ...connector.budget, scope: 'address' } }
+    const here = createBudgets({ db, pace: 1 })
+    const elsewhere = createBudgets({ db, pace: 1 })
+    await here.recordLimitError({ connector: counted, keyLane: 'a' }, 90_000)
+    for (const keyLane of ['a', 'b', 'c']) {
+      await assert.rejects(elsewhere.take({ connector: counted, keyLane }, 1, interactive), (error) => {
+        assert.ok(error instanceof OverBudget)
+        assertWait(error.retryAfterMs ?? 0, 90)
+        return true
+      })
+    }
+    await pass(91)
+    await elsewhere.take({ connector: counted, keyLane: 'b' }, 1, interactive)
+  })
+
+  it('of the background leaves a fifth of what is counted by address to those who wait', async (t) => {
+    const { db } = await open(t)
+    const tiers = [{ capacity: 10, refillPerSecond: 1 / 1_000 }] as const
+    const counted: Connector = { ...connector, budget: { ...connector.budget, tiers, scope: 'address' } }
+    const budgets = createBudgets({ db, pace: 1 })
+    for (let call = 0; call < 8; call += 1) await budgets.take({ connector: counted, keyLane: 'a' }, 1, background)
+    await assert.rejects(budgets.take({ connector: counted, keyLane: 'a' }, 1, background), OverBudget)
+    for (let call = 0; call < 2; call += 1) await budgets.take({ connector: counted, keyLane: 'b' }, 1, interactive)
+    await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, 1, interactive), OverBudget)
   })
 })

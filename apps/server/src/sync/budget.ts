@@ -8,13 +8,13 @@ import type { Database } from '../db/index.ts'
 import * as store from './store.ts'
 
 interface Metered {
-  connector: Connector
+  connector: Pick<Connector, 'providerId' | 'budget'>
   keyLane: string
 }
 
 export interface Budgets {
   /** Throws OverBudget when the wait is too long for a job. */
-  take(of: Metered, cost: number): Promise<void>
+  take(of: Metered, cost: number, who: { interactive: boolean }): Promise<void>
   /** The provider itself said "too many". */
   recordLimitError(of: Metered, forMs: number): Promise<void>
 }
@@ -27,22 +27,29 @@ export class OverBudget extends SourceError {
   }
 }
 
-/** A job holds its lane while it waits; beyond this, others deserve the worker. */
-const waitInJobMaxMs = 5_000
+/** A job holds its lane and a place of its worker while it waits; beyond this, others deserve them. */
+const waitInJobMaxMs = 1_000
+
+/**
+ * Where everybody behind our address is counted together, the background leaves this part of the bucket alone, so that
+ * whoever adds a key or refreshes finds it. A key's own bucket needs none: its jobs run one after another.
+ */
+const interactiveShare = 0.2
 
 export function createBudgets(deps: { db: Database; pace: number }): Budgets {
   const bucketOf = ({ connector, keyLane }: Metered): string =>
     connector.budget.scope === 'key' ? `${connector.providerId}:key:${keyLane}` : `${connector.providerId}:address`
 
   return {
-    async take(of, cost) {
+    async take(of, cost, { interactive }) {
       const tiers = of.connector.budget.tiers.map(({ capacity, refillPerSecond }) => ({
         capacity,
         refillPerSecond: refillPerSecond * deps.pace,
       }))
+      const share = of.connector.budget.scope === 'address' && !interactive ? interactiveShare : 0
       const giveUpAt = performance.now() + waitInJobMaxMs
       for (;;) {
-        const { waitMs } = await store.takeTokens(deps.db, bucketOf(of), tiers, cost)
+        const { waitMs } = await store.takeTokens(deps.db, bucketOf(of), tiers, { cost, share })
         if (waitMs === 0) return
         if (performance.now() + waitMs > giveUpAt) throw new OverBudget(waitMs)
         await new Promise((resolve) => setTimeout(resolve, waitMs))

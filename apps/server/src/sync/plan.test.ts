@@ -32,7 +32,7 @@ function readAll(pager: Pager, covered: readonly Window[], until: number): { win
   let now = [...covered]
   for (;;) {
     const window = nextWindow(pager, now, until)
-    if (window === undefined) return { windows, covered: now }
+    if (typeof window === 'string') return { windows, covered: now }
     windows.push(window)
     assert.ok(windows.length <= 2_000, 'planning does not end')
     now = cover(now, window)
@@ -50,8 +50,8 @@ describe('the next window', () => {
   })
 
   it('is none when all is covered', () => {
-    assert.equal(nextWindow(plain, [{ startMs: beginningMs, endMs: untilMs }], untilMs), undefined)
-    assert.equal(nextWindow(plain, [{ startMs: beginningMs, endMs: untilMs + hourMs }], untilMs), undefined)
+    assert.equal(nextWindow(plain, [{ startMs: beginningMs, endMs: untilMs }], untilMs), 'covered')
+    assert.equal(nextWindow(plain, [{ startMs: beginningMs, endMs: untilMs + hourMs }], untilMs), 'covered')
   })
 
   it('goes backwards from now in steps of the widest window', () => {
@@ -65,6 +65,33 @@ describe('the next window', () => {
         [60, 48],
       ],
     )
+  })
+})
+
+describe('a stream read since a time only', () => {
+  const sinceMs = untilMs - 30 * 24 * hourMs
+
+  it('is cut there, and the rest follows without a seam: two windows that become one', () => {
+    const recent = { startMs: sinceMs, endMs: untilMs }
+    assert.deepEqual(nextWindow(plain, [], untilMs, sinceMs), recent)
+    assert.equal(nextWindow(plain, [recent], untilMs, sinceMs), 'reached')
+    const rest = { startMs: beginningMs, endMs: sinceMs }
+    assert.deepEqual(nextWindow(plain, [recent], untilMs), rest)
+    assert.deepEqual(cover([recent], rest), [{ startMs: beginningMs, endMs: untilMs }])
+  })
+
+  it('that was read before is asked for the same window as without that time', () => {
+    const covered = [{ startMs: beginningMs, endMs: untilMs - 10 * hourMs }]
+    assert.deepEqual(nextWindow(plain, covered, untilMs, sinceMs), nextWindow(plain, covered, untilMs))
+    const wide = { ...plain, overlapMs: 60 * 24 * hourMs }
+    assert.deepEqual(nextWindow(wide, covered, untilMs, sinceMs), nextWindow(wide, covered, untilMs))
+  })
+
+  it('of a provider that keeps less is covered by what there is', () => {
+    const pager = { ...plain, retentionMs: 24 * hourMs }
+    const window = { startMs: untilMs - 24 * hourMs, endMs: untilMs }
+    assert.deepEqual(nextWindow(pager, [], untilMs, sinceMs), window)
+    assert.equal(nextWindow(pager, [window], untilMs, sinceMs), 'covered')
   })
 })
 

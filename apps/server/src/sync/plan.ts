@@ -7,15 +7,30 @@ import type { Pager, Window } from '@assay/connectors'
 /** Nothing of interest happened before; a start of 0 would be as right and reads worse in a coverage report. */
 export const beginningMs = Date.UTC(2009, 0, 1)
 
-/** Undefined when everything up to `untilMs` is covered. */
-export function nextWindow(pager: Pager, covered: readonly Window[], untilMs: number): Window | undefined {
+/**
+ * `covered`: nothing is left up to `untilMs`. `reached`: nothing since `notBeforeMs`, but before it.
+ *
+ * A gap that begins before `notBeforeMs` is cut there: its newer part is a window of its own, and the older one touches
+ * it, so that the two become one when both are read.
+ */
+export function nextWindow(
+  pager: Pager,
+  covered: readonly Window[],
+  untilMs: number,
+  notBeforeMs = beginningMs,
+): Window | 'covered' | 'reached' {
   const floorMs = pager.retentionMs === null ? beginningMs : Math.max(beginningMs, untilMs - pager.retentionMs)
   const gap = newestGap(covered, floorMs, untilMs)
-  if (gap === undefined) return undefined
-  // Rows that came late, or changed, lie just before the edge of what was read. Keys make reading them twice harmless.
-  const startMs = gap.startMs > floorMs ? Math.max(floorMs, gap.startMs - pager.overlapMs) : gap.startMs
-  if (pager.windowMaxMs === null) return { startMs, endMs: gap.endMs }
-  return { startMs: Math.max(startMs, gap.endMs - pager.windowMaxMs), endMs: gap.endMs }
+  if (gap === undefined) return 'covered'
+  if (gap.endMs <= notBeforeMs) return 'reached'
+  const startMs = gap.startMs < notBeforeMs ? notBeforeMs : overlapping(gap.startMs, floorMs, pager.overlapMs)
+  const earliestMs = pager.windowMaxMs === null ? startMs : gap.endMs - pager.windowMaxMs
+  return { startMs: Math.max(startMs, earliestMs), endMs: gap.endMs }
+}
+
+/** Rows that came late, or changed, lie just before the edge of what was read. Keys make reading them twice harmless. */
+function overlapping(startMs: number, floorMs: number, overlapMs: number): number {
+  return startMs > floorMs ? Math.max(floorMs, startMs - overlapMs) : startMs
 }
 
 function newestGap(covered: readonly Window[], floorMs: number, untilMs: number): Window | undefined {

@@ -1,18 +1,19 @@
 /**
- * Reads one stream page by page until it is covered up to a time. The engine loops; the connector answers one page.
+ * Reads one stream page by page until it is covered. The engine loops; the connector answers one page.
  */
-import type { Page, Stream } from '@assay/connectors'
-import type { ConnectionRef, OpenedConnection } from '../connections/index.ts'
+import { SourceError } from '@assay/core'
+import type { Page, Stream, Window } from '@assay/connectors'
+import type { Ask, ConnectionRef, OpenedConnection } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Ledger } from '../ledger/index.ts'
-import type { Budgets } from './budget.ts'
+import { Overtaken } from './ask.ts'
 import { nextWindow } from './plan.ts'
 import * as store from './store.ts'
 import type { Bookmark } from './store.ts'
 
 /** What one job may do before it lets others to the queue. */
 export interface JobAllowance {
-  /** False when the job's pages or its time are used up, or the process is stopping. */
+  /** False when the job's pages or its time are used up, or it was asked to make room. */
   mayReadOn(): boolean
   countPage(): void
   pagesRead(): number
@@ -21,45 +22,68 @@ export interface JobAllowance {
 export interface ReadDeps {
   db: Database
   ledger: Ledger
-  budgets: Budgets
 }
 
-/** How long whoever was overtaken stays away: longer than a page takes. */
-export const overtakenDelayMs = 5_000
+/** What is read in one job: one connection, opened, up to one time. */
+export interface Reading {
+  ref: ConnectionRef
+  opened: OpenedConnection
+  ask: Ask
+  untilMs: number
+  allowance: JobAllowance
+  /** By stream: what keeps a part of it, or all of it, from being read now. */
+  faults: Map<string, SourceError>
+  /** By stream: windows that the provider could not give in this job. */
+  missing: Map<string, Window[]>
+}
+
+/** `reached`: everything since `notBeforeMs`, and there is older. `stopped`: the allowance ended first. */
+export type StreamProgress = 'covered' | 'reached' | 'stopped'
 
 /**
- * Two workers read one connection, because one was taken for dead while it only stood still. Whichever comes second to a
- * bookmark gives up its page.
+ * A window that the provider cannot give (`data_hole`) is noted and the rest read around it. The next run asks for it
+ * again: what one finds missing may be there for another.
  */
-export class Overtaken extends Error {
-  constructor(connectionId: string) {
-    super(`another worker reads ${connectionId}`)
-    this.name = 'Overtaken'
+export async function readStream(
+  deps: ReadDeps,
+  reading: Reading,
+  stream: Stream,
+  notBeforeMs?: number,
+): Promise<StreamProgress> {
+  const { ref, opened, ask, untilMs, allowance } = reading
+  let bookmark = await store.findBookmark(deps.db, ref, stream.name)
+  for (;;) {
+    const window = bookmark?.window ?? (await planWindow())
+    if (typeof window === 'string') return window
+    if (!allowance.mayReadOn()) return 'stopped'
+    const position = bookmark?.position ?? null
+    try {
+      const page = await ask(stream.cost, () => opened.session.fetchPage(stream.name, window, position))
+      bookmark = await commitPage(deps, reading, stream, { window, from: bookmark, page })
+    } catch (error) {
+      if (!(error instanceof SourceError) || error.fault !== 'data_hole') throw error
+      await leaveOut(deps, reading, stream, { window, from: bookmark, fault: error })
+      bookmark = undefined
+    }
+    allowance.countPage()
+  }
+
+  async function planWindow(): Promise<ReturnType<typeof nextWindow>> {
+    const covered = await store.listCovered(deps.db, ref, stream.name)
+    return nextWindow(stream.pager, [...covered, ...(reading.missing.get(stream.name) ?? [])], untilMs, notBeforeMs)
   }
 }
 
-/** True when the stream is covered up to `untilMs`; false when the allowance ended first. */
-export async function readStream(
+async function leaveOut(
   deps: ReadDeps,
-  ref: ConnectionRef,
-  opened: OpenedConnection,
+  { ref, opened, faults, missing }: Reading,
   stream: Stream,
-  untilMs: number,
-  allowance: JobAllowance,
-): Promise<boolean> {
-  let bookmark = await store.findBookmark(deps.db, ref, stream.name)
-  for (;;) {
-    let window = bookmark?.window
-    if (window === undefined) {
-      window = nextWindow(stream.pager, await store.listCovered(deps.db, ref, stream.name), untilMs)
-      if (window === undefined) return true
-    }
-    if (!allowance.mayReadOn()) return false
-    await deps.budgets.take(opened, stream.cost)
-    const page = await opened.session.fetchPage(stream.name, window, bookmark?.position ?? null)
-    allowance.countPage()
-    bookmark = await commitPage(deps, ref, stream, { window, from: bookmark, page })
-  }
+  { window, from, fault }: { window: Window; from: Bookmark | undefined; fault: SourceError },
+): Promise<void> {
+  if (from !== undefined && !(await store.dropBookmark(deps.db, ref, stream.name, from)))
+    throw new Overtaken(opened.keyLane)
+  faults.set(stream.name, fault)
+  missing.set(stream.name, [...(missing.get(stream.name) ?? []), window])
 }
 
 interface ReadPage {
@@ -72,7 +96,7 @@ interface ReadPage {
 // read twice is harmless, because (connection, stream, source_key) is unique.
 async function commitPage(
   deps: ReadDeps,
-  ref: ConnectionRef,
+  { ref, opened }: Reading,
   stream: Stream,
   { window, from, page }: ReadPage,
 ): Promise<Bookmark | undefined> {
@@ -83,7 +107,7 @@ async function commitPage(
       to === undefined
         ? await store.closeWindow(tx, ref, stream.name, from, window)
         : await store.moveBookmark(tx, ref, stream.name, from, to)
-    if (!done) throw new Overtaken(ref.connectionId)
+    if (!done) throw new Overtaken(opened.keyLane)
     return to
   })
 }

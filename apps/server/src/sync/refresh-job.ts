@@ -4,13 +4,21 @@
  */
 import { SourceError, type Cause } from '@assay/core'
 import { z } from 'zod'
-import type { ConnectionRef, OpenedConnection } from '../connections/index.ts'
+import type { ConnectionRef } from '../connections/index.ts'
 import type { Task } from '../jobs/index.ts'
 import { ConnectionGone } from '../ledger/index.ts'
+import { Overtaken, overtakenDelayMs } from './ask.ts'
 import { backoffMs } from './backoff.ts'
 import { OverBudget } from './budget.ts'
-import { chooseUntil, readBalances, readHistory, startAllowance, type ReadingDeps } from './read-connection.ts'
-import { Overtaken, overtakenDelayMs } from './read-stream.ts'
+import { CircuitOpen } from './circuit.ts'
+import {
+  chooseUntil,
+  readBalances,
+  readHistory,
+  startReading,
+  type ConnectionReading,
+  type ReadingDeps,
+} from './read-connection.ts'
 import { endRefreshes, startRefreshes } from './refresh-store.ts'
 import { queueRefresh, type RefreshJob } from './refreshes.ts'
 
@@ -24,6 +32,7 @@ const payloadSchema = z.object({
   kind: z.enum(['assets', 'transactions']),
   attempt: z.string().regex(/^\d+$/),
   until: z.string().regex(/^\d+$/).optional(),
+  stage: z.enum(['recent', 'rest']).default('recent'),
 })
 type Payload = z.infer<typeof payloadSchema>
 
@@ -34,43 +43,32 @@ export function createRefreshTask(deps: ReadingDeps): Task {
     await startRefreshes(deps.db, ref, payload.kind)
     const opened = await deps.connections.open(ref)
     if (opened === undefined) return fail(deps, ref, payload, await findCause(deps, ref))
-    const job = toJob(deps, payload)
+    const untilMs = chooseUntil(deps, payload.until)
+    const reading = startReading(deps, ref, opened, { untilMs, stage: payload.stage, interactive: true, signal })
     try {
-      const done = await read(deps, ref, opened, job, signal)
-      if (!done) return await queueRefresh(deps.db, { ...job, delayMs: 0 })
+      const done = await read(deps, reading, payload.kind)
+      const [fault] = reading.faults.values()
+      if (fault !== undefined) return await standBack(deps, reading, payload, fault)
+      if (!done) return await queueRefresh(deps.db, toJob(payload, reading, 0))
       await succeed(deps, ref, payload)
     } catch (error) {
       if (error instanceof ConnectionGone) return
-      if (error instanceof Overtaken) return await queueRefresh(deps.db, { ...job, delayMs: overtakenDelayMs })
+      if (error instanceof Overtaken) return await queueRefresh(deps.db, toJob(payload, reading, overtakenDelayMs))
       if (!(error instanceof SourceError)) throw error
-      await standBack(deps, ref, opened, job, error)
+      await standBack(deps, reading, payload, error)
     }
   }
 }
 
-type Begun = RefreshJob & { untilMs: number }
-
-function toJob(deps: ReadingDeps, payload: Payload): Begun {
-  return {
-    owner: { tenantId: payload.tenant_id, userId: payload.user_id },
-    connectionId: payload.connection_id,
-    lane: payload.lane,
-    kind: payload.kind,
-    delayMs: 0,
-    untilMs: chooseUntil(deps, payload.until),
-    attempt: Number(payload.attempt),
-  }
+function toJob(payload: Payload, reading: ConnectionReading, delayMs: number): RefreshJob {
+  const { lane, kind, attempt, until } = payload
+  const hasBegun = until !== undefined || reading.allowance.pagesRead() > 0
+  return { ref: reading.ref, lane, kind, delayMs, attempt: Number(attempt), ...(hasBegun && { run: reading }) }
 }
 
-async function read(
-  deps: ReadingDeps,
-  ref: ConnectionRef,
-  opened: OpenedConnection,
-  { kind, untilMs }: Begun,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (kind === 'transactions') return readHistory(deps, ref, opened, untilMs, startAllowance(signal))
-  await readBalances(deps, ref, opened)
+async function read(deps: ReadingDeps, reading: ConnectionReading, kind: Payload['kind']): Promise<boolean> {
+  if (kind === 'transactions') return readHistory(deps, reading)
+  await readBalances(deps, reading)
   return true
 }
 
@@ -95,20 +93,23 @@ async function fail(
 
 async function standBack(
   deps: ReadingDeps,
-  ref: ConnectionRef,
-  opened: OpenedConnection,
-  job: Begun,
+  reading: ConnectionReading,
+  payload: Payload,
   error: SourceError,
 ): Promise<void> {
-  if (error instanceof OverBudget) return queueRefresh(deps.db, { ...job, delayMs: error.retryAfterMs ?? 0 })
-  const passing = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
-  const delayMs = error.retryAfterMs ?? backoffMs(job.attempt, deps.random()) / deps.pace
+  const { ref, opened } = reading
+  if (error instanceof OverBudget) return queueRefresh(deps.db, toJob(payload, reading, error.retryAfterMs ?? 0))
+  const attempt = Number(payload.attempt)
+  const delayMs = error.retryAfterMs ?? backoffMs(attempt, deps.random()) / deps.pace
   if (error.fault === 'rate_limited') await deps.budgets.recordLimitError(opened, delayMs)
-  if (passing && job.attempt < attemptsMax) {
-    return queueRefresh(deps.db, { ...job, delayMs, attempt: job.attempt + 1 })
+  // Nobody asks a provider that is known to be away, and somebody waits to be told.
+  const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault) && !(error instanceof CircuitOpen)
+  if (mayPass && attempt < attemptsMax) {
+    return queueRefresh(deps.db, { ...toJob(payload, reading, delayMs), attempt: attempt + 1 })
   }
-  await deps.connections.recordFault(ref, opened.providerId, error.fault)
-  await fail(deps, ref, job, error.fault)
+  const since = error instanceof CircuitOpen ? { sinceMs: error.sinceMs } : {}
+  await deps.connections.recordFault(ref, opened.providerId, error.fault, since)
+  await fail(deps, ref, payload, error.fault)
 }
 
 /** It was readable when the refresh was accepted and is not any more. */

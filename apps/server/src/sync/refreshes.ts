@@ -6,8 +6,11 @@
  * application that refreshes every minute must not keep the other kind from ever being read.
  */
 import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
+import type { ConnectionRef } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { addJob } from '../jobs/index.ts'
+import { findCircuitOpen } from './circuit.ts'
+import type { RunState } from './read-connection.ts'
 import * as store from './refresh-store.ts'
 import type { RefreshableRow, RefreshedConnection, RefreshKind } from './refresh-store.ts'
 
@@ -26,28 +29,37 @@ interface Owner {
 }
 
 export interface RefreshJob {
-  owner: Owner
-  connectionId: string
+  ref: ConnectionRef
   lane: string
   kind: RefreshKind
   delayMs: number
-  /** Epoch ms: up to where the run under way reads. */
-  untilMs?: number
+  /** Absent until a page was read. */
+  run?: RunState
   attempt: number
 }
 
 export async function queueRefresh(sql: Sql, job: RefreshJob): Promise<void> {
+  const { ref, lane, kind, delayMs, run } = job
   const payload: Record<string, string> = {
-    tenant_id: job.owner.tenantId,
-    user_id: job.owner.userId,
-    connection_id: job.connectionId,
-    lane: job.lane,
-    kind: job.kind,
+    tenant_id: ref.tenantId,
+    user_id: ref.userId,
+    connection_id: ref.connectionId,
+    lane,
+    kind,
     attempt: String(job.attempt),
   }
-  if (job.untilMs !== undefined) payload['until'] = String(job.untilMs)
-  const key = `refresh:${job.kind}:${job.connectionId}`
-  await addJob(sql, { task: 'refresh', payload, key, lane: job.lane, delayMs: job.delayMs, interactive: true })
+  if (run !== undefined) Object.assign(payload, { until: String(run.untilMs), stage: run.stage })
+  // Only until its first page does it go before the background. A refresh during a long first read has all of that history to read,
+  // and would otherwise keep everybody else waiting for it.
+  const interactive = run === undefined || kind === 'assets'
+  await addJob(sql, {
+    task: 'refresh',
+    payload,
+    key: `refresh:${kind}:${ref.connectionId}`,
+    lane,
+    delayMs,
+    interactive,
+  })
 }
 
 /** Refuses with not_found for an id that is not the owner's, and with rate_limited when all that is left is waiting. */
@@ -88,9 +100,13 @@ async function admit(
     const cause: Cause = row.status_cause ?? 'needs_reauth'
     return { outcome: { ...ids, status: 'failed', cause }, waitSeconds: 0 }
   }
+  // Told at once rather than after a wait that is known to end in nothing; no cool-down either.
+  if ((await findCircuitOpen(tx, row.provider_id)) !== undefined)
+    return { outcome: { ...ids, status: 'failed', cause: 'venue_down' }, waitSeconds: 0 }
   const waitSeconds = await store.claimCoolDown(tx, { ...owner, connectionId: row.id }, kind)
   if (waitSeconds > 0) return { outcome: { ...ids, status: 'cooling_down', cause: 'rate_limited' }, waitSeconds }
-  await queueRefresh(tx, { owner, connectionId: row.id, lane: row.key_lane, kind, delayMs: 0, attempt: 1 })
+  const ref = { ...owner, connectionId: row.id }
+  await queueRefresh(tx, { ref, lane: row.key_lane, kind, delayMs: 0, attempt: 1 })
   return { outcome: { ...ids, status: 'queued', cause: null }, waitSeconds: 0 }
 }
 

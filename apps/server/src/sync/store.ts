@@ -51,6 +51,17 @@ export async function moveBookmark(
   return moved === 1
 }
 
+/** The window cannot be read now and is left for later. Refused like a move when somebody else was there first. */
+export async function dropBookmark(sql: Sql, ref: ConnectionRef, stream: string, from: Bookmark): Promise<boolean> {
+  const dropped = await sql.execute(
+    `delete from stream_bookmarks
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
+       and window_start = $5 and window_end = $6 and position is not distinct from $7`,
+    [...refOf(ref), stream, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
+  )
+  return dropped === 1
+}
+
 /**
  * The window was read to its end: what was two windows that touch becomes one. Refused like a move when somebody else
  * has moved the bookmark since.
@@ -158,29 +169,33 @@ export interface Tier {
 const tokensNow = `least(($2::double precision[])[b.tier + 1],
   b.tokens + ($3::double precision[])[b.tier + 1] * extract(epoch from assay_now() - b.refilled_at)::double precision)`
 
+/** What has to be there: the cost, and beside it the share of the bucket ($5) that is left to others. */
+const tokensNeeded = `least(($2::double precision[])[b.tier + 1],
+  $4::double precision + $5::double precision * ($2::double precision[])[b.tier + 1])`
+
 /**
- * Takes `cost` tokens if they are there; otherwise takes nothing and says how long until they are. One statement over
+ * Takes `cost` tokens if they are there and `share` of the bucket stays; otherwise takes nothing and says how long until they are. One statement over
  * one row, so the whole fleet shares the bucket without a lock that outlives it.
  */
 export async function takeTokens(
   sql: Sql,
   bucket: string,
   tiers: readonly Tier[],
-  cost: number,
+  { cost, share }: { cost: number; share: number },
 ): Promise<{ waitMs: number }> {
-  const values = [bucket, tiers.map(({ capacity }) => capacity), tiers.map((tier) => tier.refillPerSecond), cost]
+  const values = [bucket, tiers.map(({ capacity }) => capacity), tiers.map((tier) => tier.refillPerSecond), cost, share]
   const taken = await sql.execute(
     `insert into budgets as b (bucket, tokens, refilled_at)
      values ($1, ($2::double precision[])[1] - $4::double precision, assay_now())
      on conflict (bucket) do update
        set tokens = ${tokensNow} - $4::double precision, refilled_at = assay_now(), blocked_until = null
-       where ${tokensNow} >= $4::double precision and coalesce(b.blocked_until, assay_now()) <= assay_now()`,
+       where ${tokensNow} >= ${tokensNeeded} and coalesce(b.blocked_until, assay_now()) <= assay_now()`,
     values,
   )
   if (taken === 1) return { waitMs: 0 }
   const { wait_ms } = await sql.row<{ wait_ms: number }>(
     `select ceil(1000 * greatest(
-       ($4::double precision - ${tokensNow}) / ($3::double precision[])[b.tier + 1],
+       (${tokensNeeded} - ${tokensNow}) / ($3::double precision[])[b.tier + 1],
        extract(epoch from coalesce(b.blocked_until, assay_now()) - assay_now())::double precision, 0.001)) as wait_ms
      from budgets b where b.bucket = $1`,
     values,

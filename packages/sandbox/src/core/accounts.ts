@@ -28,6 +28,8 @@ interface KeyState {
   permissions: readonly string[]
   revoked: boolean
   expired: boolean
+  /** The end the key was given; undefined for none. */
+  validUntilMs: number | undefined
   nonce: bigint
   acceptedCalls: number
   firstAcceptedMs: number | undefined
@@ -118,6 +120,7 @@ function newKeyState(scenario: Scenario<unknown>): KeyState {
     permissions: scenario.key.permissions,
     revoked: scenario.key.refused ?? false,
     expired: false,
+    validUntilMs: undefined,
     nonce: -1n,
     acceptedCalls: 0,
     firstAcceptedMs: undefined,
@@ -138,6 +141,7 @@ export function acceptKey(account: Account<unknown, unknown>, nowMs: number): bo
     const worn = key.acceptedCalls >= revocation.afterCalls || nowMs - key.firstAcceptedMs >= revocation.afterMs
     if (worn) key.revoked = true
   }
+  if (key.validUntilMs !== undefined && nowMs >= key.validUntilMs) key.expired = true
   if (key.revoked || key.expired) return false
   key.firstAcceptedMs ??= nowMs
   key.acceptedCalls += 1

@@ -27,6 +27,7 @@ export type FaultKind = (typeof kinds)[number]
 
 // Half a day: a skew or a stall beyond it is a typing mistake.
 const msMax = 43_200_000
+const lateMsMax = 10 * 365 * 86_400_000
 
 /** A fault as the control API takes it. Without `times` and `duration_ms` it stays until it is cleared. */
 export const faultSchema = z.strictObject({
@@ -48,6 +49,8 @@ export const faultSchema = z.strictObject({
   skew_ms: z.int().min(-msMax).max(msMax).optional(),
   /** latency_ms: added to every answer (50). */
   latency_ms: z.int().min(0).max(msMax).optional(),
+  /** shifting_page: how long before now the row is booked that moves the others (0). */
+  late_ms: z.int().min(0).max(lateMsMax).optional(),
   /** duplicate_rows: how many rows of the page before are sent again (3). */
   rows: z.int().min(1).max(1_000).optional(),
 })

@@ -11,6 +11,10 @@ interface JournalLine {
 
 export interface Journal {
   note(line: Omit<JournalLine, 'count'>): void
+  /** A call has begun; the returned function ends it. Calls of one account that meet are counted. */
+  begin(accountId: string | undefined): () => void
+  /** How often a call of an account began before the last of its calls had ended. */
+  overlaps(accountId?: string): number
   list(accountId?: string): JournalLine[]
   clear(): void
 }
@@ -20,7 +24,24 @@ const linesMax = 5_000
 
 export function createJournal(): Journal {
   const lines = new Map<string, JournalLine>()
+  const underWay = new Map<string, number>()
+  const met = new Map<string, number>()
   return {
+    begin(accountId) {
+      if (accountId === undefined) return () => undefined
+      const others = underWay.get(accountId) ?? 0
+      underWay.set(accountId, others + 1)
+      if (others > 0) met.set(accountId, (met.get(accountId) ?? 0) + 1)
+      return () => {
+        const left = (underWay.get(accountId) ?? 1) - 1
+        if (left === 0) underWay.delete(accountId)
+        else underWay.set(accountId, left)
+      }
+    },
+    overlaps(accountId) {
+      if (accountId !== undefined) return met.get(accountId) ?? 0
+      return [...met.values()].reduce((sum, count) => sum + count, 0)
+    },
     note(line) {
       const key = JSON.stringify([line.provider_id, line.account_id, line.endpoint, line.status, line.error])
       const known = lines.get(key)
@@ -29,7 +50,10 @@ export function createJournal(): Journal {
       else countFurther(lines, line)
     },
     list: (accountId) => [...lines.values()].filter((line) => accountId === undefined || line.account_id === accountId),
-    clear: () => lines.clear(),
+    clear() {
+      lines.clear()
+      met.clear()
+    },
   }
 }
 

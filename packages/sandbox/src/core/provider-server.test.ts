@@ -130,6 +130,16 @@ describe('a provider that is wrong about time or rows', () => {
     assert.deepEqual(await idsAt(50, shifting), before.slice(49, 99))
     assert.equal((await idsAt(0, shifting))[1], before[0])
   })
+
+  it('shifting_page with late_ms: the row is booked into the past, behind the rows that are newer', async () => {
+    const shifting = await openAccount(sandbox, 'default', 'shifting late')
+    const before = await idsAt(0, shifting)
+    await arm({ kind: 'shifting_page', times: 1, account_id: shifting.accountId, late_ms: 60 * 86_400_000 })
+    assert.deepEqual(await idsAt(0, shifting), before)
+    const after = await idsAt(0, shifting)
+    assert.equal(after[0], before[0])
+    assert.equal(after.filter((id) => !before.includes(id)).length, 1)
+  })
 })
 
 describe('weather', () => {

@@ -23,8 +23,8 @@ export interface Provider {
   recognise(request: WireRequest): { accountId: string; weather: Weather; call: number } | undefined
   answer(request: WireRequest, context: CallContext): WireAnswer
   words: Record<'rateLimited' | 'revoked' | 'serviceUnavailable', () => WireAnswer>
-  /** Adds a row to an account, as if something had just happened there. */
-  insertRow(accountId: string): void
+  /** Adds a row to an account, as if something had happened there so long ago and was only booked now. */
+  insertRow(accountId: string, lateMs: number): void
 }
 
 export function createProviderServer(
@@ -33,6 +33,15 @@ export function createProviderServer(
 ): (request: WireRequest) => Promise<WireAnswer> {
   return async (request) => {
     const caller = provider.recognise(request)
+    const end = deps.journal.begin(caller?.accountId)
+    try {
+      return await answerRequest(request, caller)
+    } finally {
+      end()
+    }
+  }
+
+  async function answerRequest(request: WireRequest, caller: ReturnType<Provider['recognise']>): Promise<WireAnswer> {
     const call: Call = { accountId: caller?.accountId, path: request.path, nowMs: deps.clock.nowMs() }
     const weather = weatherFault(caller)
     const hits = deps.faults.take(call)
@@ -52,19 +61,19 @@ export function createProviderServer(
 
     function answerCall(effects: readonly Fault[]): WireAnswer {
       const onRows = weather !== undefined && actsOnRows(weather.kind) ? [weather] : []
-      let shifting = false
+      let shifting: Fault | undefined
       const context: CallContext = {
         nowMs: deps.clock.nowMs() + skewOf(effects),
         cutPage(view, offset, size) {
           const faults = [...deps.faults.takeForPage(call), ...onRows]
-          shifting = faults.some((fault) => fault.kind === 'shifting_page')
+          shifting = faults.find((fault) => fault.kind === 'shifting_page')
           const repeated = faults.find((fault) => fault.kind === 'duplicate_rows')
           const back = Math.min(offset, repeated === undefined ? 0 : (repeated.rows ?? 3))
           return view.cut(offset - back, size + back)
         },
       }
       const given = provider.answer(request, context)
-      if (shifting && caller !== undefined) provider.insertRow(caller.accountId)
+      if (shifting !== undefined && caller !== undefined) provider.insertRow(caller.accountId, shifting.late_ms ?? 0)
       return given
     }
   }
@@ -75,8 +84,9 @@ function weatherFault(caller: { weather: Weather; call: number } | undefined): F
   const { weather, call } = caller
   if ('always' in weather) return { kind: weather.always }
   if (call < weather.calmCalls) return undefined
-  const kind = weather.cycle[(call - weather.calmCalls) % weather.cycle.length]
-  return kind === undefined || kind === 'calm' ? undefined : { kind }
+  const fault = weather.cycle[(call - weather.calmCalls) % weather.cycle.length]
+  if (fault === undefined || fault === 'calm') return undefined
+  return typeof fault === 'string' ? { kind: fault } : fault
 }
 
 async function holdBack(hits: readonly Fault[], signal: AbortSignal): Promise<void> {

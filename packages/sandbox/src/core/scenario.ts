@@ -3,7 +3,7 @@
  * provider's own vocabulary (`Story`) and built when first asked for.
  */
 import type { MeterLimit } from './meter.ts'
-import type { FaultKind } from './faults.ts'
+import type { Fault, FaultKind } from './faults.ts'
 
 export interface Scenario<Story> {
   name: string
@@ -30,4 +30,5 @@ export interface KeyTraits {
  * What goes wrong by itself. `calm`: nothing. `always`: the same fault at every call. A cycle is walked call by call once
  * the first `calmCalls` have passed, per account, so the n-th call of every run meets the same fate.
  */
-export type Weather = 'calm' | { always: FaultKind } | { calmCalls: number; cycle: readonly (FaultKind | 'calm')[] }
+export type Weather =
+  'calm' | { always: FaultKind } | { calmCalls: number; cycle: readonly (Fault | FaultKind | 'calm')[] }

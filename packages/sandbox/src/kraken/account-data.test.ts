@@ -35,6 +35,17 @@ describe('GetApiKeyInfo', () => {
     const { permissions } = (await account.ask('GetApiKeyInfo')).result as { permissions: string[] }
     assert.ok(permissions.includes('modify-trades') && permissions.includes('withdraw-funds'))
   })
+
+  it('says until when a key is valid; from then on the key is unknown', async () => {
+    const account = await openAccount(sandbox, 'empty', 'short-lived')
+    const end = async (validUntil: string): Promise<unknown> =>
+      control(sandbox, 'POST', `accounts/${account.accountId}/key`, { valid_until: validUntil })
+    await end('2026-12-01T00:00:00Z')
+    const { validUntil } = (await account.ask('GetApiKeyInfo')).result as { validUntil: string }
+    assert.equal(validUntil, String(Date.UTC(2026, 11, 1) / 1000))
+    await end('2026-11-01T00:00:00Z')
+    assert.deepEqual((await account.ask('GetApiKeyInfo')).error, ['EAPI:Invalid key'])
+  })
 })
 
 describe('Balance', () => {

@@ -24,7 +24,7 @@ export function apiKeyInfo(account: KrakenAccount, nowMs: number): object {
     nonceWindow: 0,
     permissions: account.key.permissions,
     iban: publicAccountId(account.id),
-    validUntil: '0',
+    validUntil: String(Math.floor((account.key.validUntilMs ?? 0) / 1000)),
     queryFrom: '0',
     queryTo: '0',
     createdTime: keyMadeAt,

@@ -106,6 +106,8 @@ const listed: Asset[] = plain
 /** Not in /Assets. Eighteen decimals, because nothing says how many an unknown code may have. */
 const unlisted: Asset[] = [
   { code: 'ZQNT', altname: 'ZQNT', decimals: 18, displayDecimals: 8, coin: undefined, listed: false },
+  // A wallet that Kraken may invent tomorrow.
+  { code: 'DOT.Q9', altname: 'DOT.Q9', decimals: 10, displayDecimals: 8, coin: 'polkadot', listed: false },
 ]
 
 export const assets: readonly Asset[] = [...listed, ...unlisted]

@@ -37,6 +37,7 @@ export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => nu
       key.permissions = change.permissions ?? key.permissions
       key.revoked = change.revoked ?? key.revoked
       key.expired = change.expired ?? key.expired
+      if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
       return keyOf(account)
     },
   }

@@ -80,9 +80,9 @@ export function createKraken(options: {
       revoked: () => failure('EAPI:Invalid key'),
       serviceUnavailable: () => failure('EService:Unavailable'),
     },
-    insertRow(accountId) {
+    insertRow(accountId, lateMs) {
       const account = accounts.findById(accountId)
-      const atTicks = Math.floor((options.nowMs() / 1000) * ticksPerSecond)
+      const atTicks = Math.floor(((options.nowMs() - lateMs) / 1000) * ticksPerSecond)
       account?.setWorld(
         withEntries(account.world(), { type: 'deposit', legs: [{ code: 'ZUSD', amount: '1' }] }, atTicks),
       )

@@ -1,0 +1,78 @@
+/** Who may come in, and how: the authorization server, the connect flow before it, and the mail it sends. */
+import { randomBytes } from 'node:crypto'
+import type { Config } from '../config.ts'
+import { createConnect, type Connect } from '../connect/index.ts'
+import type { Connections } from '../connections/index.ts'
+import type { Database } from '../db/index.ts'
+import { createSandboxMailbox, createSmtpMailer, type Mailer, type SandboxMailbox } from '../mail/index.ts'
+import { queueMatching } from '../match-job.ts'
+import { createOauth, type Oauth } from '../oauth/index.ts'
+import type { Tenants } from '../tenants/index.ts'
+import type { Webhooks } from '../webhooks/index.ts'
+import type { Addresses } from './addresses.ts'
+import type { EngineDeps } from './engine.ts'
+
+/** Of one user, when a grant is revoked; more than anybody has. */
+const connectionsToldMax = 1_000
+
+export interface Post {
+  /** Undefined: no mail leaves this installation. */
+  mailer: Mailer | undefined
+  mailbox: SandboxMailbox | undefined
+}
+
+export function openPost({ mode, mail }: Config, db: Database): Post {
+  const mailbox = mode === 'sandbox' ? createSandboxMailbox(db) : undefined
+  const smtp = mail === undefined ? undefined : createSmtpMailer({ url: mail.smtpUrl, from: mail.from })
+  return { mailer: mailbox ?? smtp, mailbox }
+}
+
+interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
+  tenants: Tenants
+  connections: Connections
+  webhooks: Webhooks
+  addresses: Addresses
+  post: Post
+}
+
+/** Who may come in: the authorization server and the connect flow before it. */
+export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
+  const { db, clock, keyring, tenants, connections, webhooks, addresses, post } = deps
+  const [tokenKey, ...olderTokenKeys] = keyring.derive('token')
+  if (tokenKey === undefined) throw new Error('the keyring is empty')
+  const oauth = createOauth({
+    db,
+    tenants,
+    keys: { tokenKey, olderTokenKeys },
+    issuer: addresses.authUrl,
+    widgetUrl: addresses.widgetUrl,
+    randomBytes,
+    async onCodeRedeemed(tx, { tenantId, userId, sessionId }) {
+      if (sessionId !== null) {
+        await connections.settleSession(tx, { tenantId, userId }, sessionId)
+        // Transfers between what was provisional and what the user had before could not be looked for until now.
+        await queueMatching(tx, { tenantId, userId })
+      }
+      await connections.resumeReading(tx, { tenantId, userId })
+    },
+    async onGrantRevoked(tx, { tenantId, userId }) {
+      const owner = { tenantId, userId }
+      for (const { id } of await connections.list(owner, { limit: connectionsToldMax, after: undefined })) {
+        await webhooks.announce(tx, { ...owner, connectionId: id, change: 'revoked' })
+      }
+    },
+  })
+  const connect = createConnect({
+    db,
+    oauth,
+    tenants,
+    connections,
+    keyring,
+    issuer: addresses.authUrl,
+    widgetUrl: addresses.widgetUrl,
+    emailSignIn: post.mailer !== undefined,
+    now: () => clock.now(),
+    randomBytes,
+  })
+  return { oauth, connect }
+}

@@ -1,0 +1,24 @@
+/** What every role is made of, once it is wired. */
+import type { Connect } from '../connect/index.ts'
+import type { Oauth } from '../oauth/index.ts'
+import type { Tenants } from '../tenants/index.ts'
+import type { Addresses } from './addresses.ts'
+import type { Post } from './door.ts'
+import type { Engine, EngineDeps } from './engine.ts'
+import type { OpenSandbox } from './providers.ts'
+
+export interface Build {
+  version: string
+  commit: string | undefined
+}
+
+export interface Parts extends EngineDeps {
+  build: Build
+  tenants: Tenants
+  engine: Engine
+  sandbox: OpenSandbox | undefined
+  addresses: Addresses
+  post: Post
+  oauth: Oauth
+  connect: Connect
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import { addJob, type Task } from './index.ts'
+import { openQueue } from './test-queue.ts'
+
+describe('a job of the background', async () => {
+  const queue = await openQueue()
+
+  /** Reads until it is asked to end; what a person waits for is done at once. */
+  function tasks(): { began: string[]; ended: string[]; read: Task; hasten: Task; release(): void } {
+    const began: string[] = []
+    const ended: string[] = []
+    const letGo = new AbortController()
+    return {
+      began,
+      ended,
+      release: () => letGo.abort(),
+      async read(payload, signal) {
+        const { name } = payload as { name: string }
+        began.push(name)
+        const either = AbortSignal.any([signal, letGo.signal])
+        if (!either.aborted) await once(either, 'abort')
+        ended.push(`${name} ${signal.aborted ? 'asked to end' : 'by itself'}`)
+      },
+      async hasten(payload) {
+        ended.push((payload as { name: string }).name)
+      },
+    }
+  }
+  const add = (name: string, lane: string): Promise<void> =>
+    addJob(queue.db, { task: 'read', payload: { name }, key: name, lane })
+  const hasten = (name: string, lane: string): Promise<void> =>
+    addJob(queue.db, { task: 'hasten', payload: { name }, key: name, lane, interactive: true })
+
+  it('ends early when a person waits and every place is taken: the one that has read for longest', async () => {
+    const { began, ended, read, hasten: task, release } = tasks()
+    await queue.start({ read, hasten: task }, { makeRoom: ['read'], concurrency: 2 })
+    for (const name of ['first', 'second']) {
+      await add(name, name)
+      await until(name, () => (began.includes(name) ? true : undefined))
+    }
+    await hasten('person', 'another lane')
+    await until('the person', () => (ended.includes('person') ? true : undefined))
+    assert.deepEqual(ended, ['first asked to end', 'person'])
+    release()
+  })
+
+  it('ends early when it holds the lane that a person waits for, although there are places', async () => {
+    const { began, ended, read, hasten: task, release } = tasks()
+    await queue.start({ read, hasten: task }, { makeRoom: ['read'], concurrency: 4 })
+    for (const name of ['same', 'other']) await add(name, `lane of ${name}`)
+    await until('both', () => (began.length === 2 ? true : undefined))
+    await hasten('person', 'lane of same')
+    await until('the person', () => (ended.includes('person') ? true : undefined))
+    assert.deepEqual(ended, ['same asked to end', 'person'])
+    release()
+  })
+
+  it('is left alone while there is room, and when it is of a task that does not make room', async () => {
+    const { began, ended, read, hasten: task, release } = tasks()
+    await queue.start({ read, hasten: task }, { makeRoom: [], concurrency: 2 })
+    await add('kept', 'a')
+    await until('the job', () => (began.length === 1 ? true : undefined))
+    await hasten('person', 'b')
+    await until('the person', () => (ended.includes('person') ? true : undefined))
+    assert.deepEqual(ended, ['person'])
+    release()
+    await until('its end', () => (ended.length === 2 ? true : undefined))
+    assert.deepEqual(ended, ['person', 'kept by itself'])
+  })
+
+  it('of a long history lets every other one that was queued before it come first', async () => {
+    const order: string[] = []
+    /** Queues itself again, as reading does. */
+    const long: Task = async () => {
+      order.push('long')
+      if (order.length < 9) await addJob(queue.db, { task: 'long', payload: {}, key: 'long', lane: 'long' })
+    }
+    const short: Task = async (payload) => void order.push((payload as { name: string }).name)
+    await addJob(queue.db, { task: 'long', payload: {}, key: 'long', lane: 'long' })
+    const others = ['a', 'b', 'c', 'd', 'e']
+    for (const name of others) await addJob(queue.db, { task: 'short', payload: { name }, key: name, lane: name })
+    await queue.start({ long, short }, { concurrency: 1 })
+    await until('all of them', () => (order.length >= 9 ? true : undefined))
+    assert.deepEqual(order.slice(0, 7), ['long', ...others, 'long'])
+  })
+})

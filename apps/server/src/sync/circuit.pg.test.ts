@@ -1,0 +1,156 @@
+/** What the whole fleet, and whoever reads, sees of a provider that is away. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readStatus } from '../operations/index.ts'
+import { openEngine, type Account } from '../test-engine.ts'
+import type { ConnectionRef, ConnectionRow } from '../connections/index.ts'
+
+type Connected = ConnectionRef & Account
+
+describe('a provider that is away', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const begin = (ref: Connected): Promise<void> => engine.sync.begin(db, ref, `lane of ${ref.connectionId}`)
+  const takeDown = (more: object = {}): Promise<unknown> =>
+    engine.control('providers/kraken/faults', { kind: 'down', ...more })
+  const bringBack = async (): Promise<void> => {
+    await fetch(`${engine.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
+  }
+  const find = async (ref: ConnectionRef): Promise<ConnectionRow> => {
+    const row = await engine.connections.find(ref)
+    assert.ok(row)
+    return row
+  }
+  const countCalls = async (ref: Connected): Promise<number> =>
+    Object.values(await engine.listCalls(ref)).reduce((sum, count) => sum + count, 0)
+  const listCircuits = (): Promise<{ opened: boolean; probes: number }[]> =>
+    db.rows('select opened_at is not null as opened, probes from circuits')
+  /** Due now: neither tests nor operators want to wait for it. */
+  const hastenProbe = (): Promise<number> => db.execute("update circuits set probe_at = assay_now() - interval '1 ms'")
+  const holdProbe = (): Promise<number> => db.execute("update circuits set probe_at = assay_now() + interval '90 s'")
+
+  async function connectRead(): Promise<Connected> {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.drain({ delayed: true })
+    return ref
+  }
+  /** Five failures of three keys. */
+  async function open(refs: readonly Connected[]): Promise<void> {
+    const [a, b, c] = refs
+    assert.ok(a && b && c)
+    for (const ref of [a, b, c, a, b]) {
+      await begin(ref)
+      await engine.drain()
+    }
+  }
+
+  it('is asked by nobody once three of its keys had no answer, and everybody is told since when and until when', async () => {
+    const refs = [await connectRead(), await connectRead(), await connectRead(), await connectRead()] as const
+    await takeDown()
+    await open(refs)
+    assert.deepEqual(await listCircuits(), [{ opened: true, probes: 0 }])
+    await holdProbe()
+
+    const [, , , other] = refs
+    const before = await countCalls(other)
+    await begin(other)
+    await engine.drain()
+    assert.equal(await countCalls(other), before)
+    const row = await find(other)
+    assert.deepEqual([row.status, row.status_cause], ['degraded', 'venue_down'])
+    const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
+    const told = new RegExp(`^Kraken cannot be reached .* since ${time}\\. It is tried again at ${time}\\.$`)
+    assert.match(row.status_message ?? '', told)
+    const waitMs = Date.parse(row.next_sync_at ?? '') - engine.clock.now()
+    assert.ok(waitMs > 60_000 && waitMs <= 135_000, `next try in ${waitMs} ms`)
+    const job = await db.row<{ due_ms: number }>(
+      `select 1000 * extract(epoch from run_at - clock_timestamp())::float8 as due_ms
+       from graphile_worker.jobs where key = $1`,
+      [`sync:${other.connectionId}`],
+    )
+    assert.ok(Math.abs(job.due_ms - waitMs) < 2_000, `a job due in ${job.due_ms} ms, told: ${waitMs} ms`)
+
+    const [remark] = await engine.connections.listRemarks(other)
+    assert.deepEqual([remark?.cause, remark?.message], ['venue_down', row.status_message])
+    assert.ok(Math.abs((remark?.retry_after_seconds ?? 0) * 1_000 - waitMs) < 3_000)
+
+    const { circuits } = await readStatus(db)
+    assert.deepEqual(
+      circuits.map(({ provider_id, open, failures }) => [provider_id, open, failures >= 5]),
+      [['kraken', true, true]],
+    )
+    await bringBack()
+  })
+
+  it('is told at once to whoever adds a key or refreshes, without a call and without a cool-down', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    const result = await engine.add(owner, account)
+    assert.equal(result.added, false)
+    const [item] = result.errors
+    assert.equal(item?.cause, 'venue_down')
+    assert.ok((item?.retry_after_seconds ?? 0) > 60, JSON.stringify(item))
+    assert.deepEqual(await engine.listCalls(account), {})
+
+    const { tenant_id: tenantId, user_id: userId } = await db.row<{ tenant_id: string; user_id: string }>(
+      'select tenant_id, user_id from connections limit 1',
+    )
+    for (let time = 0; time < 2; time += 1) {
+      const refresh = await engine.sync.requestRefresh({ tenantId, userId }, 'assets', undefined)
+      assert.equal(refresh.status, 'failed')
+      assert.deepEqual(
+        refresh.connections.map(({ status, cause }) => [status, cause]),
+        [['failed', 'venue_down']],
+      )
+    }
+  })
+
+  it('is asked by one job when a probe is due, and everybody goes on when it answers', async () => {
+    const [one, two] = await db.rows<{ tenant_id: string; user_id: string; id: string }>(
+      "select tenant_id, user_id, id from connections where status = 'degraded' order by id limit 2",
+    )
+    assert.ok(one && two)
+    const refs = [one, two].map((row) => ({ tenantId: row.tenant_id, userId: row.user_id, connectionId: row.id }))
+    await takeDown()
+    await hastenProbe()
+    for (const ref of refs) await begin(ref as Connected)
+    await engine.drain()
+    assert.deepEqual(await listCircuits(), [{ opened: true, probes: 1 }])
+    await bringBack()
+    await hastenProbe()
+    for (const ref of refs) await begin(ref as Connected)
+    await engine.drain({ delayed: true })
+    assert.deepEqual(await listCircuits(), [])
+    for (const ref of refs) assert.equal((await find(ref)).status, 'active')
+  })
+
+  it('for one key alone stays that connection’s own trouble', async () => {
+    const broken = await connectRead()
+    const sound = await connectRead()
+    await takeDown({ account_id: broken.accountId })
+    const countFailures = async (): Promise<number> =>
+      (await db.maybeRow<{ failures: number }>('select failures from circuits'))?.failures ?? 0
+    await begin(broken)
+    await engine.drain({ delayed: true, enough: async () => (await countFailures()) >= 10 })
+    assert.deepEqual(await listCircuits(), [{ opened: false, probes: 0 }])
+    await begin(sound)
+    await engine.drain({ enough: async () => (await listCircuits()).length === 0 })
+    await bringBack()
+    await engine.drain({ delayed: true })
+    assert.equal((await find(broken)).status, 'active')
+  })
+
+  it('says "no" and is not away: a refused key closes the circuit', async () => {
+    const refs = [await connectRead(), await connectRead(), await connectRead()] as const
+    await takeDown()
+    await open(refs)
+    assert.deepEqual(await listCircuits(), [{ opened: true, probes: 0 }])
+    await bringBack()
+    await engine.control(`accounts/${refs[0].accountId}/key`, { revoked: true })
+    await hastenProbe()
+    await begin(refs[0])
+    await engine.drain()
+    assert.deepEqual([await listCircuits(), (await find(refs[0])).status], [[], 'needs_reauth'])
+  })
+})

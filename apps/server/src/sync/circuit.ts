@@ -1,0 +1,127 @@
+/**
+ * A circuit breaker for each provider, one for the whole fleet. While a provider is away every connection would find
+ * that out for itself, with a timeout each, and meet it with a crowd when it comes back.
+ *
+ *   closed ──failures in a row, of several keys──▶ open ──probe due──▶ half-open: one job asks, nobody else
+ *     ▲                                             ▲                     │        │
+ *     │                                             └──no answer, longer──┘        │
+ *     └───────────────────────────any answer───────────────────────────────────────┘
+ *
+ * An answer is anything the provider itself said, "no" included. Only `venue_down` is none.
+ */
+import { SourceError } from '@assay/core'
+import type { Logger } from 'pino'
+import type { Database, Sql } from '../db/index.ts'
+import * as store from './circuit-store.ts'
+
+/** So many failures in a row, of so many different keys. A key that fails alone has its own backoff. */
+const failuresToOpen = 5
+const keysToOpen = 3
+
+const firstProbeAfterMs = 30_000
+const probeAfterMaxMs = 15 * 60_000
+/** A probe that says nothing for this long has died; longer than a request may take. Not divided in sandbox mode. */
+const probeLeaseMs = 30_000
+
+/** Nobody was asked: the provider is known to be away. */
+export class CircuitOpen extends SourceError {
+  /** Epoch ms: since when it has not answered. */
+  readonly sinceMs: number
+
+  constructor(providerId: string, sinceMs: number, retryAfterMs: number) {
+    super('venue_down', `${providerId} does not answer; nobody asks it for now`, { retryAfterMs })
+    this.name = 'CircuitOpen'
+    this.sinceMs = sinceMs
+  }
+}
+
+export interface Circuits {
+  /** Throws CircuitOpen when nobody may ask. True when this caller is the one that asks to see. */
+  enter(providerId: string): Promise<boolean>
+  recordAnswer(providerId: string): Promise<void>
+  /** `keyLane` is null for a key that is only being tried out: it says nothing about the provider, unless it probed. */
+  recordSilence(providerId: string, keyLane: string | null, wasProbe: boolean): Promise<void>
+}
+
+export interface CircuitDeps {
+  db: Database
+  random(): number
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  log: Logger
+}
+
+export function createCircuits({ db, random, pace, log }: CircuitDeps): Circuits {
+  return {
+    async enter(providerId) {
+      const open = await store.findOpenCircuit(db, providerId)
+      if (open === undefined) return false
+      if (open.wait_ms === 0 && (await store.claimProbe(db, providerId, probeLeaseMs))) return true
+      throw toCircuitOpen(providerId, open, random())
+    },
+
+    async recordAnswer(providerId) {
+      if (await store.deleteOutage(db, providerId)) log.info({ provider: providerId }, 'a provider answers again')
+    },
+
+    async recordSilence(providerId, keyLane, wasProbe) {
+      if (keyLane === null && !wasProbe) return
+      const probeInMs = await db.transaction(async (tx) => {
+        const row = await store.lockOutage(tx, providerId)
+        const next = afterSilence(row, { keyLane, wasProbe, random: random() })
+        const paced = next.probeInMs === null ? null : next.probeInMs / pace
+        await store.writeOutage(tx, providerId, { ...next, probeInMs: paced })
+        return paced
+      })
+      if (probeInMs !== null) log.warn({ provider: providerId, probeInMs }, 'a provider does not answer')
+    },
+  }
+}
+
+/** For whoever waits for an answer now: undefined when asking makes sense. */
+export async function findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined> {
+  const open = await store.findOpenCircuit(sql, providerId)
+  return open === undefined || open.wait_ms === 0 ? undefined : toCircuitOpen(providerId, open, 0)
+}
+
+/** Later than the probe by up to a half, so that those who were sent away do not all come back in its first second. */
+function toCircuitOpen(
+  providerId: string,
+  { failing_since, wait_ms }: { failing_since: string; wait_ms: number },
+  random: number,
+): CircuitOpen {
+  const waitMs = Math.max(wait_ms, 1)
+  return new CircuitOpen(providerId, Date.parse(failing_since), Math.ceil(waitMs * (1 + random / 2)))
+}
+
+interface Outage {
+  failures: number
+  failingKeys: string[]
+  probes: number
+  /** Null: the circuit stays as it is. */
+  probeInMs: number | null
+}
+
+/** Pure: what a further failure makes of an outage. */
+export function afterSilence(
+  row: store.OutageRow,
+  { keyLane, wasProbe, random }: { keyLane: string | null; wasProbe: boolean; random: number },
+): Outage {
+  const failures = row.failures + 1
+  const isNew = keyLane !== null && !row.failing_keys.includes(keyLane) && row.failing_keys.length < keysToOpen
+  const failingKeys = isNew ? [...row.failing_keys, keyLane] : row.failing_keys
+  const outage = { failures, failingKeys, probes: row.probes, probeInMs: null }
+  if (row.opened_at !== null) {
+    // A job that was under way when the circuit opened says nothing new.
+    if (!wasProbe) return outage
+    return { ...outage, probes: row.probes + 1, probeInMs: probeAfterMs(row.probes + 1, random) }
+  }
+  const opens = failures >= failuresToOpen && failingKeys.length >= keysToOpen
+  return opens ? { ...outage, probeInMs: probeAfterMs(0, random) } : outage
+}
+
+/** Doubles with every probe that found nothing, with a jitter of ±25 %. */
+function probeAfterMs(probes: number, random: number): number {
+  const plain = Math.min(probeAfterMaxMs, firstProbeAfterMs * 2 ** Math.min(probes, 20))
+  return Math.round(plain * (0.75 + random / 2))
+}

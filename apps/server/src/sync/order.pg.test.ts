@@ -1,0 +1,188 @@
+/** In which order a connection is read: what people look at first, first; and around what cannot be read. */
+import { SourceError } from '@assay/core'
+import type { Session, Stream, Window } from '@assay/connectors'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openEngine, type Account } from '../test-engine.ts'
+import type { ConnectionRef } from '../connections/index.ts'
+import { beginningMs } from './plan.ts'
+import { readStream, type Reading } from './read-stream.ts'
+import { listCovered } from './store.ts'
+
+const dayMs = 24 * 3_600_000
+
+describe('a first read', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const listJobs = ({ connectionId }: ConnectionRef): Promise<{ priority: number; payload: { until?: string } }[]> =>
+    db.rows(
+      'select j.priority, p.payload from graphile_worker.jobs j join graphile_worker._private_jobs p using (id) where j.key = $1',
+      [`sync:${connectionId}`],
+    )
+  const listDays = async ({ connectionId }: ConnectionRef): Promise<number[]> => {
+    const rows = await db.rows<{ days: number }>(
+      `select floor(extract(epoch from assay_now() - occurred_at) / 86400)::int as days from transactions
+       where connection_id = $1 order by 1`,
+      [connectionId],
+    )
+    return rows.map(({ days }) => days)
+  }
+  const book = ({ accountId }: Account, daysAgo: number): Promise<unknown> =>
+    engine.control(`accounts/${accountId}/entries`, {
+      entries: [
+        {
+          type: 'deposit',
+          asset: 'XXBT',
+          amount: '0.5',
+          time: new Date(engine.clock.now() - daysAgo * dayMs).toISOString(),
+        },
+      ],
+    })
+  const clearFaults = (): Promise<unknown> =>
+    fetch(`${engine.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
+
+  it('begins with a job for the balances alone, which goes before the background; the rest is background', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    assert.deepEqual(
+      (await listJobs(ref)).map(({ priority }) => priority),
+      [-10],
+    )
+    let jobs = 0
+    await engine.drain({ enough: async () => jobs++ === 1 })
+    const positions = await engine.ledger.listPositions(ref, { limit: 100, after: undefined })
+    assert.ok(positions.length > 10)
+    const calls = await engine.listCalls(ref)
+    assert.deepEqual([calls['BalanceEx'], calls['Ledgers']], [1, undefined])
+    const [next] = await listJobs(ref)
+    assert.equal(next?.priority, 0)
+    assert.ok(next?.payload.until !== undefined)
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.listCalls(ref))['BalanceEx'], 1)
+  })
+
+  it('shows the last thirty days while the rest is still to be read, and leaves out what lies at the edge', async () => {
+    const account = await engine.newAccount('empty')
+    for (const daysAgo of [400, 40, 29, 9, 2]) await book(account, daysAgo)
+    const owner = await engine.newOwner()
+    const { connectionId } = await engine.add(owner, account)
+    assert.ok(connectionId !== null)
+    const ref = { ...owner, connectionId, ...account }
+    // One page for the last days; then the ledger is away.
+    await engine.control('providers/kraken/faults', {
+      kind: 'http_5xx',
+      endpoint: 'Ledgers',
+      account_id: account.accountId,
+      after: 1,
+    })
+    await engine.drain()
+    assert.deepEqual(await listDays(ref), [2, 9])
+    const coverage = await engine.sync.findCoverage(ref)
+    const ledger = coverage?.find(({ stream }) => stream === 'ledger')
+    assert.deepEqual(
+      ledger?.windows.map(({ startMs, endMs }) => (endMs - startMs) / dayMs),
+      [30],
+    )
+    assert.deepEqual([ledger?.holes[0]?.startMs, ledger?.holes[0]?.endMs], [beginningMs, ledger?.windows[0]?.startMs])
+    // The other lists were read to their end all the same.
+    for (const { stream, windows } of coverage ?? [])
+      if (stream !== 'ledger') assert.equal(windows[0]?.startMs, beginningMs, stream)
+
+    await clearFaults()
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.deepEqual(await listDays(ref), [2, 9, 29, 40, 400])
+    for (const { windows, holes } of (await engine.sync.findCoverage(ref)) ?? []) {
+      assert.equal(windows.length, 1)
+      assert.deepEqual(holes, [])
+    }
+  })
+
+  it('in two windows asks for one page more of each list than in one would take', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    await engine.drain({ delayed: true })
+    const { ledger, deposits, withdrawals } = await engine.control<Record<string, unknown[]>>(
+      `accounts/${ref.accountId}/state`,
+    )
+    const calls = await engine.listCalls(ref)
+    // Pages of fifty; of the ledger every one but the first shows a row again.
+    assert.ok((calls['Ledgers'] ?? 0) <= Math.ceil((ledger?.length ?? 0) / 49) + 1, JSON.stringify(calls))
+    assert.ok((calls['DepositStatus'] ?? 0) <= Math.ceil((deposits?.length ?? 0) / 50) + 1, JSON.stringify(calls))
+    assert.ok((calls['WithdrawStatus'] ?? 0) <= Math.ceil((withdrawals?.length ?? 0) / 50) + 1, JSON.stringify(calls))
+  })
+
+  it('is followed by runs a quarter of an hour apart, each connection at another moment', async () => {
+    const rows = await db.rows<{ minutes: number }>(
+      `select extract(epoch from next_sync_at - last_synced_at)::float8 / 60 as minutes from connections
+       where status = 'active'`,
+    )
+    const minutes = rows.map((row) => row.minutes)
+    assert.ok(minutes.length >= 3)
+    assert.ok(
+      minutes.every((one) => one >= 11.2 && one <= 18.8),
+      JSON.stringify(minutes),
+    )
+    assert.equal(new Set(minutes).size, minutes.length)
+  })
+
+  it('that is asked to make room ends before its next page and queues the rest, at the back', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'default')
+    let jobs = 0
+    await engine.drain({ enough: async () => jobs++ === 1 })
+    const [next] = await listJobs(ref)
+    await db.execute('select graphile_worker.remove_job($1)', [`sync:${ref.connectionId}`])
+    await engine.sync.task(next?.payload, AbortSignal.abort())
+    assert.equal((await engine.listCalls(ref))['Ledgers'], undefined)
+    const [again] = await listJobs(ref)
+    assert.deepEqual([again?.priority, again?.payload], [0, next?.payload])
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+  })
+
+  it('reads around a window that the provider cannot give, and says which', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    const opened = await engine.connections.open(ref)
+    assert.ok(opened)
+    const untilMs = engine.clock.now()
+    const lostMs = untilMs - 25 * dayMs
+    const asked: Window[] = []
+    const session: Pick<Session, 'fetchPage'> = {
+      async fetchPage(_stream, window, position) {
+        asked.push(window)
+        const isLost = window.startMs <= lostMs && lostMs < window.endMs
+        // Found out only on its second page.
+        if (isLost && position !== null) throw new SourceError('data_hole', 'gone')
+        return { records: [], next: isLost ? 'second page' : null }
+      },
+    }
+    const pager = { kind: 'time', pageSizeMax: 50, order: 'newest_first', overlapMs: 0 } as const
+    const stream: Stream = {
+      name: 'ledger',
+      pager: { ...pager, windowMaxMs: 10 * dayMs, retentionMs: 40 * dayMs },
+      cost: 1,
+      required: true,
+      providerLimit: null,
+      remedy: null,
+    }
+    const reading: Reading = {
+      ref,
+      opened: { ...opened, session: { ...opened.session, ...session } },
+      ask: (_cost, call) => call(),
+      untilMs,
+      allowance: { mayReadOn: () => asked.length < 20, countPage: () => undefined, pagesRead: () => asked.length },
+      faults: new Map(),
+      missing: new Map(),
+    }
+    assert.equal(await readStream({ db, ledger: engine.ledger }, reading, stream), 'covered')
+    const covered = await listCovered(db, ref, 'ledger')
+    assert.deepEqual(
+      covered.map(({ startMs, endMs }) => [(untilMs - startMs) / dayMs, (untilMs - endMs) / dayMs]),
+      [
+        [40, 30],
+        [20, 0],
+      ],
+    )
+    assert.equal(reading.faults.get('ledger')?.fault, 'data_hole')
+    assert.deepEqual(await db.rows('select from stream_bookmarks where connection_id = $1', [ref.connectionId]), [])
+  })
+})
