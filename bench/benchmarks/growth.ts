@@ -1,0 +1,47 @@
+/** growth: the same pages on a small and on a large database. The work is the same; only the depth of the trees grows. */
+import type { Bench, Benchmark } from '../benchmark.ts'
+import { compare } from '../measure.ts'
+import { startApi, underLoad } from '../world/api.ts'
+import { prepareLoad } from '../world/load.ts'
+import { openPopulation, pagePopulation, type Population } from '../world/population.ts'
+import { pageSize, randomPage } from '../world/transaction-pages.ts'
+
+const requestsTotal = 10_000
+
+export const growth: Benchmark = {
+  name: 'growth',
+  summary: 'pages at 200 thousand rows and at many more (10 million with --full)',
+  async run(bench) {
+    const [small, large] = populationsOf(bench)
+    const rows = (population: Population): number => population.users * population.transactionsEach
+    const measured = await compare(
+      { name: `${rows(large)} rows`, run: await startSide(bench, large) },
+      { name: `${rows(small)} rows`, run: await startSide(bench, small) },
+      bench,
+    )
+    return [
+      {
+        title: `Pages of ${pageSize} at random depth in a small and a large database`,
+        unit: 'ms a page, of one API process under load',
+        measured,
+        goal: { atMost: 1.25 },
+        notes: [],
+      },
+    ]
+  },
+}
+
+function populationsOf({ size }: Bench): [Population, Population] {
+  if (size === 'try') return [{ ...pagePopulation(size), users: 10 }, pagePopulation(size)]
+  const small = { ...pagePopulation(size), users: 40 }
+  return [small, size === 'full' ? { ...small, users: 2_000 } : pagePopulation(size)]
+}
+
+async function startSide(bench: Bench, population: Population): Promise<() => Promise<number>> {
+  const database = await openPopulation(bench, population)
+  const api = await startApi(underLoad(database.url))
+  bench.onEnd(() => api.stop())
+  const requests = Array.from({ length: requestsTotal }, () => randomPage(population.users))
+  const load = await prepareLoad(`growth.${population.users}`, { url: api.url, seconds: bench.seconds, requests })
+  return async () => 1_000 / (await load()).perSecond
+}

@@ -1,0 +1,120 @@
+/**
+ * sync: a trading robot's history from the simulated Kraken, read, kept and derived, against ccxt alone, which reads the
+ * same pages and throws them away. Once with the round trip of a real exchange, where waiting dominates, and once with
+ * none, where our own work does. And the worker's memory, which must not know how long a history is.
+ */
+import path from 'node:path'
+import type { Benchmark, Finding } from '../benchmark.ts'
+import { compare, median, toComparison, type Effort } from '../measure.ts'
+import { show } from '../report.ts'
+import { startInstallation, type Installation } from '../world/installation.ts'
+import { cpuSecondsOf, peakMiBOf, runProgram } from '../world/process.ts'
+
+const roundTripMs = 50
+const reader = path.resolve(import.meta.dirname, '../programs/ccxt-reader.mjs')
+
+interface Read {
+  /** From the call that adds the connection to the last transaction derived. */
+  seconds: number
+  /** Of these, until the last page of the ledger was asked for. */
+  readingSeconds: number
+  workerCpuSeconds: number
+  peakMiB: number
+}
+
+export const sync: Benchmark = {
+  name: 'sync',
+  summary: 'a long history read, kept and derived, against ccxt alone reading and discarding it',
+  async run(bench) {
+    const postgres = await bench.postgres()
+    const installation = await startInstallation(bench, await postgres.newDatabase('bench_sync'))
+    const [long, short] = bench.size === 'try' ? ['default', 'default'] : ['large', 'large_tenth']
+    // A hundred thousand entries at 50 ms a page take two minutes a run, twenty in all.
+    const patient = bench.size === 'full' ? long : short
+    const slow = await compareReads(installation, patient, roundTripMs, bench)
+    const fast = await compareReads(installation, long, 0, bench)
+    return [
+      { ...slow.finding, goal: { atMost: 1.15 } },
+      { ...fast.finding, goal: { atMost: 4 } },
+      await compareMemory(installation, { long, short }, fast.reads, bench),
+    ]
+  },
+}
+
+/** By a fresh worker, so that its memory is that of this run. */
+async function readHistory({ sandbox, ...assay }: Installation, scenario: string, latencyMs: number): Promise<Read> {
+  await sandbox.setLatency(0)
+  const account = await sandbox.newAccount(scenario)
+  const token = await assay.newToken(account.accountId)
+  const worker = await assay.startWorker()
+  try {
+    // The first connection makes the worker load ccxt.
+    await assay.connect(token, await sandbox.newAccount('empty'))
+    await sandbox.setLatency(latencyMs)
+    const [cpuBefore, began] = [cpuSecondsOf(worker.pid), performance.now()]
+    const { connectionId, readingMs } = await assay.connect(token, account)
+    const seconds = (performance.now() - began) / 1_000
+    const workerCpuSeconds = cpuSecondsOf(worker.pid) - cpuBefore
+    await assay.remove(token, connectionId)
+    return { seconds, readingSeconds: readingMs / 1_000, workerCpuSeconds, peakMiB: peakMiBOf(worker.pid) }
+  } finally {
+    await worker.stop()
+  }
+}
+
+async function readByCcxt({ sandbox }: Installation, scenario: string, latencyMs: number): Promise<number> {
+  await sandbox.setLatency(0)
+  const { apiKey, secretKey } = await sandbox.newAccount(scenario)
+  await sandbox.setLatency(latencyMs)
+  const output = await runProgram(process.execPath, [reader, sandbox.krakenUrl, apiKey, secretKey])
+  return (JSON.parse(output) as { seconds: number }).seconds
+}
+
+async function compareReads(
+  installation: Installation,
+  scenario: string,
+  latencyMs: number,
+  effort: Effort,
+): Promise<{ finding: Omit<Finding, 'goal'>; reads: Read[] }> {
+  const all: Read[] = []
+  const measured = await compare(
+    {
+      name: 'assay',
+      async run() {
+        const read = await readHistory(installation, scenario, latencyMs)
+        all.push(read)
+        return read.seconds
+      },
+    },
+    { name: 'ccxt', run: () => readByCcxt(installation, scenario, latencyMs) },
+    effort,
+  )
+  // Without the one that warmed up.
+  const reads = all.slice(1)
+  const part = (of: (read: Read) => number): string => show(median(reads.map(of)))
+  const notes = [
+    `Of the seconds: ${part((read) => read.readingSeconds)} until the last page, ${part((read) => read.seconds - read.readingSeconds)} after it (deriving); the worker's processor ${part((read) => read.workerCpuSeconds)}.`,
+  ]
+  return {
+    finding: { title: `Scenario ${scenario}, ${latencyMs} ms added to each answer`, unit: 's', measured, notes },
+    reads,
+  }
+}
+
+async function compareMemory(
+  installation: Installation,
+  { long, short }: { long: string; short: string },
+  longReads: readonly Read[],
+  { rounds, say }: Effort,
+): Promise<Finding> {
+  const peaks: number[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`memory, round ${round} of ${rounds}`)
+    peaks.push((await readHistory(installation, short, 0)).peakMiB)
+  }
+  const measured = toComparison(
+    { name: `scenario ${long}`, values: longReads.map(({ peakMiB }) => peakMiB) },
+    { name: `scenario ${short}`, values: peaks },
+  )
+  return { title: 'Peak memory of the worker', unit: 'MiB', measured, goal: { atMost: 1.1 }, notes: [] }
+}

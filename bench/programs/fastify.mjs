@@ -1,0 +1,7 @@
+// An empty Fastify server, for `start`: what any service on Fastify pays.
+import { fastify } from 'fastify'
+
+const app = fastify()
+app.get('/', () => ({}))
+await app.listen({ host: '127.0.0.1', port: Number(process.argv[2]) })
+process.on('SIGTERM', () => void app.close().then(() => process.exit(0)))

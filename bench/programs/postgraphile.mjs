@@ -1,0 +1,24 @@
+// The peer of `peer`: PostGraphile 5 with its Amber preset over the very tables, as its documentation sets it up for
+// production (https://postgraphile.org/postgraphile/5/deploying). No token check: that favours the peer.
+import { createServer } from 'node:http'
+import { grafserv } from 'postgraphile/grafserv/node'
+import { makePgService } from 'postgraphile/adaptors/pg'
+import { postgraphile } from 'postgraphile'
+import { PostGraphileAmberPreset } from 'postgraphile/presets/amber'
+
+const [, , databaseUrl] = process.argv
+
+const instance = postgraphile({
+  extends: [PostGraphileAmberPreset],
+  // As many connections as our own pool has by default.
+  pgServices: [makePgService({ connectionString: databaseUrl, schemas: ['public'], poolConfig: { max: 10 } })],
+  grafserv: { graphiql: false, watch: false },
+  grafast: { explain: false },
+  // Amber offers order and condition only on columns with an index of their own; ours is of several columns.
+  schema: { defaultBehavior: '+orderBy +filterBy +condition:attribute:filterBy' },
+})
+
+const server = createServer()
+await instance.createServ(grafserv).addTo(server)
+server.listen(0, '127.0.0.1', () => console.log(`ready at http://127.0.0.1:${server.address().port}`))
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0))

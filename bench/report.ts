@@ -1,0 +1,40 @@
+/** Findings as text: ratio first, then what it was made of. */
+import { isMet, type Finding, type Goal } from './benchmark.ts'
+import { median, type Comparison, type Figures } from './measure.ts'
+
+const number = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
+
+export function describeFinding({ title, unit, measured, goal, notes }: Finding): string {
+  const rows = 'ratio' in measured ? comparisonRows(measured, unit, goal) : figureRows(measured, unit, goal)
+  const width = Math.max(...rows.map(([name]) => name.length))
+  const lines = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`)
+  return [title, ...lines, ...notes.map((note) => `  ${note}`)].join('\n')
+}
+
+function comparisonRows({ ours, reference, ratio, spread }: Comparison, unit: string, goal: Goal): [string, string][] {
+  const [least, most] = spread.map(show)
+  return [
+    [ours.name, describeFigures(ours, unit)],
+    [reference.name, describeFigures(reference, unit)],
+    ['ratio', `${show(ratio)}  (single rounds ${least} to ${most}); goal ${describeGoal(goal, ratio)}`],
+  ]
+}
+
+function figureRows(figures: Figures, unit: string, goal: Goal): [string, string][] {
+  return [[figures.name, `${describeFigures(figures, unit)}; goal ${describeGoal(goal, median(figures.values))}`]]
+}
+
+function describeFigures({ values }: Figures, unit: string): string {
+  if (values.length === 1) return `${show(median(values))} ${unit}`
+  const range = `${show(Math.min(...values))} to ${show(Math.max(...values))}`
+  return `${show(median(values))} ${unit}  (${range}, ${values.length} runs)`
+}
+
+function describeGoal(goal: Goal, value: number): string {
+  const words = 'atLeast' in goal ? `≥ ${show(goal.atLeast)}` : `≤ ${show(goal.atMost)}`
+  return `${words}: ${isMet(goal, value) ? 'met' : 'MISSED'}`
+}
+
+export function show(value: number): string {
+  return number.format(value)
+}

@@ -1,0 +1,77 @@
+/** The simulated providers in a process of their own, and their control API. */
+import path from 'node:path'
+import { startProcess } from './process.ts'
+
+export interface Account {
+  accountId: string
+  apiKey: string
+  secretKey: string
+}
+
+export interface Sandbox {
+  controlUrl: string
+  krakenUrl: string
+  newAccount(scenario: string): Promise<Account>
+  /** Added to every answer of the simulated Kraken. */
+  setLatency(latencyMs: number): Promise<void>
+  /** How many pages of its ledger were asked for. */
+  countPages(accountId: string): Promise<number>
+  stop(): Promise<void>
+}
+
+const program = path.resolve(import.meta.dirname, '../programs/sandbox.ts')
+
+interface LogLine {
+  endpoint: string
+  count: number
+}
+
+export async function startSandbox(): Promise<Sandbox> {
+  const ready = /ready at (http\S+ http\S+)/
+  const started = await startProcess({ name: 'sandbox', words: [program], ready })
+  const [controlUrl = '', krakenUrl = ''] = started.ready.split(' ')
+  let accounts = 0
+  return {
+    controlUrl,
+    krakenUrl,
+    async newAccount(scenario) {
+      accounts += 1
+      const wish = { provider_id: 'kraken', scenario, account: `bench ${accounts}` }
+      const made = (await sendJson(`${controlUrl}/control/accounts`, 'POST', { body: wish })) as {
+        account_id: string
+        credentials: { api_key: string; secret_key: string }
+      }
+      // The history is built when it is first looked at, which is not what is measured.
+      await sendJson(`${controlUrl}/control/accounts/${made.account_id}/state`, 'GET')
+      const { api_key: apiKey, secret_key: secretKey } = made.credentials
+      return { accountId: made.account_id, apiKey, secretKey }
+    },
+    async setLatency(latencyMs) {
+      const faults = `${controlUrl}/control/providers/kraken/faults`
+      await sendJson(faults, 'DELETE')
+      if (latencyMs > 0) await sendJson(faults, 'POST', { body: { kind: 'latency_ms', latency_ms: latencyMs } })
+    },
+    async countPages(accountId) {
+      const log = await sendJson(`${controlUrl}/control/log?account_id=${accountId}`, 'GET')
+      const lines = (log as { requests: LogLine[] }).requests.filter(({ endpoint }) => endpoint.endsWith('Ledgers'))
+      return lines.reduce((sum, { count }) => sum + count, 0)
+    },
+    stop: started.stop,
+  }
+}
+
+/** The parsed answer; anything but success is thrown. */
+export async function sendJson(
+  url: string,
+  method: 'GET' | 'POST' | 'DELETE',
+  { body, token }: { body?: object; token?: string } = {},
+): Promise<unknown> {
+  const headers = {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  }
+  const response = await fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body) })
+  const answer = await response.text()
+  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${answer.slice(0, 500)}`)
+  return JSON.parse(answer)
+}
