@@ -49,7 +49,7 @@ const rooms: readonly Room[] = [
     folder: 'apps/server/src/connect/',
     mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'foundation'],
   },
-  { name: 'enterprise', folder: 'apps/server/src/enterprise/', mayImport: ['core', 'db'] },
+  { name: 'enterprise', folder: 'apps/server/src/enterprise/', mayImport: ['core', 'db', 'ledger'] },
   { name: 'operations', folder: 'apps/server/src/operations/', mayImport: ['core', 'db', 'connections', 'foundation'] },
   { name: 'control', folder: 'apps/server/src/sandbox/', mayImport: ['core'] },
   {
