@@ -112,12 +112,16 @@ async function runAll({ chosen, size, rounds }: Wish): Promise<void> {
 }
 
 try {
-  ensurePeers()
   const wish = readWish(process.argv.slice(2))
   if (wish === undefined) console.log(usage)
-  else await runAll(wish)
+  else {
+    ensurePeers()
+    await runAll(wish)
+  }
 } catch (error) {
-  if (!(error instanceof CannotRun)) throw error
+  // What parseArgs says of a wrong option is a sentence already.
+  const isTold = error instanceof CannotRun || (error instanceof TypeError && 'code' in error)
+  if (!isTold) throw error
   console.error(error.message)
   process.exitCode = 1
 }

@@ -8,13 +8,13 @@ import { after, describe, it } from 'node:test'
 import { openKillCampaign } from './campaigns/kill.ts'
 
 describe('kill -9', async () => {
-  const campaign = await openKillCampaign(4_000)
+  const campaign = await openKillCampaign(3_000)
   after(campaign.close)
   const seed = Date.now() % 1_000_000
 
   it('of worker, API and PostgreSQL at random moments leaves every byte as an undisturbed run does', async (test) => {
     const say = (text: string): void => test.diagnostic(`seed ${seed}: ${text}`)
-    const { failures, kills } = await campaign.run({ kills: 10, seed, say })
+    const { failures, kills } = await campaign.run({ kills: 8, seed, say })
     assert.deepEqual(failures, [], `seed ${seed}`)
     assert.equal(new Set(kills.map(({ victim }) => victim)).size, 3)
     assert.equal(kills.at(-1)?.phase, 'idle')

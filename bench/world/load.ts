@@ -32,7 +32,7 @@ interface Reported {
   p99Ms: number
 }
 
-/** More made nothing faster on two processors, and waiting longer. */
+/** Twice the connections of the API's pool, so that it never waits for a request. */
 export const apiConnections = 20
 /** Every measured answer holds many rows. */
 const answerLengthMin = 1_000

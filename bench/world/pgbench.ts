@@ -7,7 +7,7 @@ import type { Sql } from '../../apps/server/src/db/index.ts'
 import { findPgbench } from '../prepare.ts'
 import { runProgram, scratchFile } from './process.ts'
 
-/** The most that two processors give; 4 and 16 are a little slower. */
+/** Enough that PostgreSQL never waits for a client, and fewer than the connections of our own pool. */
 export const pgbenchClients = 8
 
 export interface PgbenchScript {

@@ -25,8 +25,6 @@ export type { MyPage } from './manage.ts'
 export type { Progress } from './progress-store.ts'
 export type { SessionView } from './session-view.ts'
 
-export type { ProviderAnswer } from './provider-sign-in.ts'
-
 /** A key, or that the person signs in at the provider. */
 export type SourceCredentials = SealedCredentials | { type: 'sign_in'; redirectUri?: string | undefined }
 
@@ -111,20 +109,8 @@ export function createConnect(deps: ConnectDeps) {
 
     giveConsent: (session: ConnectSession): Promise<ConnectSession> => sessions.giveConsent(deps, session),
 
-    async addSource(session: ConnectSession, source: SourceToAdd): Promise<AddResult> {
-      const owner = ownerOf(session)
-      const { credentials, ...rest } = source
-      const { sessionId } = session
-      if (credentials.type !== 'sign_in') return connections.add(owner, { ...rest, credentials, sessionId })
-      return provider.beginInSession(deps, { ...owner, sessionId, grantId: null }, rest)
-    },
-
-    async addForApplication(application: Application, source: SourceToAdd): Promise<AddResult> {
-      const { credentials, ...rest } = source
-      if (credentials.type !== 'sign_in') return connections.add(application, { ...rest, credentials, sessionId: null })
-      const { redirectUri } = credentials
-      return provider.beginForApplication(deps, { ...application, sessionId: null }, { ...rest, redirectUri })
-    },
+    addSource: (session: ConnectSession, source: SourceToAdd) => addInSession(deps, session, source),
+    addForApplication: (application: Application, source: SourceToAdd) => addForApplication(deps, application, source),
 
     async removeSource(session: ConnectSession, connectionId: string): Promise<void> {
       await connections.removeInSession(ownerOf(session), session.sessionId, connectionId)
@@ -163,6 +149,26 @@ export function createConnect(deps: ConnectDeps) {
       manage.revokeMyGrant(deps, manage.ownerOf(session), grantId),
     deleteMe: (session: manage.ManageSession) => manage.deleteMe(deps, manage.ownerOf(session)),
   }
+}
+
+async function addInSession(deps: ConnectDeps, session: ConnectSession, source: SourceToAdd): Promise<AddResult> {
+  const owner = ownerOf(session)
+  const { sessionId } = session
+  const { credentials, ...rest } = source
+  if (credentials.type !== 'sign_in') return deps.connections.add(owner, { ...rest, credentials, sessionId })
+  return provider.beginInSession(deps, { ...owner, sessionId, grantId: null }, rest)
+}
+
+async function addForApplication(
+  deps: ConnectDeps,
+  application: Application,
+  { credentials, ...rest }: SourceToAdd,
+): Promise<AddResult> {
+  if (credentials.type !== 'sign_in') {
+    return deps.connections.add(application, { ...rest, credentials, sessionId: null })
+  }
+  const { redirectUri } = credentials
+  return provider.beginForApplication(deps, { ...application, sessionId: null }, { ...rest, redirectUri })
 }
 
 /** Sources are connected by somebody who has signed in and consented. */

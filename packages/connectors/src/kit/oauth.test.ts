@@ -64,9 +64,11 @@ describe('signing in at a provider', () => {
 
   it('a code becomes tokens, with an end by our own clock', async () => {
     let form = ''
-    const listener: RequestListener = async (request, response) => {
-      for await (const chunk of request) form += String(chunk)
-      response.end('{"access_token":"a","refresh_token":"r","expires_in":3600,"token_type":"bearer"}')
+    const listener: RequestListener = (request, response) => {
+      request.on('data', (chunk: Buffer) => (form += chunk.toString()))
+      request.on('end', () =>
+        response.end('{"access_token":"a","refresh_token":"r","expires_in":3600,"token_type":"bearer"}'),
+      )
     }
     const tokens = await at(listener, (io) => redeemCode(io, signIn, client, sent))
     assert.deepEqual(tokens, { accessToken: 'a', refreshToken: 'r', expiresAtMs: nowMs + 3_600_000 })

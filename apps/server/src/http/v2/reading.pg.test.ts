@@ -55,10 +55,8 @@ describe('reading', async () => {
       const eve = await api.signIn('eve', { providers: [{ provider_id: 'kraken', scenario: 'revoked_later' }] })
       const { data } = await api.ask(getCoverage, coveragePath(eve.connectionIds[0] ?? ''), eve.access_token)
       const ledger = data.streams.find(({ stream }) => stream === 'ledger')
-      assert.deepEqual(
-        ledger?.holes.map(({ cause }) => cause),
-        ['invalid_credentials'],
-      )
+      // What is older than the last page, and what came since.
+      assert.deepEqual(new Set(ledger?.holes.map(({ cause }) => cause)), new Set(['invalid_credentials']))
       assert.notEqual(ledger?.remedy, null)
     })
 
