@@ -53,7 +53,7 @@ describe('a configuration without mistakes', () => {
       dataDirectory: path.resolve('data'),
     })
     assert.deepEqual(limits, { perToken: 600, perAddress: 300, perClient: 3_000, oauthFailures: 60, slowAfter: 10 })
-    assert.deepEqual(worker, { concurrency: 4, silentAfterMs: 30_000, providerTimeoutMs: 20_000 })
+    assert.deepEqual(worker, { concurrency: 4, silentAfterMs: 30_000, providerTimeoutMs: 20_000, egress: 'main' })
     assert.deepEqual([mail, trustedProxies, excessPermission], [undefined, [], 'refuse'])
   })
 

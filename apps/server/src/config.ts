@@ -43,6 +43,13 @@ function url(value: string): string {
   return value.replace(/\/+$/, '')
 }
 
+function name(value: string): string {
+  if (!/^[a-z0-9-]{1,40}$/i.test(value)) {
+    throw new RangeError(`must be 1 to 40 letters, digits and hyphens, got ${JSON.stringify(value)}`)
+  }
+  return value
+}
+
 function day(value: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : Number.NaN
   // Some days that no month has are read as days of the next one.
@@ -166,6 +173,12 @@ export const settings = {
     default: '20000',
     parse: wholeNumber(100, 20_000),
   }),
+  ASSAY_EGRESS: setting({
+    description:
+      'A name for the address that providers see this worker come from. Workers behind different addresses have different names, and budgets of their own where a provider counts addresses.',
+    default: 'main',
+    parse: name,
+  }),
   ASSAY_TRUSTED_PROXIES: setting({
     description: 'Addresses or networks, comma-separated, whose X-Forwarded-For is believed.',
     parse: (value: string): readonly string[] => value.split(',').map((part) => part.trim()),
@@ -265,7 +278,7 @@ export interface Config {
   sealingKeys: string | undefined
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
-  worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number }
+  worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number; egress: string }
   trustedProxies: readonly string[]
   /** Midnight UTC at the beginning of that day. */
   v1SunsetMs: number | undefined
@@ -348,6 +361,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
       concurrency: given('ASSAY_WORKER_CONCURRENCY', settings.ASSAY_WORKER_CONCURRENCY),
       silentAfterMs: given('ASSAY_WORKER_SILENT_AFTER', settings.ASSAY_WORKER_SILENT_AFTER),
       providerTimeoutMs: given('ASSAY_PROVIDER_TIMEOUT', settings.ASSAY_PROVIDER_TIMEOUT),
+      egress: given('ASSAY_EGRESS', settings.ASSAY_EGRESS),
     },
     trustedProxies: read('ASSAY_TRUSTED_PROXIES', settings.ASSAY_TRUSTED_PROXIES) ?? [],
     v1SunsetMs: read('ASSAY_V1_SUNSET', settings.ASSAY_V1_SUNSET),

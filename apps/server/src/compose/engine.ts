@@ -42,7 +42,7 @@ function paceOf(config: Config): number {
 export function createEngine({ config, db, clock, keyring, log, providers }: EngineDeps): Engine {
   const pace = paceOf(config)
   const now = (): number => clock.now()
-  const budgets = createBudgets({ db, pace })
+  const budgets = createBudgets({ db, pace, egress: config.worker.egress })
   const circuits = createCircuits({ db, random: Math.random, pace, log })
   const priceLane = { connector: coinGeckoBudget, keyLane: '' }
   const budget = {
@@ -62,6 +62,7 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     fetch,
     now,
     ...providers,
+    requestTimeoutMs: config.worker.providerTimeoutMs,
     excessPermission: config.excessPermission,
     forsakenAfterMs: config.forsakenAfterMs,
     startAsking: (opened) => startAsking({ budgets, circuits }, opened, { interactive: true }),

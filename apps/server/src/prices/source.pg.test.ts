@@ -35,7 +35,7 @@ async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> 
   })
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const newSource = (): PriceSource => {
-    const budgets = createBudgets({ db, pace: 1 })
+    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
     const lane = { connector: coinGeckoBudget, keyLane: '' }
     const budget = {
       take: (who: { interactive: boolean }) => budgets.take(lane, 1, who),

@@ -108,9 +108,9 @@ describe('a job', async () => {
 
   it('waits a little for its budget, and comes back later when the wait is long', async (t) => {
     const { db } = await open(t)
-    const quick = createBudgets({ db, pace: 6_000 })
+    const quick = createBudgets({ db, pace: 6_000, egress: 'main' })
     for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, 2, background)
-    const budgets = createBudgets({ db, pace: 1 })
+    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
     await budgets.take({ connector, keyLane: 'b' }, 4, background)
     await assert.rejects(budgets.take({ connector, keyLane: 'b' }, 2, background), (error) => {
       assert.ok(error instanceof OverBudget)
@@ -122,7 +122,7 @@ describe('a job', async () => {
 
   it('has a budget for each key, or one for all where the provider counts our address', async (t) => {
     const { db } = await open(t)
-    const budgets = createBudgets({ db, pace: 1 })
+    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
     for (const keyLane of ['a', 'b']) await budgets.take({ connector, keyLane }, 4, background)
     const counted: Connector = { ...connector, budget: { ...connector.budget, scope: 'address' } }
     await budgets.take({ connector: counted, keyLane: 'a' }, 4, background)
@@ -131,7 +131,7 @@ describe('a job', async () => {
 
   it('that was told "too many" makes everybody with that key wait', async (t) => {
     const { db } = await open(t)
-    const budgets = createBudgets({ db, pace: 1 })
+    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
     await budgets.recordLimitError({ connector, keyLane: 'a' }, 60_000)
     await assert.rejects(budgets.take({ connector, keyLane: 'a' }, 1, background), OverBudget)
     await budgets.take({ connector, keyLane: 'b' }, 1, background)
@@ -140,8 +140,8 @@ describe('a job', async () => {
   it('that was told "too many" makes everybody behind our address wait, where the provider counts that', async (t) => {
     const { db, pass } = await open(t)
     const counted: Connector = { ...connector, budget: { ...connector.budget, scope: 'address' } }
-    const here = createBudgets({ db, pace: 1 })
-    const elsewhere = createBudgets({ db, pace: 1 })
+    const here = createBudgets({ db, pace: 1, egress: 'main' })
+    const elsewhere = createBudgets({ db, pace: 1, egress: 'main' })
     await here.recordLimitError({ connector: counted, keyLane: 'a' }, 90_000)
     for (const keyLane of ['a', 'b', 'c']) {
       await assert.rejects(elsewhere.take({ connector: counted, keyLane }, 1, interactive), (error) => {
@@ -150,6 +150,9 @@ describe('a job', async () => {
         return true
       })
     }
+    // Providers that count addresses know nothing of the others.
+    const behindAnother = createBudgets({ db, pace: 1, egress: 'frankfurt' })
+    await behindAnother.take({ connector: counted, keyLane: 'a' }, 1, interactive)
     await pass(91)
     await elsewhere.take({ connector: counted, keyLane: 'b' }, 1, interactive)
   })
@@ -158,7 +161,7 @@ describe('a job', async () => {
     const { db } = await open(t)
     const tiers = [{ capacity: 10, refillPerSecond: 1 / 1_000 }] as const
     const counted: Connector = { ...connector, budget: { ...connector.budget, tiers, scope: 'address' } }
-    const budgets = createBudgets({ db, pace: 1 })
+    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
     for (let call = 0; call < 8; call += 1) await budgets.take({ connector: counted, keyLane: 'a' }, 1, background)
     await assert.rejects(budgets.take({ connector: counted, keyLane: 'a' }, 1, background), OverBudget)
     for (let call = 0; call < 2; call += 1) await budgets.take({ connector: counted, keyLane: 'b' }, 1, interactive)

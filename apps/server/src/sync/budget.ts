@@ -36,9 +36,17 @@ const waitInJobMaxMs = 1_000
  */
 const interactiveShare = 0.2
 
-export function createBudgets(deps: { db: Database; pace: number }): Budgets {
-  const bucketOf = ({ connector, keyLane }: Metered): string =>
-    connector.budget.scope === 'key' ? `${connector.providerId}:key:${keyLane}` : `${connector.providerId}:address`
+export interface BudgetDeps {
+  db: Database
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  /** Names the address that providers see us come from; workers behind another one have budgets of their own. */
+  egress: string
+}
+
+export function createBudgets(deps: BudgetDeps): Budgets {
+  const bucketOf = ({ connector: { providerId, budget }, keyLane }: Metered): string =>
+    budget.scope === 'key' ? `${providerId}:key:${keyLane}` : `${providerId}:address:${deps.egress}`
 
   return {
     async take(of, cost, { interactive }) {
