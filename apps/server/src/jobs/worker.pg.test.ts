@@ -91,13 +91,13 @@ describe('a worker that lives', async () => {
       await released
     }
     await addJob(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
-    await queue.start({ hold }, { silentAfterMs: 600 })
+    await queue.start({ hold }, { silentAfterMs: 1_500 })
     await until('the job to begin', () => (begun > 0 ? true : undefined))
-    await queue.start({ hold }, { silentAfterMs: 600 })
+    await queue.start({ hold }, { silentAfterMs: 1_500 })
     // Three times the silence, by PostgreSQL's own clock.
     await until('time to pass', async () => {
       const { old } = await queue.db.row<{ old: boolean }>(
-        "select locked_at < clock_timestamp() - interval '1.8 s' as old from graphile_worker._private_jobs",
+        "select locked_at < clock_timestamp() - interval '4.5 s' as old from graphile_worker._private_jobs",
       )
       return old ? true : undefined
     })

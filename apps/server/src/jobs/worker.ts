@@ -21,6 +21,7 @@ import {
 import { openPool, type Database, type DatabaseAddress } from '../db/index.ts'
 import { createRoom, type Room } from './make-room.ts'
 import { interactivePriority } from './priority.ts'
+import { capRetries } from './retries.ts'
 import { forgetWorkers, repeat, sweepSilentWorkers, writeHeartbeats } from './silence.ts'
 
 /**
@@ -89,7 +90,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     throw error
   }
   const beat = repeat(silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
-  const sweep = repeat(silentAfterMs / 2, log, () => sweepSilentWorkers(db, silentAfterMs, log))
+  const sweep = repeat(silentAfterMs / 2, log, async () => {
+    await sweepSilentWorkers(db, silentAfterMs, log)
+    await capRetries(db)
+  })
   const look = repeat(lookIntervalMs, log, () => room.look(busy >= options.concurrency))
   const running = keepRunning(first, begin, stopping.signal, log)
 

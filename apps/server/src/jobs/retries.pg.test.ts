@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import { addJob } from './index.ts'
+import { capRetries } from './retries.ts'
+import { openQueue } from './test-queue.ts'
+
+describe('a job that failed', async () => {
+  const queue = await openQueue()
+  const { db } = queue
+
+  const add = (key: string, attempts: number, delayMs: number): Promise<number> =>
+    addJob(db, { task: 'read', payload: {}, key, delayMs }).then(() =>
+      db.execute('update graphile_worker._private_jobs set attempts = $2 where key = $1', [key, attempts]),
+    )
+  const find = (key: string): Promise<{ attempts: number; wait: number }> =>
+    db.row(
+      `select attempts, extract(epoch from run_at - clock_timestamp())::float8 as wait
+       from graphile_worker._private_jobs where key = $1`,
+      [key],
+    )
+
+  it('however often its worker was killed, waits about a minute at most, and is never given up', async () => {
+    await add('killed often', 24, 6 * 3_600_000)
+    await capRetries(db)
+    const { attempts, wait } = await find('killed often')
+    assert.equal(attempts, 3)
+    assert.ok(wait > 50 && wait <= 60, String(wait))
+  })
+
+  it('seldom, and one that is only planned, are left alone', async () => {
+    await add('planned', 0, 900_000)
+    await add('failed twice', 2, 7_000)
+    await capRetries(db)
+    assert.ok((await find('planned')).wait > 890)
+    assert.equal((await find('failed twice')).attempts, 2)
+  })
+
+  it('is seen to by every worker', async () => {
+    await add('waits for hours', 20, 6 * 3_600_000)
+    await queue.start({ read: async () => undefined }, { silentAfterMs: 200 })
+    await until('its turn', async () => ((await find('waits for hours')).wait <= 60 ? true : undefined))
+  })
+})

@@ -1,0 +1,20 @@
+/**
+ * How long a job that failed waits. graphile-worker waits exp(attempts) seconds, up to six hours, gives up after the
+ * 25th attempt, and counts an attempt whose worker was killed like one that failed. What fails here is nearly always the
+ * database, which is back in a moment: a run that was killed a few times would stand still for hours after that. So the
+ * count is held low, and nobody waits longer than about a minute; a job that fails for another reason says so each time.
+ */
+import type { Database } from '../db/index.ts'
+
+/** exp(3 + 1) seconds: what the next failure costs. */
+const attemptsMax = 3
+const waitMaxSeconds = 60
+
+export async function capRetries(db: Database): Promise<void> {
+  await db.execute(
+    `select graphile_worker.reschedule_jobs(array[id], attempts => $1::int,
+       run_at => least(run_at, clock_timestamp() + make_interval(secs => $2)))
+     from graphile_worker._private_jobs where attempts > $1 and locked_at is null`,
+    [attemptsMax, waitMaxSeconds],
+  )
+}
