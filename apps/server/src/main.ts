@@ -11,7 +11,7 @@ import { startJobs } from './compose/jobs.ts'
 import type { Build } from './compose/parts.ts'
 import { describeProviders, openSandbox } from './compose/providers.ts'
 import type { Config } from './config.ts'
-import { markInstallation, migrate, openDatabase, type OpenedDatabase } from './db/index.ts'
+import { markInstallation, migrate, openDatabase, type OpenedDatabase, whenAnswering } from './db/index.ts'
 import type { Log } from './http/index.ts'
 import { installQueue } from './jobs/index.ts'
 import { ensureSandboxKeyring, parseKeyring, type Keyring } from './keys.ts'
@@ -28,7 +28,7 @@ export interface Service {
 export async function startService(config: Config, role: Role, log: Log, build: Build): Promise<Service> {
   const opened = await openDatabase({ ...config.database, url: config.database.url }, log)
   try {
-    await prepareDatabase(config, opened, log)
+    await whenAnswering(log, () => prepareDatabase(config, opened, log))
     return await startParts(config, role, log, build, opened)
   } catch (error) {
     await opened.close()

@@ -13,6 +13,7 @@ export { markInstallation } from './installation.ts'
 export { checkMigrations, migrate, type MigrationState } from './migrate.ts'
 export { openPool, type DatabaseAddress } from './open-pool.ts'
 export { createDatabase, type DatabaseLog } from './pool.ts'
+export { whenAnswering } from './when-answering.ts'
 export type { Database, Sql } from './sql.ts'
 
 export interface OpenOptions {
