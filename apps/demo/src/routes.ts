@@ -10,6 +10,7 @@ import { BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from
 
 const publicFiles: Readonly<Record<string, string>> = {
   '/style.css': 'text/css; charset=utf-8',
+  '/charts.css': 'text/css; charset=utf-8',
   '/page.mjs': 'text/javascript; charset=utf-8',
   '/icon.svg': 'image/svg+xml',
 }

@@ -172,7 +172,9 @@ describe('settings that contradict each other', () => {
     [
       'production without sealing keys',
       {},
-      ['ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)"'],
+      [
+        'ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)". Beside `npm start`, set ASSAY_MODE=sandbox instead',
+      ],
     ],
     [
       'a public address without its name',

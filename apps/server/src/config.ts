@@ -421,7 +421,7 @@ function contradictions(config: Config): string[] {
   }
   if (config.sealingKeys === undefined) {
     problems.push(
-      'ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)"',
+      'ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)". Beside `npm start`, set ASSAY_MODE=sandbox instead',
     )
   }
   if (config.sandbox.url !== undefined) problems.push('ASSAY_SANDBOX_URL is for ASSAY_MODE=sandbox only')

@@ -98,16 +98,15 @@ describe('a first read', async () => {
     }
   })
 
-  it('in two windows asks for hardly more pages of each list than in one would take', async () => {
+  it('in two windows asks for one page more of each list than in one would take', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     await engine.drain({ delayed: true })
     const { ledger, deposits, withdrawals } = await engine.control<Record<string, unknown[]>>(
       `accounts/${ref.accountId}/state`,
     )
     const calls = await engine.listCalls(ref)
-    // Pages of fifty; of the ledger every one but the first shows a row again, and a last one that is full is followed
-    // by one that is empty.
-    assert.ok((calls['Ledgers'] ?? 0) <= Math.ceil((ledger?.length ?? 0) / 49) + 2, JSON.stringify(calls))
+    // Pages of fifty; of the ledger every one but the first shows a row again.
+    assert.ok((calls['Ledgers'] ?? 0) <= Math.ceil((ledger?.length ?? 0) / 49) + 1, JSON.stringify(calls))
     assert.ok((calls['DepositStatus'] ?? 0) <= Math.ceil((deposits?.length ?? 0) / 50) + 1, JSON.stringify(calls))
     assert.ok((calls['WithdrawStatus'] ?? 0) <= Math.ceil((withdrawals?.length ?? 0) / 50) + 1, JSON.stringify(calls))
   })

@@ -56,7 +56,8 @@ describe('reading', async () => {
       const { data } = await api.ask(getCoverage, coveragePath(eve.connectionIds[0] ?? ''), eve.access_token)
       const ledger = data.streams.find(({ stream }) => stream === 'ledger')
       // What is older than the last page, and what came since.
-      assert.deepEqual(new Set(ledger?.holes.map(({ cause }) => cause)), new Set(['invalid_credentials']))
+      const causes = ledger?.holes.map(({ cause }) => cause)
+      assert.deepEqual(causes, ['invalid_credentials', 'invalid_credentials'])
       assert.notEqual(ledger?.remedy, null)
     })
 
