@@ -7,7 +7,7 @@ type KrakenScenario = (typeof krakenScenarios)[number]
 const large = krakenScenarios.find(({ name }) => name === 'large')
 if (large === undefined) throw new Error('the sandbox has no scenario large any more')
 
-/** Buys and sells alternate, so that any even number of them leaves the account as it was. */
+/** Buys and sells alternate and the last is a buy, so that an odd number of them never sells what was not bought. */
 const tenth: KrakenScenario = {
   ...large,
   name: 'large_tenth',
@@ -16,7 +16,7 @@ const tenth: KrakenScenario = {
     // Deposits and the staked DOT come first in the story, and everything else needs them.
     const needed = 100
     const rest = events.slice(needed)
-    return { strategies, events: [...events.slice(0, needed), ...rest.slice(-2 * Math.floor(rest.length / 20))] }
+    return { strategies, events: [...events.slice(0, needed), ...rest.slice(-(2 * Math.floor(rest.length / 20) + 1))] }
   },
 }
 
