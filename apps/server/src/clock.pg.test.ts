@@ -30,7 +30,7 @@ describe('the clock', () => {
     assert.equal(await clock.advance(0), hourMs)
   })
 
-  it('outside the sandbox is the machine’s and cannot be moved, whatever the database holds', async (t) => {
+  it('outside the sandbox cannot be moved, whatever the database holds', async (t) => {
     const { db } = await testDatabase(t)
     await markInstallation(db, false)
     await db.execute('update sandbox_clock set offset_ms = $1', [hourMs])
@@ -40,5 +40,14 @@ describe('the clock', () => {
     await assert.rejects(clock.advance(1), /only the sandbox clock/)
     const { now } = await db.row<{ now: string }>('select assay_now() as now')
     assert.ok(isNear(Date.parse(now), Date.now()))
+  })
+
+  it('is the database’s, also when the machine’s is a day ahead', async (t) => {
+    const { db } = await testDatabase(t)
+    const clock = createClock(db, false)
+    const trueMs = Date.now()
+    t.mock.method(Date, 'now', () => trueMs + 24 * hourMs)
+    await clock.refresh()
+    assert.ok(isNear(clock.now(), trueMs))
   })
 })

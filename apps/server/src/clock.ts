@@ -1,7 +1,7 @@
 /**
- * The service's clock outside SQL. In sandbox mode it can be ahead of the machine's by an offset that lies in the
- * database, where `assay_now()` reads it too; elsewhere it is the machine's. The offset is read again at the beginning
- * of every job: nothing in a job depends on a clock that moves under it.
+ * The service's clock outside SQL: the database's, as `assay_now()` tells it, carried on between two looks by a clock of
+ * the machine that nobody sets. A worker whose own time is wrong must not mark a time as read that has not come yet. In
+ * sandbox mode the database's can be ahead by an offset. It is looked at again at the beginning of every job.
  */
 import type { Database } from './db/index.ts'
 
@@ -13,23 +13,28 @@ export interface Clock {
 }
 
 export function createClock(db: Database, sandbox: boolean): Clock {
-  let offsetMs = 0
+  // Until the first look: the machine's.
+  let epochMs = Date.now() - performance.now()
+
+  async function refresh(): Promise<void> {
+    const { now_ms } = await db.row<{ now_ms: number }>(
+      'select (extract(epoch from assay_now()) * 1000)::double precision as now_ms',
+    )
+    // The answer took a moment: rather behind the database than ahead of it.
+    epochMs = now_ms - performance.now()
+  }
 
   return {
-    now: () => Date.now() + offsetMs,
-    async refresh() {
-      if (!sandbox) return
-      const row = await db.row<{ offset_ms: string }>('select offset_ms from sandbox_clock')
-      offsetMs = Number(row.offset_ms)
-    },
+    now: () => Math.floor(epochMs + performance.now()),
+    refresh,
     async advance(byMs) {
       if (!sandbox) throw new Error('only the sandbox clock can be moved')
-      const row = await db.row<{ offset_ms: string }>(
+      const { offset_ms } = await db.row<{ offset_ms: string }>(
         'update sandbox_clock set offset_ms = offset_ms + greatest($1::bigint, 0) returning offset_ms',
         [byMs],
       )
-      offsetMs = Number(row.offset_ms)
-      return offsetMs
+      await refresh()
+      return Number(offset_ms)
     },
   }
 }

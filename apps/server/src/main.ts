@@ -19,6 +19,8 @@ import { createTenants } from './tenants/index.ts'
 
 export type Role = 'api' | 'worker' | 'all'
 
+const clockLookMs = 60_000
+
 export interface Service {
   /** Undefined for a worker. */
   url: string | undefined
@@ -85,9 +87,12 @@ async function startParts(
     await worker?.stop()
     throw error
   })
+  // A process that only answers requests has no jobs, at whose beginning the clock is looked at.
+  const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), clockLookMs)
   return {
     url: http?.url,
     async stop() {
+      clearInterval(clockTimer)
       await http?.stop()
       await worker?.stop()
       await opened.close()

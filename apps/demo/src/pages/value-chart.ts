@@ -61,7 +61,10 @@ function area(values: readonly AssetHistoryPoint[]): Html {
       <path class="line" d="M${line}" />
     </svg>
     <p class="axis quiet small"><span>${days[0]?.[0]}</span><output></output><span>${days.at(-1)?.[0]}</span></p>
-    ${unsure && html`<figcaption class="quiet small">Some days are without the price of an asset you held.</figcaption>`}
+    <figcaption class="quiet small">
+      Between ${toDollars(lowest)} and ${toDollars(highest)}.
+      ${unsure && 'Some days are without the price of an asset you held.'}
+    </figcaption>
   </figure>`
 }
 

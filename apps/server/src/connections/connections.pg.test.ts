@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { parseKeyring } from '../keys.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import { addConnection } from './add.ts'
+import type { ConnectionRef } from './index.ts'
 import { createSealer } from './seal.ts'
 
 describe('the read-only gate', async () => {
@@ -121,6 +122,9 @@ describe('the read-only gate', async () => {
 
 describe('the state of a connection', async () => {
   const engine = await openEngine()
+  const findLane = async ({ connectionId }: ConnectionRef): Promise<string> =>
+    (await engine.db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [connectionId]))
+      .key_lane
   const states = ['syncing', 'active', 'degraded', 'needs_reauth'] as const
   const owners: Fault[] = [
     'invalid_credentials',
@@ -133,12 +137,13 @@ describe('the state of a connection', async () => {
 
   it('follows from the one before and the fault: the owner has to act, or waiting mends it', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
+    const keyLane = await findLane(ref)
     for (const from of states) {
       for (const fault of faults) {
         const set = 'update connections set status = $2, status_cause = null where id = $1'
         await engine.db.execute(set, [ref.connectionId, from])
-        const mayPass = await engine.connections.recordFault(ref, 'kraken', fault)
-        assert.equal(mayPass, !owners.includes(fault), fault)
+        const mayPass = await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault })
+        assert.equal(mayPass, !owners.includes(fault) && from !== 'needs_reauth', fault)
         const after = await engine.connections.find(ref)
         const expected = !mayPass ? 'needs_reauth' : from === 'active' ? 'degraded' : from
         assert.equal(after?.status, expected, `${from}, ${fault}`)
@@ -150,13 +155,14 @@ describe('the state of a connection', async () => {
 
   it('is active after a whole read, and the words of a fault are gone', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
-    await engine.connections.recordFault(ref, 'kraken', 'venue_down')
+    const keyLane = await findLane(ref)
+    await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'venue_down' })
     const remarks = await engine.connections.listRemarks(ref)
     assert.deepEqual(
       remarks.map(({ cause }) => cause),
       ['sync_in_progress'],
     )
-    const facts = { historyFrom: '2026-01-02T03:04:05.678Z', transactionCount: 3, nextSyncInMs: 60_000 }
+    const facts = { historyFrom: '2026-01-02T03:04:05.678Z', transactionCount: 3, keyLane, nextSyncInMs: 60_000 }
     await engine.db.transaction((tx) => engine.connections.recordRead(tx, ref, facts))
     const row = await engine.connections.find(ref)
     assert.deepEqual([row?.status, row?.status_cause, row?.status_message], ['active', null, null])
@@ -168,9 +174,10 @@ describe('the state of a connection', async () => {
 
   it('that waits for its owner is not read, and not made active by a read that ends late', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
-    await engine.connections.recordFault(ref, 'kraken', 'key_expired')
+    const keyLane = await findLane(ref)
+    await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'key_expired' })
     assert.equal(await engine.connections.open(ref), undefined)
-    const facts = { historyFrom: null, transactionCount: 0, nextSyncInMs: 60_000 }
+    const facts = { historyFrom: null, transactionCount: 0, keyLane, nextSyncInMs: 60_000 }
     await engine.db.transaction((tx) => engine.connections.recordRead(tx, ref, facts))
     assert.equal((await engine.connections.find(ref))?.status, 'needs_reauth')
   })

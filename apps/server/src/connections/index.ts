@@ -8,8 +8,7 @@
  * A process that serves requests never talks to a provider: `add` stores the sealed credentials as pending, queues a
  * verification and waits for its verdict. Workers verify, one key at a time.
  */
-import type { ErrorItem, Fault } from '@assay/core'
-import { faults, Refusal } from '@assay/core'
+import { Refusal, type ErrorItem } from '@assay/core'
 import { findProvider } from '@assay/connectors/catalog'
 import { z } from 'zod'
 import type { Sql } from '../db/index.ts'
@@ -18,8 +17,8 @@ import { addConnection, type AddDeps, type AddResult, type NewConnection, type O
 import { createSealer } from './seal.ts'
 import { createProvisional, discard, discardLapsed, type Provisional } from './provisional.ts'
 import * as store from './store.ts'
-import type { ConnectionRef, ConnectionRow } from './store.ts'
-import { describeFault, describeWait } from './words.ts'
+import type { ConnectionRef, ConnectionRow, HistoryFacts } from './store.ts'
+import { recordBreakdown, recordFault, toRemark, type Failure, type StandingDeps } from './standing.ts'
 import { checkRights, verifyConnection, type GateDeps } from './verify.ts'
 import { openConnection, type Ask, type OpenDeps, type OpenedConnection } from './open.ts'
 import { toSignInUrl } from './sign-in-url.ts'
@@ -29,13 +28,6 @@ export type { Ask, OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './reseal.ts'
 export type { SealedCredentials } from './seal.ts'
 export type { ConnectionRef, ConnectionRow } from './store.ts'
-
-export interface Wait {
-  /** When the regular reading tries again. */
-  nextTryInMs?: number | undefined
-  /** Epoch ms: since when the provider has answered nobody. */
-  sinceMs?: number | undefined
-}
 
 export interface Connections extends Provisional {
   add(owner: Owner, request: NewConnection): Promise<AddResult>
@@ -60,25 +52,32 @@ export interface Connections extends Provisional {
   checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<void>
   /** The user allowed somebody to read again: what is overdue is read now. */
   resumeReading(tx: Sql, owner: Owner): Promise<void>
-  /** True when waiting may mend it; false when the owner has to act. */
-  recordFault(ref: ConnectionRef, providerId: string, fault: Fault, wait?: Wait): Promise<boolean>
+  /** True when waiting may mend it; false when the owner has to act, or has acted already. */
+  recordFault(ref: ConnectionRef, failure: Failure): Promise<boolean>
+  /** Something of ours failed; false when there is nothing to read any more. */
+  recordBreakdown(ref: ConnectionRef, nextTryInMs: number): Promise<boolean>
+  /**
+   * Everything was read. `nextSyncInMs` null leaves the next run where it is planned. False, with nothing recorded, when
+   * the connection is not there any more or has another key since.
+   */
   recordRead(
     tx: Sql,
     ref: ConnectionRef,
-    /** `nextSyncInMs` null leaves the next run where it is planned. */
-    facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number | null },
-  ): Promise<void>
+    facts: HistoryFacts & { keyLane: string; nextSyncInMs: number | null },
+  ): Promise<boolean>
+  /** A part was read, and shows already. */
+  recordPart(ref: ConnectionRef, facts: HistoryFacts): Promise<void>
+  /** Whether this is still its key; it stays so until `tx` ends. */
+  hasKeyLane(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<boolean>
   /** The job that verifies a pending connection. */
   task: Task
   /** Upkeep: pending rows nobody waits for any more, and what sessions left behind. */
   sweep(): Promise<void>
 }
 
-export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps {
+export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps, StandingDeps {
   /** The connection was verified: begin to read it. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
-  /** For those who want to be told. Removals are told by onRemoved. */
-  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair' | 'removed'): Promise<void>
   /** How long connections are kept that nobody may read any more. */
   forsakenAfterMs: number
 }
@@ -136,12 +135,15 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       }
     },
 
-    recordFault: (ref, providerId, fault, wait = {}) => recordFault(deps, ref, { providerId, fault, ...wait }),
-
+    recordFault: (ref, failure) => recordFault(deps, ref, failure),
+    recordBreakdown: (ref, nextTryInMs) => recordBreakdown(deps, ref, nextTryInMs),
     async recordRead(tx, ref, facts) {
-      const { isNews } = await store.recordRead(tx, ref, facts)
-      if (isNews) await deps.onChanged(tx, ref, 'read')
+      const recorded = await store.recordRead(tx, ref, facts)
+      if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
+      return recorded !== undefined
     },
+    recordPart: (ref, facts) => store.recordPart(db, ref, facts),
+    hasKeyLane: (tx, ref, keyLane) => store.hasKeyLane(tx, ref, keyLane),
     task(payload) {
       const { tenant_id: tenantId, user_id: userId, connection_id: connectionId } = payloadSchema.parse(payload)
       return verifyConnection(deps, db, open, { tenantId, userId, connectionId })
@@ -155,65 +157,4 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       }
     },
   }
-}
-
-async function recordFault(
-  deps: ConnectionsDeps,
-  ref: ConnectionRef,
-  { providerId, fault, nextTryInMs, sinceMs }: { providerId: string; fault: Fault } & Wait,
-): Promise<boolean> {
-  if (needsTheOwner(fault)) {
-    // Providers say "unknown key" of one that has run out; they said before when it would.
-    const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
-    const cause = expired ? 'key_expired' : fault
-    const { message } = describeFault(cause, providerName(providerId))
-    const from = ['syncing', 'active', 'degraded'] as const
-    await deps.db.transaction(async (tx) => {
-      const changed = await store.setStatus(tx, ref, { status: 'needs_reauth', from, cause, message })
-      if (changed > 0) await deps.onChanged(tx, ref, 'needs_repair')
-    })
-    return false
-  }
-  const nextTryMs = nextTryInMs === undefined ? undefined : deps.now() + nextTryInMs
-  const message = describeFault(fault, providerName(providerId)).message + describeWait({ sinceMs, nextTryMs })
-  const to = { cause: fault, message, nextSyncInMs: nextTryInMs }
-  // During the first read there is nothing to be degraded from: it stays `syncing`, with the cause beside it.
-  await store.setStatus(deps.db, ref, { status: 'syncing', from: ['syncing'], ...to })
-  await store.setStatus(deps.db, ref, { status: 'degraded', from: ['active', 'degraded'], ...to })
-  return true
-}
-
-/** Faults that waiting does not mend. */
-function needsTheOwner(fault: Fault): boolean {
-  const owners: Record<Fault, boolean> = {
-    invalid_credentials: true,
-    missing_permission: true,
-    excess_permission: true,
-    ip_not_allowed: true,
-    key_expired: true,
-    needs_reauth: true,
-    rate_limited: false,
-    venue_down: false,
-    clock_skew: false,
-    data_hole: false,
-  }
-  return owners[fault]
-}
-
-function toRemark(row: ConnectionRow, nowMs: number): ErrorItem {
-  const ids = { provider_id: row.provider_id, connection_id: row.id }
-  const name = providerName(row.provider_id)
-  const fault = faults.find((known) => known === row.status_cause)
-  const waitMs = fault === undefined || row.next_sync_at === null ? 0 : Date.parse(row.next_sync_at) - nowMs
-  const retry = waitMs > 0 ? { retry_after_seconds: Math.ceil(waitMs / 1000) } : {}
-  if (row.status === 'syncing') {
-    const message = [`The history at ${name} is still being read.`, row.status_message ?? ''].join(' ').trimEnd()
-    return { cause: 'sync_in_progress', ...ids, message, ...retry }
-  }
-  const words = describeFault(fault ?? 'venue_down', name)
-  return { cause: fault ?? 'venue_down', ...ids, ...words, message: row.status_message ?? words.message, ...retry }
-}
-
-function providerName(providerId: string): string {
-  return findProvider(providerId)?.name ?? providerId
 }

@@ -221,38 +221,63 @@ export async function settleSession(
   return rows.filter(({ status }) => status === 'active').map(({ id }) => id)
 }
 
-export async function setStatus(
-  sql: Sql,
-  ref: ConnectionRef,
-  next: {
-    status: ConnectionStatus
-    from: readonly ConnectionStatus[]
-    cause: string | null
-    message: string | null
-    /** Undefined leaves the next run where it is planned. */
-    nextSyncInMs?: number | undefined
-  },
-): Promise<number> {
-  const { status, from, cause, message, nextSyncInMs = null } = next
+export interface NextStatus {
+  status: ConnectionStatus
+  from: readonly ConnectionStatus[]
+  cause: string | null
+  message: string | null
+  /** Only if it still has this key. */
+  keyLane?: string
+  /** Undefined leaves the next run where it is planned. */
+  nextSyncInMs?: number | undefined
+}
+
+export async function setStatus(sql: Sql, ref: ConnectionRef, next: NextStatus): Promise<number> {
+  const { status, from, cause, message, keyLane = null, nextSyncInMs = null } = next
   return sql.execute(
     `update connections set status = $4, status_cause = $5, status_message = $6,
        next_sync_at = case when $4 = 'needs_reauth' then null
          else coalesce(assay_now() + make_interval(secs => $8::double precision / 1000), next_sync_at) end
-     where tenant_id = $1 and user_id = $2 and id = $3 and status = any($7::text[])`,
-    [ref.tenantId, ref.userId, ref.connectionId, status, cause, message, [...from], nextSyncInMs],
+     where tenant_id = $1 and user_id = $2 and id = $3 and status = any($7::text[])
+       and ($9::text is null or key_lane = $9)`,
+    [ref.tenantId, ref.userId, ref.connectionId, status, cause, message, [...from], nextSyncInMs, keyLane],
   )
+}
+
+/** What a list of connections tells of a history. */
+export interface HistoryFacts {
+  historyFrom: string | null
+  transactionCount: number
+}
+
+export async function recordPart(sql: Sql, ref: ConnectionRef, facts: HistoryFacts): Promise<void> {
+  await sql.execute(
+    `update connections set history_from = $4, transaction_count = $5
+     where tenant_id = $1 and user_id = $2 and id = $3
+       and (history_from, transaction_count) is distinct from ($4::timestamptz, $5::bigint)`,
+    [ref.tenantId, ref.userId, ref.connectionId, facts.historyFrom, facts.transactionCount],
+  )
+}
+
+export async function hasKeyLane(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<boolean> {
+  const row = await tx.maybeRow(
+    'select from connections where tenant_id = $1 and user_id = $2 and id = $3 and key_lane = $4 for share',
+    [ref.tenantId, ref.userId, ref.connectionId, keyLane],
+  )
+  return row !== undefined
 }
 
 export async function recordRead(
   sql: Sql,
   ref: ConnectionRef,
-  facts: { historyFrom: string | null; transactionCount: number; nextSyncInMs: number | null },
-): Promise<{ isNews: boolean }> {
+  facts: HistoryFacts & { keyLane: string; nextSyncInMs: number | null },
+): Promise<{ isNews: boolean } | undefined> {
   // News is a first read, a recovery, or another number of transactions; a quarter of an hour that passed is none.
   const row = await sql.maybeRow<{ is_news: boolean }>(
     `with before as (
        select tenant_id, user_id, id, status, transaction_count, session_id, (select assay_now()) as now from connections
        where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')
+         and key_lane = $7
        for update
      )
      update connections c set status = 'active', status_cause = null, status_message = null,
@@ -261,9 +286,12 @@ export async function recordRead(
      from before b
      where c.tenant_id = b.tenant_id and c.user_id = b.user_id and c.id = b.id
      returning b.session_id is null and (b.status <> 'active' or b.transaction_count <> $5::bigint) as is_news`,
-    [ref.tenantId, ref.userId, ref.connectionId, facts.historyFrom, facts.transactionCount, facts.nextSyncInMs],
+    [
+      ...[ref.tenantId, ref.userId, ref.connectionId],
+      ...[facts.historyFrom, facts.transactionCount, facts.nextSyncInMs, facts.keyLane],
+    ],
   )
-  return { isNews: row?.is_news ?? false }
+  return row && { isNews: row.is_news }
 }
 
 /** Connections a reader should know about: still being read, or not readable now. */
@@ -312,15 +340,15 @@ export async function isLastReserved(sql: Sql, keyLane: string, lastNonce: bigin
   return row !== undefined
 }
 
-/** Settled connections that are overdue, such as those that nobody was allowed to read for a while. */
+/** Settled connections that are overdue, or not read to their end, such as those nobody was allowed to read for a while. */
 export async function listOverdue(
   sql: Sql,
   owner: { tenantId: string; userId: string },
 ): Promise<{ id: string; key_lane: string }[]> {
   return sql.rows(
     `select id, key_lane from connections
-     where tenant_id = $1 and user_id = $2 and session_id is null and status in ('active', 'degraded')
-       and next_sync_at < assay_now()`,
+     where tenant_id = $1 and user_id = $2 and session_id is null and status in ('syncing', 'active', 'degraded')
+       and coalesce(next_sync_at, '-infinity') < assay_now()`,
     [owner.tenantId, owner.userId],
   )
 }
@@ -330,6 +358,7 @@ export async function listForsaken(sql: Sql, forMs: number, limit: number): Prom
   const rows = await sql.rows<{ tenant_id: string; user_id: string; id: string }>(
     `select c.tenant_id, c.user_id, c.id from lapsed_users l
      join connections c on c.tenant_id = l.tenant_id and c.user_id = l.user_id and c.session_id is null
+       and c.status <> 'removed'
      where l.lapsed_at < assay_now() - make_interval(secs => $1::double precision / 1000)
      limit $2`,
     [forMs, limit],

@@ -58,6 +58,14 @@ export function describeFault(fault: Fault, providerName: string, rights: readon
   return words[fault](providerName, rights.map((right) => `“${right}”`).join(', '))
 }
 
+/** Ours or the operator's failing, which no provider and no owner can mend; whoever lost a sealing key can. */
+export function describeBreakdown(): Words {
+  return {
+    message: 'Something failed on our side.',
+    fix: 'Nothing to do: it is tried again by itself. If this stays, connect the account again.',
+  }
+}
+
 /** When a source is tried again, and since when it has been silent, as one or two sentences after the message. */
 export function describeWait({
   sinceMs,

@@ -38,3 +38,9 @@ export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isDatabaseAway)
   return awayMessages.some((message) => error.message.startsWith(message))
 }
+
+/** Away, or in the way of another transaction: what was wrong may be right at the next try. */
+export function isPassing(error: unknown): boolean {
+  // Class 40 is "transaction rollback": a deadlock, or a conflict of two transactions.
+  return isDatabaseAway(error) || /^40[0-9A-Z]{3}$/.test(codeOf(error) ?? '')
+}

@@ -4,7 +4,7 @@ import type { DatabaseAddress } from './open-pool.ts'
 import { createDatabase, type DatabaseLog } from './pool.ts'
 import type { Database } from './sql.ts'
 
-export { isDatabaseAway } from './away.ts'
+export { isDatabaseAway, isPassing } from './away.ts'
 export { backUp } from './backup/back-up.ts'
 export { restore } from './backup/restore.ts'
 export { startEmbedded } from './embedded.ts'

@@ -33,6 +33,10 @@ export async function addJob(sql: Sql, job: JobRequest & { interactive?: boolean
   )
 }
 
+/** SQL: no job of this key waits or runs. */
+export const isNotQueued = (key: string): string =>
+  `not exists (select from graphile_worker._private_jobs job where job.key = ${key})`
+
 /** The sandbox clock went forward: what was due in that time is due now. */
 export async function hastenJobs(sql: Sql, byMs: number): Promise<void> {
   await sql.execute(

@@ -52,6 +52,7 @@ export function startAsking(
       return answer
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
+      if (error.fault === 'rate_limited') await budgets.recordLimitError(opened, error.retryAfterMs ?? 0)
       if (error.fault !== 'venue_down') await hearAnswer()
       else {
         await circuits.recordSilence(providerId, keyLane, standing === 'probing')

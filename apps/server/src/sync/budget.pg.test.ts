@@ -129,6 +129,15 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, 4, background), OverBudget)
   })
 
+  it('has what it had when the clock is set back', async (t) => {
+    const { db } = await open(t)
+    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
+    await budgets.take({ connector, keyLane: 'a' }, 1, background)
+    await db.execute("update budgets set refilled_at = refilled_at + interval '1 hour'")
+    await budgets.take({ connector, keyLane: 'a' }, 3, background)
+    await assert.rejects(budgets.take({ connector, keyLane: 'a' }, 1, background), OverBudget)
+  })
+
   it('that was told "too many" makes everybody with that key wait', async (t) => {
     const { db } = await open(t)
     const budgets = createBudgets({ db, pace: 1, egress: 'main' })

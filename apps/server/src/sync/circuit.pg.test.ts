@@ -39,9 +39,12 @@ describe('a provider that is away', async () => {
   async function open(refs: readonly Connected[]): Promise<void> {
     const [a, b, c] = refs
     assert.ok(a && b && c)
+    const isOpen = async (): Promise<boolean> => (await listCircuits()).some(({ opened }) => opened)
     for (const ref of [a, b, c, a, b]) {
+      if (await isOpen()) return
       await begin(ref)
-      await engine.drain()
+      // No further: on a slow machine the time of the first probe may come.
+      await engine.drain({ enough: isOpen })
     }
   }
 

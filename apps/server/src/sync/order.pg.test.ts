@@ -172,8 +172,10 @@ describe('a first read', async () => {
       allowance: { mayReadOn: () => asked.length < 20, countPage: () => undefined, pagesRead: () => asked.length },
       faults: new Map(),
       missing: new Map(),
+      progressed: new Set(),
     }
-    assert.equal(await readStream({ db, ledger: engine.ledger }, reading, stream), 'covered')
+    const deps = { db, ledger: engine.ledger, now: () => engine.clock.now() }
+    assert.equal(await readStream(deps, reading, stream), 'covered')
     const covered = await listCovered(db, ref, 'ledger')
     assert.deepEqual(
       covered.map(({ startMs, endMs }) => [(untilMs - startMs) / dayMs, (untilMs - endMs) / dayMs]),

@@ -45,8 +45,18 @@ describe('the next window', () => {
   })
 
   it('of a stream that was read begins a little before what is covered', () => {
-    const read = { startMs: beginningMs, endMs: untilMs - 10 * hourMs }
-    assert.deepEqual(nextWindow(plain, [read], untilMs), { startMs: read.endMs - hourMs, endMs: untilMs })
+    const nowMs = untilMs + 12 * hourMs
+    const read = { startMs: beginningMs, endMs: nowMs - 10 * hourMs }
+    assert.deepEqual(nextWindow(plain, [read], nowMs), { startMs: read.endMs - hourMs, endMs: nowMs })
+  })
+
+  it('begins a week before it with the first run of a day, or earlier where that is usual', () => {
+    const read = { startMs: beginningMs, endMs: untilMs - hourMs }
+    const nowMs = untilMs + hourMs
+    const weekMs = 7 * 24 * hourMs
+    assert.deepEqual(nextWindow(plain, [read], nowMs), { startMs: read.endMs - weekMs, endMs: nowMs })
+    const wide = { ...plain, overlapMs: 2 * weekMs }
+    assert.deepEqual(nextWindow(wide, [read], nowMs), { startMs: read.endMs - 2 * weekMs, endMs: nowMs })
   })
 
   it('is none when all is covered', () => {

@@ -4,6 +4,8 @@
  */
 import type { Pager, Window } from '@assay/connectors'
 
+const dayMs = 24 * 3_600_000
+
 /** Nothing of interest happened before; a start of 0 would be as right and reads worse in a coverage report. */
 export const beginningMs = Date.UTC(2009, 0, 1)
 
@@ -23,14 +25,19 @@ export function nextWindow(
   const gap = newestGap(covered, floorMs, untilMs)
   if (gap === undefined) return 'covered'
   if (gap.endMs <= notBeforeMs) return 'reached'
-  const startMs = gap.startMs < notBeforeMs ? notBeforeMs : overlapping(gap.startMs, floorMs, pager.overlapMs)
+  const startMs = gap.startMs < notBeforeMs ? notBeforeMs : overlapping(gap, floorMs, pager.overlapMs)
   const earliestMs = pager.windowMaxMs === null ? startMs : gap.endMs - pager.windowMaxMs
   return { startMs: Math.max(startMs, earliestMs), endMs: gap.endMs }
 }
 
-/** Rows that came late, or changed, lie just before the edge of what was read. Keys make reading them twice harmless. */
-function overlapping(startMs: number, floorMs: number, overlapMs: number): number {
-  return startMs > floorMs ? Math.max(floorMs, startMs - overlapMs) : startMs
+/**
+ * Rows that came late, or changed, lie just before the edge of what was read; a few lie further back, and for those the
+ * first run of a day looks at a whole week. Keys make reading them twice harmless.
+ */
+function overlapping({ startMs, endMs }: Window, floorMs: number, overlapMs: number): number {
+  if (startMs <= floorMs) return startMs
+  const isNewDay = Math.floor(startMs / dayMs) < Math.floor(endMs / dayMs)
+  return Math.max(floorMs, startMs - (isNewDay ? Math.max(overlapMs, 7 * dayMs) : overlapMs))
 }
 
 function newestGap(covered: readonly Window[], floorMs: number, untilMs: number): Window | undefined {

@@ -57,7 +57,8 @@ export function startReading(
   const { untilMs, stage, interactive } = run
   const ask = startAsking(deps, opened, { interactive })
   const allowance = startAllowance(run.signal)
-  return { ref, opened, ask, untilMs, stage, allowance, faults: new Map(), missing: new Map() }
+  const found = { faults: new Map(), missing: new Map(), progressed: new Set<string>() }
+  return { ref, opened, ask, untilMs, stage, allowance, ...found }
 }
 
 export async function readBalances(deps: ReadingDeps, { ref, opened, ask }: Reading): Promise<void> {
@@ -78,11 +79,17 @@ export async function readHistory(deps: ReadingDeps, reading: ConnectionReading)
     if (progress === 'reached' && hasRequired(reading)) {
       const sinceMs = untilMs - recentMs + edgeMs
       if (!(await deps.ledger.derive(ref, opened.connector, mayGoOn, sinceMs))) return false
+      await recordPart(deps, reading)
     }
     reading.stage = 'rest'
   }
   if ((await readStreams(deps, reading)) === 'stopped') return false
   return !hasRequired(reading) || deps.ledger.derive(ref, opened.connector, mayGoOn)
+}
+
+/** What shows already is counted, before everything is read. */
+export async function recordPart({ db, connections, ledger }: ReadingDeps, { ref }: Reading): Promise<void> {
+  await connections.recordPart(ref, await ledger.summarize(db, ref))
 }
 
 /** The whole of the streams: the least that any of them came to. */

@@ -11,6 +11,8 @@ import { nextWindow } from './plan.ts'
 import * as store from './store.ts'
 import type { Bookmark } from './store.ts'
 
+const distrustedMs = 30 * 24 * 3_600_000
+
 /** What one job may do before it lets others to the queue. */
 export interface JobAllowance {
   /** False when the job's pages or its time are used up, or it was asked to make room. */
@@ -22,6 +24,7 @@ export interface JobAllowance {
 export interface ReadDeps {
   db: Database
   ledger: Ledger
+  now(): number
 }
 
 /** What is read in one job: one connection, opened, up to one time. */
@@ -35,6 +38,8 @@ export interface Reading {
   faults: Map<string, SourceError>
   /** By stream: windows that the provider could not give in this job. */
   missing: Map<string, Window[]>
+  /** Streams of which this job has kept a page. */
+  progressed: Set<string>
 }
 
 /** `reached`: everything since `notBeforeMs`, and there is older. `stopped`: the allowance ended first. */
@@ -60,6 +65,7 @@ export async function readStream(
     try {
       const page = await ask(stream.cost, () => opened.session.fetchPage(stream.name, window, position))
       bookmark = await commitPage(deps, reading, stream, { window, from: bookmark, page })
+      reading.progressed.add(stream.name)
     } catch (error) {
       if (!(error instanceof SourceError) || error.fault !== 'data_hole') throw error
       await leaveOut(deps, reading, stream, { window, from: bookmark, fault: error })
@@ -69,7 +75,12 @@ export async function readStream(
   }
 
   async function planWindow(): Promise<ReturnType<typeof nextWindow>> {
-    const covered = await store.listCovered(deps.db, ref, stream.name)
+    let covered = await store.listCovered(deps.db, ref, stream.name)
+    if (covered.some(({ endMs }) => endMs > deps.now())) {
+      // Marked as read before it had come, by a clock that has been set right since. By how much, nobody knows.
+      await store.distrustSince(deps.db, ref, stream.name, deps.now() - distrustedMs)
+      covered = await store.listCovered(deps.db, ref, stream.name)
+    }
     return nextWindow(stream.pager, [...covered, ...(reading.missing.get(stream.name) ?? [])], untilMs, notBeforeMs)
   }
 }

@@ -5,6 +5,7 @@
 import { SourceError, type Cause } from '@assay/core'
 import { z } from 'zod'
 import type { ConnectionRef } from '../connections/index.ts'
+import { isPassing, type Sql } from '../db/index.ts'
 import type { Task } from '../jobs/index.ts'
 import { ConnectionGone } from '../ledger/index.ts'
 import { Overtaken, overtakenDelayMs } from './ask.ts'
@@ -19,7 +20,7 @@ import {
   type ConnectionReading,
   type ReadingDeps,
 } from './read-connection.ts'
-import { endRefreshes, startRefreshes } from './refresh-store.ts'
+import { endRefreshes, hasQueued, startRefreshes } from './refresh-store.ts'
 import { queueRefresh, type RefreshJob } from './refreshes.ts'
 
 const attemptsMax = 4
@@ -40,30 +41,45 @@ export function createRefreshTask(deps: ReadingDeps): Task {
   return async (given, signal) => {
     const payload = payloadSchema.parse(given)
     const ref = { tenantId: payload.tenant_id, userId: payload.user_id, connectionId: payload.connection_id }
-    await startRefreshes(deps.db, ref, payload.kind)
-    const opened = await deps.connections.open(ref)
-    if (opened === undefined) return fail(deps, ref, payload, await findCause(deps, ref))
-    const untilMs = chooseUntil(deps, payload.until)
-    const reading = startReading(deps, ref, opened, { untilMs, stage: payload.stage, interactive: true, signal })
     try {
-      const done = await read(deps, reading, payload.kind)
-      const [fault] = reading.faults.values()
-      if (fault !== undefined) return await standBack(deps, reading, payload, fault)
-      if (!done) return await queueRefresh(deps.db, toJob(payload, reading, 0))
-      await succeed(deps, ref, payload)
+      await runJob(deps, ref, payload, signal)
     } catch (error) {
       if (error instanceof ConnectionGone) return
-      if (error instanceof Overtaken) return await queueRefresh(deps.db, toJob(payload, reading, overtakenDelayMs))
-      if (!(error instanceof SourceError)) throw error
-      await standBack(deps, reading, payload, error)
+      if (isPassing(error)) throw error
+      deps.log.error({ connection: ref.connectionId, err: error }, 'a refresh broke down')
+      await end(deps.db, ref, payload, { status: 'failed', cause: 'internal' })
     }
   }
 }
 
-function toJob(payload: Payload, reading: ConnectionReading, delayMs: number): RefreshJob {
-  const { lane, kind, attempt, until } = payload
+async function runJob(deps: ReadingDeps, ref: ConnectionRef, payload: Payload, signal: AbortSignal): Promise<void> {
+  // One that goes on answers what it began with; what was asked for since then is answered by the next.
+  if (payload.until === undefined) await startRefreshes(deps.db, ref, payload.kind)
+  const opened = await deps.connections.open(ref)
+  if (opened === undefined) {
+    return end(deps.db, ref, payload, { status: 'failed', cause: await findCause(deps, ref) })
+  }
+  const untilMs = chooseUntil(deps, payload.until)
+  const reading = startReading(deps, ref, opened, { untilMs, stage: payload.stage, interactive: true, signal })
+  // Repaired since this job was queued: whoever uses the new key waits in that key's lane.
+  if (opened.keyLane !== payload.lane) return queueRefresh(deps.db, toJob(payload, reading, 0))
+  try {
+    const done = await read(deps, reading, payload.kind)
+    const [fault] = reading.faults.values()
+    if (fault !== undefined) return await standBack(deps, reading, payload, fault)
+    if (!done) return await queueRefresh(deps.db, toJob(payload, reading, 0))
+    await succeed(deps, reading, payload)
+  } catch (error) {
+    if (error instanceof Overtaken) return queueRefresh(deps.db, toJob(payload, reading, overtakenDelayMs))
+    if (!(error instanceof SourceError)) throw error
+    await standBack(deps, reading, payload, error)
+  }
+}
+
+function toJob({ kind, attempt, until }: Payload, reading: ConnectionReading, delayMs: number): RefreshJob {
   const hasBegun = until !== undefined || reading.allowance.pagesRead() > 0
-  return { ref: reading.ref, lane, kind, delayMs, attempt: Number(attempt), ...(hasBegun && { run: reading }) }
+  const { ref, opened } = reading
+  return { ref, lane: opened.keyLane, kind, delayMs, attempt: Number(attempt), ...(hasBegun && { run: reading }) }
 }
 
 async function read(deps: ReadingDeps, reading: ConnectionReading, kind: Payload['kind']): Promise<boolean> {
@@ -72,23 +88,25 @@ async function read(deps: ReadingDeps, reading: ConnectionReading, kind: Payload
   return true
 }
 
-async function succeed(deps: ReadingDeps, ref: ConnectionRef, { kind }: Payload): Promise<void> {
+async function succeed(deps: ReadingDeps, { ref, opened }: ConnectionReading, payload: Payload): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    if (kind === 'transactions') {
+    if (payload.kind === 'transactions') {
       const facts = await deps.ledger.summarize(tx, ref)
-      await deps.connections.recordRead(tx, ref, { ...facts, nextSyncInMs: null })
+      await deps.connections.recordRead(tx, ref, { ...facts, keyLane: opened.keyLane, nextSyncInMs: null })
     }
-    await endRefreshes(tx, ref, kind, { status: 'succeeded', cause: null })
+    await end(tx, ref, payload, { status: 'succeeded', cause: null })
   })
 }
 
-async function fail(
-  deps: ReadingDeps,
+/** What was asked for while this one was on its way has no job left: there is one for each connection and kind. */
+async function end(
+  sql: Sql,
   ref: ConnectionRef,
-  { kind }: Pick<Payload, 'kind'>,
-  cause: Cause,
+  { kind, lane }: Payload,
+  outcome: { status: 'succeeded' | 'failed'; cause: Cause | null },
 ): Promise<void> {
-  await endRefreshes(deps.db, ref, kind, { status: 'failed', cause })
+  await endRefreshes(sql, ref, kind, outcome)
+  if (await hasQueued(sql, ref, kind)) await queueRefresh(sql, { ref, lane, kind, delayMs: 0, attempt: 1 })
 }
 
 async function standBack(
@@ -97,19 +115,19 @@ async function standBack(
   payload: Payload,
   error: SourceError,
 ): Promise<void> {
-  const { ref, opened } = reading
+  const { providerId, keyLane } = reading.opened
+  const { fault } = error
   if (error instanceof OverBudget) return queueRefresh(deps.db, toJob(payload, reading, error.retryAfterMs ?? 0))
   const attempt = Number(payload.attempt)
   const delayMs = error.retryAfterMs ?? backoffMs(attempt, deps.random()) / deps.pace
-  if (error.fault === 'rate_limited') await deps.budgets.recordLimitError(opened, delayMs)
   // Nobody asks a provider that is known to be away, and somebody waits to be told.
-  const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault) && !(error instanceof CircuitOpen)
+  const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !(error instanceof CircuitOpen)
   if (mayPass && attempt < attemptsMax) {
     return queueRefresh(deps.db, { ...toJob(payload, reading, delayMs), attempt: attempt + 1 })
   }
-  const since = error instanceof CircuitOpen ? { sinceMs: error.sinceMs } : {}
-  await deps.connections.recordFault(ref, opened.providerId, error.fault, since)
-  await fail(deps, ref, payload, error.fault)
+  const sinceMs = error instanceof CircuitOpen ? error.sinceMs : undefined
+  await deps.connections.recordFault(reading.ref, { providerId, keyLane, fault, sinceMs })
+  await end(deps.db, reading.ref, payload, { status: 'failed', cause: fault })
 }
 
 /** It was readable when the refresh was accepted and is not any more. */

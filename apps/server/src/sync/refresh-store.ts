@@ -131,6 +131,15 @@ export async function endRefreshes(
   )
 }
 
+export async function hasQueued(sql: Sql, ref: ConnectionRef, kind: RefreshKind): Promise<boolean> {
+  const row = await sql.maybeRow(
+    `select from refresh_connections
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and kind = $4 and status = 'queued' limit 1`,
+    [...refOf(ref), kind],
+  )
+  return row !== undefined
+}
+
 /** Old ones, at most so many; the next round takes the rest. */
 export async function deleteOldRefreshes(sql: Sql): Promise<number> {
   return sql.execute(

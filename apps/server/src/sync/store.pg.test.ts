@@ -69,8 +69,21 @@ describe('covered windows', () => {
 })
 
 describe('failures in a row', () => {
+  const addConnection = (db: Database): Promise<unknown> =>
+    db.execute(
+      `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane)
+       values ('ten_a', 'usr_a', 'con_a', 'kraken', 'api_key', 'active', 'lane')`,
+    )
+
+  it('of a connection that is gone are not kept', async (t) => {
+    const { db } = await testDatabase(t)
+    assert.deepEqual([await store.countFailure(db, ref, { anew: false })], [1])
+    assert.deepEqual(await db.rows('select from sync_failures'), [])
+  })
+
   it('are counted until something was read', async (t) => {
     const { db } = await testDatabase(t)
+    await addConnection(db)
     const count = (anew: boolean): Promise<number> => store.countFailure(db, ref, { anew })
     assert.deepEqual([await count(false), await count(false), await count(false)], [1, 2, 3])
     assert.deepEqual([await count(true), await count(false)], [1, 2])

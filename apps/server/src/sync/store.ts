@@ -2,6 +2,7 @@
 import type { Window } from '@assay/connectors'
 import type { ConnectionRef } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import { isNotQueued } from '../jobs/index.ts'
 
 export interface Bookmark {
   window: Window
@@ -60,6 +61,26 @@ export async function dropBookmark(sql: Sql, ref: ConnectionRef, stream: string,
     [...refOf(ref), stream, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
   )
   return dropped === 1
+}
+
+export async function dropBookmarks(sql: Sql, ref: ConnectionRef): Promise<void> {
+  await sql.execute(
+    'delete from stream_bookmarks where tenant_id = $1 and user_id = $2 and connection_id = $3',
+    refOf(ref),
+  )
+}
+
+/** What is covered since then counts as not read. */
+export async function distrustSince(sql: Sql, ref: ConnectionRef, stream: string, sinceMs: number): Promise<void> {
+  await sql.execute(
+    `with later as (
+       delete from covered_windows where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
+         and window_start >= $5)
+     update covered_windows set window_end = $5
+     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
+       and window_start < $5 and window_end > $5`,
+    [...refOf(ref), stream, toTime(sinceMs)],
+  )
 }
 
 /**
@@ -135,15 +156,27 @@ export async function listReadable(
   )
 }
 
+/** Of one that was removed meanwhile nothing is kept. */
 export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { anew: boolean }): Promise<number> {
-  const row = await sql.row<{ failures: number }>(
-    `insert into sync_failures as f (tenant_id, user_id, connection_id, failures) values ($1, $2, $3, 1)
+  const row = await sql.maybeRow<{ failures: number }>(
+    `insert into sync_failures as f (tenant_id, user_id, connection_id, failures)
+     select tenant_id, user_id, id, 1 from existing_connections
+     where tenant_id = $1 and user_id = $2 and id = $3 for key share
      on conflict (tenant_id, user_id, connection_id) do update
        set failures = case when $4 then 1 else f.failures + 1 end
      returning failures`,
     [...refOf(ref), anew],
   )
-  return row.failures
+  return row?.failures ?? 1
+}
+
+/** Overdue for long, or never begun, and without a job that would read them: the chain of their runs was broken. */
+export async function listStalled(sql: Sql, limit: number): Promise<(ConnectionRef & { keyLane: string })[]> {
+  return sql.rows(
+    `select tenant_id as "tenantId", user_id as "userId", id as "connectionId", key_lane as "keyLane"
+     from overdue_connections c where ${isNotQueued("'sync:' || c.id")} limit $1`,
+    [limit],
+  )
 }
 
 export async function clearFailures(sql: Sql, ref: ConnectionRef): Promise<void> {
@@ -165,9 +198,13 @@ export interface Tier {
   refillPerSecond: number
 }
 
-/** The tokens of bucket `b` at this moment, by its tier; $2 and $3 are the tiers' capacities and refills. */
+/**
+ * The tokens of bucket `b` at this moment, by its tier; $2 and $3 are the tiers' capacities and refills. A clock that was
+ * set back takes none away.
+ */
 const tokensNow = `least(($2::double precision[])[b.tier + 1],
-  b.tokens + ($3::double precision[])[b.tier + 1] * extract(epoch from assay_now() - b.refilled_at)::double precision)`
+  b.tokens + ($3::double precision[])[b.tier + 1] *
+    greatest(0, extract(epoch from assay_now() - b.refilled_at))::double precision)`
 
 /** What has to be there: the cost, and beside it the share of the bucket ($5) that is left to others. */
 const tokensNeeded = `least(($2::double precision[])[b.tier + 1],

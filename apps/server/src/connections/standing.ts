@@ -1,0 +1,102 @@
+/**
+ * How a connection stands: what reading it came to, as a status with a cause, and as the remark that goes with data that
+ * is not complete.
+ */
+import { faults, type ErrorItem, type Fault } from '@assay/core'
+import { findProvider } from '@assay/connectors/catalog'
+import type { Database, Sql } from '../db/index.ts'
+import * as store from './store.ts'
+import type { ConnectionRef, ConnectionRow } from './store.ts'
+import { describeBreakdown, describeFault, describeWait } from './words.ts'
+
+export interface StandingDeps {
+  db: Database
+  now(): number
+  /** For those who want to be told. Removals are told by onRemoved. */
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair' | 'removed'): Promise<void>
+}
+
+export interface Failure {
+  providerId: string
+  /** The key that was used: a failing of the one before it says nothing of a connection that was repaired since. */
+  keyLane: string
+  fault: Fault
+  /** When the regular reading tries again. */
+  nextTryInMs?: number | undefined
+  /** Epoch ms: since when the provider has answered nobody. */
+  sinceMs?: number | undefined
+}
+
+const readable = ['syncing', 'active', 'degraded'] as const
+
+/** True when waiting may mend it; false when the owner has to act, or has acted already. */
+export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
+  const { providerId, keyLane, fault, nextTryInMs, sinceMs } = failure
+  if (needsTheOwner(fault)) {
+    // Providers say "unknown key" of one that has run out; they said before when it would.
+    const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
+    const cause = expired ? 'key_expired' : fault
+    const { message } = describeFault(cause, providerName(providerId))
+    await deps.db.transaction(async (tx) => {
+      const to = { status: 'needs_reauth', from: readable, keyLane, cause, message } as const
+      const changed = await store.setStatus(tx, ref, to)
+      if (changed > 0) await deps.onChanged(tx, ref, 'needs_repair')
+    })
+    return false
+  }
+  const nextTryMs = nextTryInMs === undefined ? undefined : deps.now() + nextTryInMs
+  const message = describeFault(fault, providerName(providerId)).message + describeWait({ sinceMs, nextTryMs })
+  return setBack(deps.db, ref, { cause: fault, message, keyLane, nextSyncInMs: nextTryInMs })
+}
+
+/** Not the provider's failing but ours or the operator's, such as a sealing key that is not there any more. */
+export async function recordBreakdown(deps: StandingDeps, ref: ConnectionRef, nextTryInMs: number): Promise<boolean> {
+  const message = describeBreakdown().message + describeWait({ nextTryMs: deps.now() + nextTryInMs })
+  return setBack(deps.db, ref, { cause: 'internal', message, nextSyncInMs: nextTryInMs })
+}
+
+/** During the first read there is nothing to be degraded from: it stays `syncing`, with the cause beside it. */
+async function setBack(
+  db: Database,
+  ref: ConnectionRef,
+  to: Pick<store.NextStatus, 'cause' | 'message' | 'keyLane' | 'nextSyncInMs'>,
+): Promise<boolean> {
+  const first = await store.setStatus(db, ref, { status: 'syncing', from: ['syncing'], ...to })
+  const later = await store.setStatus(db, ref, { status: 'degraded', from: ['active', 'degraded'], ...to })
+  return first + later > 0
+}
+
+/** Faults that waiting does not mend. */
+function needsTheOwner(fault: Fault): boolean {
+  const owners: Record<Fault, boolean> = {
+    invalid_credentials: true,
+    missing_permission: true,
+    excess_permission: true,
+    ip_not_allowed: true,
+    key_expired: true,
+    needs_reauth: true,
+    rate_limited: false,
+    venue_down: false,
+    clock_skew: false,
+    data_hole: false,
+  }
+  return owners[fault]
+}
+
+export function toRemark(row: ConnectionRow, nowMs: number): ErrorItem {
+  const ids = { provider_id: row.provider_id, connection_id: row.id }
+  const name = providerName(row.provider_id)
+  const fault = faults.find((known) => known === row.status_cause)
+  const waitMs = row.status_cause === null || row.next_sync_at === null ? 0 : Date.parse(row.next_sync_at) - nowMs
+  const retry = waitMs > 0 ? { retry_after_seconds: Math.ceil(waitMs / 1000) } : {}
+  if (row.status === 'syncing') {
+    const message = [`The history at ${name} is still being read.`, row.status_message ?? ''].join(' ').trimEnd()
+    return { cause: 'sync_in_progress', ...ids, message, ...retry }
+  }
+  const words = fault === undefined ? describeBreakdown() : describeFault(fault, name)
+  return { cause: fault ?? 'internal', ...ids, ...words, message: row.status_message ?? words.message, ...retry }
+}
+
+function providerName(providerId: string): string {
+  return findProvider(providerId)?.name ?? providerId
+}

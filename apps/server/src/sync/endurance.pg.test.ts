@@ -1,0 +1,230 @@
+/** What reading goes through and comes out of: parts of a provider away for days, wrong clocks, lost keys, lost jobs. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseKeyring } from '../keys.ts'
+import { createSealer } from '../connections/seal.ts'
+import { openEngine, type Account } from '../test-engine.ts'
+import type { ConnectionRef } from '../connections/index.ts'
+import { queueRefresh } from './refreshes.ts'
+
+type Connected = ConnectionRef & Account
+
+const hourMs = 3_600_000
+const { signal } = new AbortController()
+
+describe('reading', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const laneOf = async ({ connectionId }: ConnectionRef): Promise<string> =>
+    (await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [connectionId])).key_lane
+  const connect = async (scenario: string): Promise<Connected> => {
+    const ref = await engine.connect(await engine.newOwner(), scenario)
+    await engine.drain({ delayed: true })
+    return ref
+  }
+  const readAgain = async (ref: Connected): Promise<void> => {
+    await engine.sync.begin(db, ref, await laneOf(ref))
+    await engine.drain({ delayed: true })
+  }
+  const book = (ref: Connected, time?: string): Promise<unknown> =>
+    engine.control(`accounts/${ref.accountId}/entries`, {
+      entries: [{ type: 'deposit', asset: 'XXBT', amount: '0.5', ...(time === undefined ? {} : { time }) }],
+    })
+  const countRaw = async ({ connectionId }: ConnectionRef): Promise<number> =>
+    (await db.rows("select from raw_records where connection_id = $1 and stream = 'ledger'", [connectionId])).length
+  const listLanes = async ({ connectionId }: ConnectionRef): Promise<string[]> =>
+    (
+      await db.rows<{ lane: string }>('select queue_name as lane from graphile_worker.jobs where key = $1', [
+        `sync:${connectionId}`,
+      ])
+    ).map(({ lane }) => lane)
+  const setFault = (ref: Account, fault: object): Promise<unknown> =>
+    engine.control('providers/kraken/faults', { account_id: ref.accountId, ...fault })
+  const clearFaults = (): Promise<unknown> =>
+    fetch(`${engine.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
+  const makeDue = (): Promise<unknown> =>
+    db.execute(
+      `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp()) from graphile_worker.jobs`,
+    )
+  const stopAfter = (jobs: number): (() => Promise<boolean>) => {
+    let done = 0
+    return async () => done++ === jobs
+  }
+
+  it('counts what shows already, before the rest is read', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'revoked_later')
+    await engine.drain({ delayed: true })
+    const row = await engine.connections.find(ref)
+    assert.equal(row?.status, 'needs_reauth')
+    const { shown } = await db.row<{ shown: string }>(
+      'select count(*) as shown from transactions where connection_id = $1',
+      [ref.connectionId],
+    )
+    assert.notEqual(shown, '0')
+    assert.equal(row.transaction_count, shown)
+    assert.notEqual(row.history_from, null)
+  })
+
+  it('of balances and of the other lists goes on while one list is away for days', async () => {
+    const ref = await connect('default')
+    await setFault(ref, { kind: 'http_5xx', endpoint: 'DepositStatus', times: 10_000 })
+    for (let day = 0; day < 3; day += 1) {
+      await book(ref)
+      await engine.moveClock(24 * hourMs)
+      await makeDue()
+      await engine.drain({ delayed: true, enough: stopAfter(3) })
+    }
+    const { ledger } = await engine.control<{ ledger: unknown[] }>(`accounts/${ref.accountId}/state`)
+    assert.equal(await countRaw(ref), ledger.length)
+    const { hours } = await db.row<{ hours: number }>(
+      'select extract(epoch from assay_now() - max(fetched_at))::float8 / 3600 as hours from holdings where connection_id = $1',
+      [ref.connectionId],
+    )
+    assert.ok(hours < 1, `balances of ${hours} hours ago`)
+    const row = await engine.connections.find(ref)
+    assert.deepEqual([row?.status, row?.status_cause], ['degraded', 'venue_down'])
+    const coverage = await engine.sync.findCoverage(ref)
+    assert.equal(coverage?.find(({ stream }) => stream === 'deposits')?.holes[0]?.cause, 'venue_down')
+
+    await clearFaults()
+    await makeDue()
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    for (const { stream, windows, holes } of (await engine.sync.findCoverage(ref)) ?? []) {
+      assert.deepEqual(holes, [], stream)
+      assert.ok(engine.clock.now() - (windows.at(-1)?.endMs ?? 0) < hourMs, stream)
+    }
+  })
+
+  it('does not believe what was marked as read before it had come', async () => {
+    const ref = await connect('empty')
+    await db.execute("update covered_windows set window_end = window_end + interval '1 day' where connection_id = $1", [
+      ref.connectionId,
+    ])
+    await engine.moveClock(hourMs)
+    await book(ref)
+    await engine.moveClock(hourMs)
+    await readAgain(ref)
+    assert.equal(await countRaw(ref), 1)
+    const coverage = await engine.sync.findCoverage(ref)
+    assert.ok(coverage?.every(({ windows }) => (windows.at(-1)?.endMs ?? Infinity) <= engine.clock.now()))
+  })
+
+  it('finds what was booked days late, with the first run of a day', async () => {
+    const ref = await connect('empty')
+    await engine.moveClock(7 * 24 * hourMs)
+    await readAgain(ref)
+    await book(ref, new Date(engine.clock.now() - 3 * 24 * hourMs).toISOString())
+    await engine.moveClock(24 * hourMs)
+    await readAgain(ref)
+    assert.equal(await countRaw(ref), 1)
+  })
+
+  it('goes on when the user allows it again, also in the middle of a first read', async () => {
+    const owner = await engine.newOwner()
+    const ref = await engine.connect(owner, 'default')
+    await engine.drain({ enough: stopAfter(1) })
+    await db.execute('update grants set revoked_at = assay_now() where user_id = $1', [owner.userId])
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'syncing')
+    await db.execute('update grants set revoked_at = null where user_id = $1', [owner.userId])
+    await db.transaction((tx) => engine.connections.resumeReading(tx, owner))
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+  })
+
+  it('that stands still for a key nobody can open is told, and goes on when it can be opened again', async () => {
+    const ref = await connect('empty')
+    const find = 'select sealed_credentials as sealed from connections where id = $1'
+    const { sealed } = await db.row<{ sealed: string }>(find, [ref.connectionId])
+    const seal = (text: string): Promise<unknown> =>
+      db.execute('update connections set sealed_credentials = $2 where id = $1', [ref.connectionId, text])
+    const lost = createSealer(parseKeyring(`lost:${Buffer.alloc(32, 9).toString('base64')}`))
+    await seal(await lost.seal(ref.connectionId, { type: 'api_key', apiKey: 'a', secretKey: 'b' }))
+    await engine.sync.begin(db, ref, await laneOf(ref))
+    await engine.drain({ enough: stopAfter(1) })
+    const row = await engine.connections.find(ref)
+    assert.deepEqual([row?.status, row?.status_cause], ['degraded', 'internal'])
+    const [remark] = await engine.connections.listRemarks(ref)
+    assert.equal(remark?.cause, 'internal')
+    assert.match(remark.fix ?? '', /connect the account again/)
+
+    await seal(sealed)
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+  })
+
+  it('with a key that was replaced meanwhile says nothing of the new one and leaves its run alone', async () => {
+    const ref = await connect('empty')
+    const oldLane = await laneOf(ref)
+    const payload = { tenant_id: ref.tenantId, user_id: ref.userId, connection_id: ref.connectionId, lane: oldLane }
+    await setFault(ref, { kind: 'latency_ms', latency_ms: 400 })
+    const old = engine.sync.task(payload, signal)
+    // As an accepted repair does, while the old key waits for its answer.
+    const repaired = await db.transaction(async (tx) => {
+      await tx.execute("update connections set key_lane = 'new' where id = $1", [ref.connectionId])
+      await engine.sync.begin(tx, ref, 'new')
+      return engine.control(`accounts/${ref.accountId}/key`, { revoked: true })
+    })
+    assert.ok(repaired)
+    await old
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.deepEqual(await listLanes(ref), ['new'])
+    await engine.control(`accounts/${ref.accountId}/key`, { revoked: false })
+    await clearFaults()
+
+    // What was queued for the old key goes on in the lane of the new.
+    await engine.sync.task(payload, signal)
+    assert.deepEqual(await listLanes(ref), ['new'])
+    await engine.drain({ delayed: true })
+    assert.equal((await engine.connections.find(ref))?.status, 'active')
+  })
+
+  it('begins again, by upkeep, when its next job was lost', async () => {
+    const ref = await connect('empty')
+    await db.execute('select graphile_worker.remove_job($1)', [`sync:${ref.connectionId}`])
+    await engine.sync.sweep()
+    assert.deepEqual(await listLanes(ref), [])
+    await engine.moveClock(hourMs)
+    await engine.sync.sweep()
+    assert.deepEqual(await listLanes(ref), [await laneOf(ref)])
+  })
+
+  it('by request is not answered by one that was asked for before it', async () => {
+    const ref = await connect('empty')
+    const lane = await laneOf(ref)
+    const untilMs = engine.clock.now()
+    await engine.moveClock(hourMs)
+    await book(ref)
+    await engine.moveClock(60_000)
+    const { refreshId } = await engine.sync.requestRefresh(ref, 'transactions', undefined)
+    const runQueued = async (): Promise<void> => {
+      const { payload } = await db.row<{ payload: object }>(
+        `delete from graphile_worker._private_jobs where key = $1 returning payload`,
+        [`refresh:transactions:${ref.connectionId}`],
+      )
+      await engine.sync.refreshTask(payload, signal)
+    }
+    // An earlier refresh on its way queues its rest, which takes the place of the new job.
+    await queueRefresh(db, { ref, lane, kind: 'transactions', delayMs: 0, attempt: 1, run: { untilMs, stage: 'rest' } })
+    await runQueued()
+    assert.equal((await engine.sync.findRefresh(ref, refreshId))?.status, 'queued')
+    assert.equal(await countRaw(ref), 0)
+    await runQueued()
+    assert.equal((await engine.sync.findRefresh(ref, refreshId))?.status, 'succeeded')
+    assert.equal(await countRaw(ref), 1)
+  })
+
+  it('stands back for everybody who is told "too many" while a key is checked', async () => {
+    const account = await engine.newAccount('empty')
+    await setFault(account, { kind: 'http_429_retry_after', endpoint: 'GetApiKeyInfo', times: 10 })
+    const { connectionId } = await engine.add(await engine.newOwner(), account)
+    await clearFaults()
+    assert.equal(connectionId, null)
+    const { blocked } = await db.row<{ blocked: number }>(
+      'select count(*)::int as blocked from budgets where blocked_until > assay_now()',
+    )
+    assert.equal(blocked, 1)
+  })
+})
