@@ -50,7 +50,11 @@ const rooms: readonly Room[] = [
     mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'foundation'],
   },
   { name: 'enterprise', folder: 'apps/server/src/enterprise/', mayImport: ['core', 'db', 'ledger'] },
-  { name: 'operations', folder: 'apps/server/src/operations/', mayImport: ['core', 'db', 'connections', 'foundation'] },
+  {
+    name: 'operations',
+    folder: 'apps/server/src/operations/',
+    mayImport: ['core', 'db', 'connect', 'connections', 'webhooks', 'foundation'],
+  },
   { name: 'control', folder: 'apps/server/src/sandbox/', mayImport: ['core'] },
   {
     name: 'http',

@@ -65,9 +65,9 @@ export async function doctor(words: string[]): Promise<void> {
   const findings = await runDoctor(readEnvironment(), createLog({ level: 'error' }))
   if (findings.some(({ well }) => !well)) process.exitCode = 1
   if (values.json) return writeJson(findings)
-  for (const { check, well, found, fix } of findings) {
-    writeLine(`${well ? '✓' : '✗'} ${check}: ${found}`)
-    if (!well && fix !== undefined) writeLine(`  → ${fix}`)
+  for (const { check, well, warns = false, found, fix } of findings) {
+    writeLine(`${well ? (warns ? '!' : '✓') : '✗'} ${check}: ${found}`)
+    if ((!well || warns) && fix !== undefined) writeLine(`  → ${fix}`)
   }
 }
 
@@ -81,9 +81,21 @@ export async function keys(words: string[]): Promise<void> {
     )
   }
   const { resealed, lost, newestKey } = await withAdmin((admin) => admin.rotateKeys())
-  if (lost.length > 0) process.exitCode = 1
-  if (values.json) return writeJson({ resealed, lost, newest_key: newestKey })
-  writeLine(`Sealed ${resealed} credentials anew with key ${JSON.stringify(newestKey)}.`)
-  if (lost.length > 0)
-    writeLine(`No key of the ring opens those of: ${lost.join(', ')}. Put the key that sealed them back.`)
+  const { connectionIds, tenantIds } = lost
+  if (connectionIds.length + tenantIds.length > 0) process.exitCode = 1
+  if (values.json) {
+    const numbers = { resealed: resealed.credentials, resealed_webhooks: resealed.webhooks }
+    return writeJson({ ...numbers, lost: connectionIds, lost_webhooks: tenantIds, newest_key: newestKey })
+  }
+  const sealed = `${resealed.credentials} credentials and ${resealed.webhooks} webhook secrets`
+  writeLine(`Sealed ${sealed} anew with key ${JSON.stringify(newestKey)}.`)
+  if (connectionIds.length > 0)
+    writeLine(
+      `No key of the ring opens the credentials of: ${connectionIds.join(', ')}. Put the key that sealed them back.`,
+    )
+  if (tenantIds.length > 0)
+    writeLine(
+      `No key of the ring opens the webhook secret of: ${tenantIds.join(', ')}.\n` +
+        'Put the key that sealed it back, or make a new secret: assay webhook set <tenant_id> <url>',
+    )
 }

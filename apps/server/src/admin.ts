@@ -27,6 +27,13 @@ export { backUp, restore } from './db/index.ts'
 export type { Client } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 
+export interface Rotation {
+  resealed: { credentials: number; webhooks: number }
+  /** What no key of the ring opens: of which connections the credentials, of which tenants the webhook's secret. */
+  lost: { connectionIds: string[]; tenantIds: string[] }
+  newestKey: string
+}
+
 export interface Admin {
   tenants: Tenants
   webhooks: Webhooks
@@ -37,7 +44,7 @@ export interface Admin {
   /** What can be told of an open database; `runDoctor` is the whole of it. */
   examine(): Promise<Finding[]>
   /** Seals with the newest key what an older one sealed. */
-  rotateKeys(): Promise<{ resealed: number; lost: string[]; newestKey: string }>
+  rotateKeys(): Promise<Rotation>
   /** Derives everything again from the stored records, or says what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** The operator's word about a day, `YYYY-MM-DD`; transactions of it are priced anew by the next upkeep. */
@@ -51,7 +58,7 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   const { db } = opened
   const keyring = openKeyring(config)
   const clock = createClock(db, config.mode === 'sandbox')
-  const webhooks = openWebhooks({ config, db, clock, keyring })
+  const webhooks = openWebhooks({ config, db, clock, keyring, log })
   // No command asks a provider, so it does not matter where they are.
   const providers = { catalog: [], providerClients: {}, providerUrls: {} }
   const openEngine = (): Engine => createEngine({ config, db, clock, keyring, log, providers })
@@ -64,9 +71,13 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     status: () => readStatus(db),
     examine: () => examine({ db, keyring, now: Date.now }),
     async rotateKeys() {
-      const { resealed, lost } = await resealCredentials(db, keyring)
-      await webhooks.reseal()
-      return { resealed, lost, newestKey: keyring.sealing[0].name }
+      const credentials = await resealCredentials(db, keyring)
+      const secrets = await webhooks.reseal()
+      return {
+        resealed: { credentials: credentials.resealed, webhooks: secrets.resealed },
+        lost: { connectionIds: credentials.lost, tenantIds: secrets.lost },
+        newestKey: keyring.sealing[0].name,
+      }
     },
     replay: (options) => openEngine().ledger.replay(options),
     async correctPrice(assetId, day, price) {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
 import { ConfigError } from './config.ts'
 import { ensureSandboxKeyring, parseKeyring } from './keys.ts'
 
@@ -71,5 +74,33 @@ describe('the key of a sandbox', () => {
     const file = path.join(directory, 'sealing.keys')
     assert.equal((await stat(file)).mode & 0o777, 0o600)
     assert.match(await readFile(file, 'utf8'), /^sandbox:[A-Za-z0-9+/]{43}=\n$/)
+  })
+
+  it('is whole or absent: a process that dies as it writes it leaves nothing under its name', async (t) => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
+    t.after(() => rm(directory, { recursive: true, force: true }))
+    // No file may grow: opening one succeeds, and the first write to it ends the process (SIGXFSZ, or EFBIG).
+    const script = `(await import('${new URL('keys.ts', import.meta.url).href}')).ensureSandboxKeyring(process.argv[1])`
+    const shell = 'ulimit -f 0; exec "$0" --input-type=module -e "$1" "$2"'
+    const dies = spawn('sh', ['-c', shell, process.execPath, script, directory], { stdio: 'ignore' })
+    const [code] = (await once(dies, 'exit')) as [number | null]
+    assert.notEqual(code, 0)
+    assert.ok(!(await readdir(directory)).includes('sealing.keys'))
+    assert.equal(ensureSandboxKeyring(directory).sealing[0].name, 'sandbox')
+  })
+
+  it('of two processes that start at once is the same', async (t) => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
+    t.after(() => rm(directory, { recursive: true, force: true }))
+    const script = `const { ensureSandboxKeyring } = await import('${new URL('keys.ts', import.meta.url).href}')
+      process.stdout.write(Buffer.from(ensureSandboxKeyring(process.argv[1]).sealing[0].secret).toString('hex'))`
+    const read = async (): Promise<string> => {
+      const args = ['--input-type=module', '-e', script, directory]
+      return (await promisify(execFile)(process.execPath, args)).stdout
+    }
+    const [one, other] = await Promise.all([read(), read()])
+    assert.match(one, /^[0-9a-f]{64}$/)
+    assert.equal(one, other)
+    assert.deepEqual(await readdir(directory), ['sealing.keys'])
   })
 })

@@ -6,7 +6,17 @@
  * In sandbox mode the ring is made at first start and kept in the data directory, readable by its owner alone.
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { ConfigError } from './config.ts'
 
@@ -48,12 +58,35 @@ export function ensureSandboxKeyring(dataDirectory: string): Keyring {
   const file = path.join(dataDirectory, 'sealing.keys')
   if (!existsSync(file)) {
     mkdirSync(dataDirectory, { recursive: true })
-    // 'wx': of two processes that start at once, one writes and the other reads what it wrote.
-    try {
-      writeFileSync(file, `sandbox:${randomBytes(keyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    }
+    writeOnce(file, `sandbox:${randomBytes(keyBytes).toString('base64')}\n`)
   }
   return parseKeyring(readFileSync(file, 'utf8'))
+}
+
+/**
+ * Under its name the file is whole or absent, however the process ends: an empty one would keep every later start from
+ * succeeding. A link, unlike a rename, never takes the place of what is there: of two processes that start at once, one
+ * gives the file its name and the other reads that.
+ */
+function writeOnce(file: string, text: string): void {
+  const draft = `${file}.${randomBytes(8).toString('hex')}`
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+    linkSync(draft, file)
+    syncDirectory(path.dirname(file))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** The name is as lasting as what it names. */
+function syncDirectory(directory: string): void {
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
 }

@@ -31,3 +31,24 @@ export async function openText(keyring: Keyring, boundTo: string, sealed: string
 export function sealKeyName(sealed: string): string {
   return decodeProtectedHeader(sealed).kid ?? ''
 }
+
+/** What a look at everything of one kind that is sealed has found. */
+export interface SealReport {
+  /** By the name of the key that sealed them. */
+  sealedBy: Map<string, number>
+  /** What no key of the ring opens, by the id of what it belongs to. */
+  lost: string[]
+}
+
+/** One of them, counted in the report. Undefined when it does not open: one that is lost must not hide the others. */
+export async function examineSeal(
+  report: SealReport,
+  keyring: Keyring,
+  { id, boundTo, sealed }: { id: string; boundTo: string; sealed: string },
+): Promise<{ keyName: string; text: string } | undefined> {
+  const keyName = sealKeyName(sealed)
+  report.sealedBy.set(keyName, (report.sealedBy.get(keyName) ?? 0) + 1)
+  const text = await openText(keyring, boundTo, sealed).catch(() => undefined)
+  if (text === undefined) report.lost.push(id)
+  return text === undefined ? undefined : { keyName, text }
+}

@@ -18,6 +18,7 @@ import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
 export { createAccessLog } from './access-log.ts'
+export { checkCodes } from './provider-sign-in.ts'
 export { createMailTask, sweepConnect } from './tasks.ts'
 export { resendAfterSeconds } from './sign-in.ts'
 export type { ConnectSession } from './store.ts'

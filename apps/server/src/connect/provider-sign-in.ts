@@ -15,7 +15,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { AddResult, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
-import { openText, sealText } from '../sealing.ts'
+import { examineSeal, openText, sealText, type SealReport } from '../sealing.ts'
 import type { Tenants } from '../tenants/index.ts'
 import { hashSecret, newSecret } from './secrets.ts'
 import * as store from './state-store.ts'
@@ -119,6 +119,16 @@ export async function completeSignIn(deps: SignInDeps, answer: ProviderAnswer, o
     sessionId: of.sessionId,
     ...(repairOf === null ? {} : { repairOf }),
   })
+}
+
+/** Opens every code that an application has not come for yet. They are not sealed anew: they lapse before a key leaves. */
+export async function checkCodes(db: Sql, keyring: Keyring): Promise<SealReport> {
+  const report: SealReport = { sealedBy: new Map(), lost: [] }
+  for (const { stateHash, sealedCode } of await store.listSealedCodes(db)) {
+    const seal = { id: stateHash.toString('hex'), boundTo: boundTo(stateHash), sealed: sealedCode }
+    await examineSeal(report, keyring, seal)
+  }
+  return report
 }
 
 function toDeclined({ connections }: SignInDeps, providerId: string, displayLabel: string | null): AddResult {

@@ -66,6 +66,14 @@ export async function dropForApplication(sql: Sql, stateHash: Buffer): Promise<s
   return dropped?.redirectUri
 }
 
+/** Codes on their way: the few of the last ten minutes. */
+export async function listSealedCodes(sql: Sql): Promise<{ stateHash: Buffer; sealedCode: string }[]> {
+  return sql.rows(
+    `select state_hash as "stateHash", sealed_code as "sealedCode" from provider_states
+     where sealed_code is not null and expires_at > assay_now()`,
+  )
+}
+
 /** Only for whom it was made, and with the handle if there is one: whoever else shows it spends nothing. */
 export async function takeState(
   sql: Sql,

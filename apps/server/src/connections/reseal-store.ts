@@ -19,10 +19,12 @@ export async function listSealed(sql: Sql, after: SealedRow | undefined, limit: 
   )
 }
 
-export async function replaceSeal(sql: Sql, row: SealedRow, sealed: string): Promise<void> {
-  await sql.execute(
+/** False when the row holds something else by now. */
+export async function replaceSeal(sql: Sql, row: SealedRow, sealed: string): Promise<boolean> {
+  const replaced = await sql.execute(
     `update connections set sealed_credentials = $4
      where tenant_id = $1 and user_id = $2 and id = $3 and sealed_credentials = $5`,
     [row.tenant_id, row.user_id, row.id, sealed, row.sealed_credentials],
   )
+  return replaced === 1
 }

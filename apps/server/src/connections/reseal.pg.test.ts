@@ -60,6 +60,16 @@ describe('a rotation of the sealing keys', () => {
     assert.equal(await openAll(db, oldRing), ids.length)
   })
 
+  it('counts what it replaced: a repair that came in between wins', async (t) => {
+    const { db } = await testDatabase(t)
+    await fill(db, ['con_1', 'con_2'])
+    // As if the owner of con_1 repairs it between the look and the write.
+    await db.execute(`create function repair() returns trigger language plpgsql as $$
+        begin if old.id = 'con_1' then return null; end if; return new; end $$;
+      create trigger repair before update on connections for each row execute function repair()`)
+    assert.equal((await resealCredentials(db, bothRing)).resealed, 1)
+  })
+
   it('a look at the seals changes nothing', async (t) => {
     const db = await start(t)
     const report = await checkSeals(db, bothRing)

@@ -19,10 +19,7 @@ export interface SealReport {
 const batchSize = 200
 
 export async function resealCredentials(db: Database, keyring: Keyring): Promise<SealReport> {
-  return walkSeals(db, keyring, async (row, reseal) => {
-    await store.replaceSeal(db, row, await reseal())
-    return true
-  })
+  return walkSeals(db, keyring, async (row, reseal) => store.replaceSeal(db, row, await reseal()))
 }
 
 /** Opens every credential and changes nothing. */

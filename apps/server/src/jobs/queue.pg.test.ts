@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
 import { addJob, hastenJobs } from './index.ts'
+import { endYielding } from './priority.ts'
 import { openQueue, type TestQueue } from './test-queue.ts'
 
 /** Payloads in the order in which their jobs began and ended. */
@@ -96,6 +97,20 @@ describe('a job', async () => {
     await queue.start({ note: task })
     await until('both', () => (ended.length === 2 ? true : undefined))
     assert.deepEqual(ended, ['interactive', 'background'])
+  })
+
+  it('that yields goes after the background, and for a minute only', async () => {
+    const add = (name: string, yields: boolean): Promise<void> =>
+      addJob(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a', yields })
+    await add('old and yields', true)
+    await queue.db.execute("update graphile_worker._private_jobs set run_at = run_at - interval '61 s'", [])
+    await add('yields', true)
+    await add('background', false)
+    await endYielding(queue.db)
+    const { ended, task } = recorder()
+    await queue.start({ note: task })
+    await until('all', () => (ended.length === 3 ? true : undefined))
+    assert.deepEqual(ended, ['old and yields', 'background', 'yields'])
   })
 
   it('is due at once when the sandbox clock went past its time, and not when it did not', async () => {

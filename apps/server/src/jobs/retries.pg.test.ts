@@ -36,6 +36,20 @@ describe('a job that failed', async () => {
     assert.equal((await find('failed twice')).attempts, 2)
   })
 
+  it('does not come back when another took its place while it ran and its worker was killed', async () => {
+    await add('replaced', 1, 0)
+    const lock = "update graphile_worker._private_jobs set locked_by = 'killed', locked_at = now() where key = $1"
+    await db.execute(lock, ['replaced'])
+    await addJob(db, { task: 'read', payload: { which: 'second' }, key: 'replaced' })
+    await db.execute("select graphile_worker.force_unlock_workers(array['killed'])", [])
+    const ran: unknown[] = []
+    await queue.start({ read: async (payload) => void ran.push(payload) }, { silentAfterMs: 200 })
+    await until('an empty queue', async () =>
+      (await db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
+    )
+    assert.deepEqual(ran, [{ which: 'second' }])
+  })
+
   it('is seen to by every worker', async () => {
     await add('waits for hours', 20, 6 * 3_600_000)
     await queue.start({ read: async () => undefined }, { silentAfterMs: 200 })

@@ -40,6 +40,11 @@ export async function sweepSilentWorkers(db: Database, silentAfterMs: number, lo
   log.warn({ workerIds }, 'freed the jobs of workers that fell silent')
 }
 
+/** Killed with no job under way, so nobody misses it. `assay status` shows it until then. */
+export async function forgetLongSilent(db: Database): Promise<void> {
+  await db.execute("delete from worker_heartbeats where beat_at < clock_timestamp() - interval '1 hour'", [])
+}
+
 /** The next round begins when the last has ended. A round that fails (the database is away) is only logged: the next comes. */
 export function repeat(everyMs: number, log: Logger, round: () => Promise<void>): { stop(): Promise<void> } {
   let stopped = false

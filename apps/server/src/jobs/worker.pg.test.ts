@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { TestAddress } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/until.ts'
 import { addJob } from './index.ts'
+import { freeOrphanedLanes } from './lanes.ts'
 import { openQueue } from './test-queue.ts'
 
 /** A worker in a process of its own, whose only job begins and never ends. */
@@ -79,8 +80,58 @@ describe('a worker that was killed', async () => {
   })
 })
 
+describe('a worker that was taken for dead and came back', async () => {
+  const queue = await openQueue()
+  const { db } = queue
+
+  const lockLane = (workerId: string, ago: string): Promise<number> =>
+    db.execute(
+      `update graphile_worker._private_job_queues set locked_by = $1, locked_at = clock_timestamp() - $2::interval`,
+      [workerId, ago],
+    )
+
+  it('and ended the job that another had taken over: the lane which nobody opened then is free a minute later', async () => {
+    // What is left when the first deletes the job's row: the second finds none to delete, and keeps the lane it locked.
+    await addJob(db, { task: 'task', payload: { name: 'next' }, key: 'next', lane: 'a' })
+    await lockLane('alive', '61 s')
+    await db.execute(
+      "insert into worker_heartbeats (worker_id, beat_at) values ('alive', clock_timestamp() + interval '1 h')",
+    )
+    const ended: string[] = []
+    await queue.start({ task: async (payload) => void ended.push((payload as { name: string }).name) })
+    await until('the job behind', () => (ended.length > 0 ? true : undefined), 5_000)
+    assert.deepEqual(ended, ['next'])
+    await db.execute("delete from worker_heartbeats where worker_id = 'alive'")
+  })
+
+  it('finds the lane kept of a job that is under way, however long that takes', async () => {
+    await addJob(db, { task: 'task', payload: {}, key: 'long', lane: 'a' })
+    await db.execute("update graphile_worker._private_jobs set locked_by = 'alive', locked_at = clock_timestamp()")
+    await lockLane('alive', '1 h')
+    await freeOrphanedLanes(db)
+    const [lane] = await db.rows<{ locked_by: string }>('select locked_by from graphile_worker._private_job_queues')
+    assert.equal(lane?.locked_by, 'alive')
+  })
+})
+
 describe('a worker that lives', async () => {
   const queue = await openQueue()
+
+  it('forgets those that were killed without a job, after an hour', async () => {
+    await queue.db.execute(
+      `insert into worker_heartbeats (worker_id, beat_at) values
+         ('killed long ago', clock_timestamp() - interval '61 min'), ('killed', clock_timestamp() - interval '59 min')`,
+    )
+    await queue.start({ task: async () => undefined })
+    const left = await until('the first to be forgotten', async () => {
+      const rows = await queue.db.rows<{ id: string }>(
+        "select worker_id as id from worker_heartbeats where worker_id like 'killed%'",
+      )
+      return rows.length < 2 ? rows : undefined
+    })
+    assert.deepEqual(left, [{ id: 'killed' }])
+    await queue.db.execute("delete from worker_heartbeats where worker_id = 'killed'")
+  })
 
   it('keeps a job that takes longer than the time of silence', async () => {
     let begun = 0
@@ -106,6 +157,22 @@ describe('a worker that lives', async () => {
       (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
     )
     assert.equal(begun, 1)
+  })
+
+  it('clears lanes of the time when every key had its own, once nothing is in them', async () => {
+    await queue.db.execute(
+      "insert into graphile_worker._private_job_queues (queue_name) values ('of a key'), ('of another')",
+    )
+    await queue.db.execute("select graphile_worker.add_job('task', '{}'::json, queue_name => 'of a key')", [])
+    await addJob(queue.db, { task: 'task', payload: {}, key: 'new', lane: 'a' })
+    await queue.start({ other: async () => undefined })
+    const left = await queue.db.rows<{ name: string }>(
+      'select queue_name as name from graphile_worker._private_job_queues order by 1',
+    )
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['lane 274', 'of a key'],
+    )
   })
 
   it('goes on when the end of a job could not be written, and does that job again', async () => {

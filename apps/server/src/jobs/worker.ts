@@ -19,10 +19,11 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import { openPool, type Database, type DatabaseAddress } from '../db/index.ts'
+import { deleteOldLanes, freeOrphanedLanes } from './lanes.ts'
 import { createRoom, type Room } from './make-room.ts'
-import { interactivePriority } from './priority.ts'
-import { capRetries } from './retries.ts'
-import { forgetWorkers, repeat, sweepSilentWorkers, writeHeartbeats } from './silence.ts'
+import { endYielding, interactivePriority } from './priority.ts'
+import { capRetries, deleteReplaced } from './retries.ts'
+import { forgetLongSilent, forgetWorkers, repeat, sweepSilentWorkers, writeHeartbeats } from './silence.ts'
 
 /**
  * `signal` is aborted when the process is asked to stop, and for tasks that make room also when a person waits for their
@@ -70,20 +71,23 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const stopping = new AbortController()
   const workerIds = new Set<string>()
   const room = createRoom(db, interactivePriority)
-  let busy = 0
+  // Of the present runner: jobs of one that ended by itself may still end, and must not be taken off the next one's.
+  let busy = { jobs: 0 }
   const begin = (): Promise<Runner> => {
     const events: WorkerEvents = new EventEmitter()
     workerIds.clear()
     events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
-    busy = 0
-    events.on('job:start', () => (busy += 1))
-    events.on('job:complete', () => (busy -= 1))
+    const places = { jobs: 0 }
+    busy = places
+    events.on('job:start', () => (places.jobs += 1))
+    events.on('job:complete', () => (places.jobs -= 1))
     return run({ ...toRunnerOptions(options, stopping.signal, room), pgPool: pool, events })
   }
 
   let first: Runner
   try {
     await sweepSilentWorkers(db, options.alone ? 0 : silentAfterMs, log)
+    await deleteOldLanes(db)
     first = await begin()
   } catch (error) {
     await close()
@@ -92,9 +96,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const beat = repeat(silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
   const sweep = repeat(silentAfterMs / 2, log, async () => {
     await sweepSilentWorkers(db, silentAfterMs, log)
+    await forgetLongSilent(db)
+    await freeOrphanedLanes(db)
+    await deleteReplaced(db)
     await capRetries(db)
+    await endYielding(db)
   })
-  const look = repeat(lookIntervalMs, log, () => room.look(busy >= options.concurrency))
+  const look = repeat(lookIntervalMs, log, () => room.look(busy.jobs >= options.concurrency))
   const running = keepRunning(first, begin, stopping.signal, log)
 
   return {

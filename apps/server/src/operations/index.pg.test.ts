@@ -5,6 +5,7 @@ import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
 import { parseKeyring } from '../keys.ts'
+import { createTenants } from '../tenants/index.ts'
 import { examine, examineNative, examineSettings, readStatus } from './index.ts'
 
 const keyring = parseKeyring(`main:${Buffer.alloc(32, 7).toString('base64')}`)
@@ -95,4 +96,45 @@ it('the doctor names credentials that do not open, a clock that is off, and a da
   t.after(() => away.close())
   const [finding] = await examine({ db: away, keyring, now: Date.now })
   assert.deepEqual([finding?.check, finding?.well], ['PostgreSQL', false])
+})
+
+it('the doctor opens the secrets of webhooks and the codes of sign-ins too, and names whose webhook it is', async (t) => {
+  const { db } = await testDatabase(t)
+  const tenants = createTenants({ db })
+  const tenantId = await tenants.ensureSandboxTenant()
+  const userId = await tenants.ensureUser({ tenantId, externalUserId: 'told' })
+  const sealedBy = (name: string): string =>
+    `${Buffer.from(`{"alg":"A256GCMKW","enc":"A256GCM","kid":"${name}"}`).toString('base64url')}.a.b.c.d`
+  await db.execute("insert into webhooks (tenant_id, url, sealed_secret) values ($1, 'https://a.example/', $2)", [
+    tenantId,
+    sealedBy('lost'),
+  ])
+  const insertCode = (hash: string, expires: string): Promise<number> =>
+    db.execute(
+      `insert into provider_states (state_hash, provider_id, tenant_id, user_id, grant_id, redirect_uri, handle_hash,
+         sealed_code, expires_at)
+       values ($1, 'harbor', $4, $5, 'grt_1', 'https://a.example/', $1, $2, assay_now() + $3::interval)`,
+      [Buffer.from(hash), sealedBy('older'), expires, tenantId, userId],
+    )
+  await insertCode('on its way', '10 minutes')
+  await insertCode('lapsed', '-1 second')
+  const findings = await examine({ db, keyring, now: Date.now })
+  const [secrets, codes] = ['webhook secrets', 'sign-ins at providers'].map((name) =>
+    findings.find(({ check }) => check === name),
+  )
+  assert.deepEqual([secrets?.well, secrets?.found], [false, '0 of 1 signing secrets open (1 by "lost")'])
+  assert.match(secrets?.fix ?? '', new RegExp(`assay webhook set .*${tenantId}`))
+  assert.deepEqual([codes?.well, codes?.found], [false, '0 of 1 codes open (1 by "older")'])
+})
+
+it('a clock that is two seconds off is a warning, one that is ten seconds off is an illness', async (t) => {
+  const { db } = await testDatabase(t)
+  const look = async (offMs: number): Promise<unknown[]> => {
+    const findings = await examine({ db, keyring, now: () => Date.now() + offMs })
+    const clock = findings.find(({ check }) => check === 'clock')
+    return [clock?.well, clock?.warns]
+  }
+  assert.deepEqual(await look(0), [true, undefined])
+  assert.deepEqual(await look(-3_500), [true, true])
+  assert.deepEqual(await look(11_500), [false, true])
 })

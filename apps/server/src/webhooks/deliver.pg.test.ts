@@ -1,0 +1,257 @@
+/** Who waits for whom when a tenant's receiver fails, is slow or does not answer at all. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { pino } from 'pino'
+import { until } from '../../../../test/until.ts'
+import { addJob } from '../jobs/index.ts'
+import { openQueue } from '../jobs/test-queue.ts'
+import { parseKeyring } from '../keys.ts'
+import { createWebhooks, type ConnectionChange, type Webhooks } from './index.ts'
+
+interface Sent {
+  url: string
+  /** `<change> <connection>`. */
+  what: string
+  id: string
+}
+
+type Answer = (sent: Sent, signal: AbortSignal) => Promise<number> | number
+
+const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+const minuteMs = 60_000
+
+describe('the messages of a tenant', async () => {
+  const queue = await openQueue()
+  const { db } = queue
+
+  /** Webhooks whose messages go to `answer` instead of over a network. */
+  function open(answer: Answer): { webhooks: Webhooks; sent: string[]; ids: string[]; lines: string[] } {
+    const sent: string[] = []
+    const ids: string[] = []
+    const lines: string[] = []
+    const receive: typeof fetch = async (input, init) => {
+      const request = new Request(input, init)
+      const { data } = (await request.json()) as { data: { change: string; connection_id: string } }
+      const id = request.headers.get('webhook-id') ?? ''
+      const message = { url: request.url, what: `${data.change} ${data.connection_id}`, id }
+      sent.push(message.what)
+      ids.push(id)
+      return new Response(null, { status: await answer(message, request.signal) })
+    }
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    const rest = { db, keyring, now: Date.now, randomBytes, loopbackOnly: false, pace: 1, log }
+    return { webhooks: createWebhooks({ ...rest, fetch: receive }), sent, ids, lines }
+  }
+
+  const announce = (webhooks: Webhooks, tenantId: string, ...changes: [ConnectionChange['change'], string][]) =>
+    db.transaction(async (tx) => {
+      for (const [change, connectionId] of changes) {
+        await webhooks.announce(tx, { change, tenantId, userId: 'usr_1', connectionId })
+      }
+    })
+  const run = (webhooks: Webhooks, tenantId: string): Promise<void> =>
+    webhooks.task({ tenant_id: tenantId }, new AbortController().signal)
+  /** What waits becomes due, as after that time. */
+  const pass = (ms: number): Promise<number> =>
+    db.execute(
+      `with later as (select make_interval(secs => $1::double precision / 1000) as span),
+         messages as (update webhook_messages set due_at = due_at - span, created_at = created_at - span from later)
+       update webhooks set paused_until = paused_until - span from later`,
+      [ms],
+    )
+  const listOutcomes = async (tenantId: string): Promise<(string | null)[]> => {
+    const rows = await db.rows<{ outcome: string | null }>(
+      'select outcome from webhook_messages where tenant_id = $1 order by seq',
+      [tenantId],
+    )
+    return rows.map(({ outcome }) => outcome)
+  }
+  const findWaitSeconds = async (tenantId: string): Promise<number | undefined> =>
+    (
+      await db.maybeRow<{ seconds: number }>(
+        `select round(extract(epoch from run_at - clock_timestamp()))::int as seconds
+         from graphile_worker.jobs where key = $1`,
+        [`webhook:${tenantId}`],
+      )
+    )?.seconds
+
+  it('take one place of a worker while its receiver does not answer, and everybody else goes on', async () => {
+    const { webhooks, sent } = open(async (_, signal) => {
+      if (!signal.aborted) await once(signal, 'abort')
+      throw signal.reason
+    })
+    await webhooks.set('ten_hangs', 'https://hangs.example/')
+    for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) await announce(webhooks, 'ten_hangs', ['read', `con_${n}`])
+    let others = 0
+    const other = async (): Promise<void> => void (others += 1)
+    await queue.start({ webhook: webhooks.task, other }, { concurrency: 2, makeRoom: ['webhook'] })
+    await until('the first message', () => (sent.length > 0 ? true : undefined))
+    for (const key of ['a', 'b', 'c']) await addJob(db, { task: 'other', payload: {}, key })
+    await until('the others', () => (others === 3 ? true : undefined), 5_000)
+    assert.equal(sent.length, 1)
+  })
+
+  it('make room for a person at once, and are not counted as failed by that', async () => {
+    const { webhooks, sent } = open(async (_, signal) => {
+      if (sent.length > 1) return 200
+      if (!signal.aborted) await once(signal, 'abort')
+      throw signal.reason
+    })
+    await webhooks.set('ten_yields', 'https://hangs.example/')
+    await announce(webhooks, 'ten_yields', ['read', 'con_1'])
+    const person = async (): Promise<void> => void sent.push('person')
+    await queue.start({ webhook: webhooks.task, person }, { concurrency: 1, makeRoom: ['webhook'] })
+    await until('the message', () => (sent.length > 0 ? true : undefined))
+    await addJob(db, { task: 'person', payload: {}, key: 'person', interactive: true })
+    await until('it to go again', () => (sent.length === 3 ? true : undefined), 5_000)
+    assert.deepEqual(sent, ['read con_1', 'person', 'read con_1'])
+    await until('its end', async () => ((await listOutcomes('ten_yields'))[0] === 'delivered' ? true : undefined))
+    const { attempts } = await db.row<{ attempts: number }>(
+      "select attempts from webhook_messages where tenant_id = 'ten_yields'",
+    )
+    assert.equal(attempts, 1)
+  })
+
+  it('leave in the order in which they were written', async () => {
+    const { webhooks, sent } = open(() => 204)
+    await webhooks.set('ten_order', 'https://app.example/')
+    for (const n of [1, 2, 3, 4, 5]) await announce(webhooks, 'ten_order', ['read', `con_${n}`])
+    await run(webhooks, 'ten_order')
+    assert.deepEqual(sent, ['read con_1', 'read con_2', 'read con_3', 'read con_4', 'read con_5'])
+  })
+
+  it('about one connection never overtake each other; one that is refused does not hold up other connections', async () => {
+    let ill = true
+    const { webhooks, sent, ids } = open(({ what }) => (ill && what === 'read con_1' ? 500 : 200))
+    await webhooks.set('ten_ill', 'https://app.example/')
+    await announce(webhooks, 'ten_ill', ['read', 'con_1'], ['removed', 'con_1'], ['read', 'con_2'])
+    await run(webhooks, 'ten_ill')
+    assert.deepEqual(sent, ['read con_1', 'read con_2'])
+    assert.equal(await findWaitSeconds('ten_ill'), 5)
+    await pass(5_000)
+    ill = false
+    await run(webhooks, 'ten_ill')
+    assert.deepEqual(sent.slice(2), ['read con_1', 'removed con_1'])
+    assert.equal(ids[0], ids[2])
+    assert.deepEqual(await listOutcomes('ten_ill'), ['delivered', 'delivered', 'delivered'])
+  })
+
+  it('wait together when their receiver has failed three times in a row, and go at once when it is back', async () => {
+    let down = true
+    const { webhooks, sent } = open(() => (down ? 503 : 200))
+    await webhooks.set('ten_down', 'https://app.example/')
+    for (const n of [1, 2, 3, 4, 5]) await announce(webhooks, 'ten_down', ['read', `con_${n}`])
+    await run(webhooks, 'ten_down')
+    await announce(webhooks, 'ten_down', ['read', 'con_6'])
+    await run(webhooks, 'ten_down')
+    assert.deepEqual(sent, ['read con_1', 'read con_2', 'read con_3'])
+    assert.equal(await findWaitSeconds('ten_down'), 30)
+    for (const seconds of [30, 60, 120, 240, 480, 900]) {
+      assert.equal(await findWaitSeconds('ten_down'), seconds)
+      await pass(seconds * 1_000)
+      await run(webhooks, 'ten_down')
+    }
+    assert.equal(sent.length, 9)
+    down = false
+    await pass(15 * minuteMs)
+    await run(webhooks, 'ten_down')
+    assert.deepEqual(
+      (await listOutcomes('ten_down')).filter((outcome) => outcome !== 'delivered'),
+      [],
+    )
+    // The one that found it back, and then those that waited in their order.
+    assert.deepEqual(sent.slice(10), sent.slice(10).toSorted())
+  })
+
+  it('are given up when they fail a day after they were written, and swept when their turn does not come', async () => {
+    const { webhooks } = open(() => 503)
+    await webhooks.set('ten_gone', 'https://app.example/')
+    for (const n of [1, 2, 3, 4, 5]) await announce(webhooks, 'ten_gone', ['read', `con_${n}`])
+    await run(webhooks, 'ten_gone')
+    await pass(25 * 60 * minuteMs)
+    await run(webhooks, 'ten_gone')
+    assert.deepEqual(await listOutcomes('ten_gone'), ['answered 503', null, null, null, null])
+    await pass(24 * 60 * minuteMs)
+    await webhooks.sweep()
+    assert.deepEqual(new Set((await listOutcomes('ten_gone')).slice(1)), new Set(['given up']))
+  })
+
+  it('that wait without a job, whatever became of it, are found by the sweep', async () => {
+    const { webhooks } = open(() => 200)
+    await webhooks.set('ten_lost', 'https://app.example/')
+    await announce(webhooks, 'ten_lost', ['read', 'con_1'])
+    await db.execute('delete from graphile_worker._private_jobs')
+    await webhooks.sweep()
+    assert.equal(await findWaitSeconds('ten_lost'), undefined)
+    await pass(5 * minuteMs)
+    await webhooks.sweep()
+    assert.equal(await findWaitSeconds('ten_lost'), 0)
+  })
+
+  it('go to the new address as soon as there is one', async () => {
+    let urls: string[] = []
+    const { webhooks } = open(({ url }) => {
+      urls.push(url)
+      return url.includes('old') ? 503 : 200
+    })
+    await webhooks.set('ten_moves', 'https://old.example/')
+    for (const n of [1, 2, 3]) await announce(webhooks, 'ten_moves', ['read', `con_${n}`])
+    await run(webhooks, 'ten_moves')
+    urls = []
+    await webhooks.set('ten_moves', 'https://new.example/')
+    assert.equal(await findWaitSeconds('ten_moves'), 0)
+    await run(webhooks, 'ten_moves')
+    assert.deepEqual(urls, ['https://new.example/', 'https://new.example/', 'https://new.example/'])
+  })
+
+  it('go with the webhook, also one that was written while it was removed', async () => {
+    const { webhooks, sent } = open(() => 200)
+    await webhooks.set('ten_removes', 'https://app.example/')
+    await announce(webhooks, 'ten_removes', ['read', 'con_1'])
+    await webhooks.remove('ten_removes')
+    assert.deepEqual(await listOutcomes('ten_removes'), [])
+    await db.execute(`insert into webhook_messages (tenant_id, id, body) values ('ten_removes', 'msg_late', '{}')`)
+    await run(webhooks, 'ten_removes')
+    await webhooks.sweep()
+    assert.deepEqual([await listOutcomes('ten_removes'), sent], [[], []])
+  })
+
+  it('of which one was under way in a process that was killed is sent again, half a minute later', async () => {
+    const { webhooks, sent } = open(() => {
+      if (sent.length > 1) return 200
+      // Nothing after this line is executed in a process that is killed here; the attempt is neither failed nor done.
+      return new Promise<number>(() => undefined)
+    })
+    await webhooks.set('ten_killed', 'https://app.example/')
+    await announce(webhooks, 'ten_killed', ['read', 'con_1'], ['removed', 'con_1'])
+    void run(webhooks, 'ten_killed')
+    await until('the attempt', () => (sent.length === 1 ? true : undefined))
+    await run(webhooks, 'ten_killed')
+    assert.equal(sent.length, 1)
+    assert.equal(await findWaitSeconds('ten_killed'), 30)
+    await pass(30_000)
+    await run(webhooks, 'ten_killed')
+    assert.deepEqual(sent, ['read con_1', 'read con_1', 'removed con_1'])
+  })
+
+  it('wait while no key of the ring opens the signing secret, and the log names the tenant', async () => {
+    const { webhooks, sent, lines } = open(() => 200)
+    await webhooks.set('ten_sealed', 'https://app.example/')
+    const { sealed_secret: sealed } = await db.row<{ sealed_secret: string }>(
+      `select sealed_secret from webhooks where tenant_id = 'ten_sealed'`,
+    )
+    const seal = (text: string): Promise<number> =>
+      db.execute(`update webhooks set sealed_secret = $1 where tenant_id = 'ten_sealed'`, [text])
+    await seal(`${Buffer.from('{"alg":"A256GCMKW","enc":"A256GCM","kid":"lost"}').toString('base64url')}.a.b.c.d`)
+    await announce(webhooks, 'ten_sealed', ['read', 'con_1'])
+    await run(webhooks, 'ten_sealed')
+    assert.deepEqual(sent, [])
+    assert.match(lines.join(''), /ten_sealed.*no key opens/)
+    await seal(sealed)
+    await pass(5_000)
+    await run(webhooks, 'ten_sealed')
+    assert.deepEqual(sent, ['read con_1'])
+  })
+})

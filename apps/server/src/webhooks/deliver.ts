@@ -1,0 +1,143 @@
+/**
+ * How messages leave. A job of a tenant sends what waits, oldest first, one at a time; it is a wake-up rather than a
+ * message, so that what is sent next is decided when it is sent. A tenant's jobs share a lane: a receiver that hangs
+ * holds one place of one worker, and gives it up when a person needs it.
+ *
+ *   waiting ──claimed──▶ 2xx: delivered; what waited out the failures before it is due at once
+ *      ▲                 else: put aside for its own wait, and only what speaks of the same connection stands behind it
+ *      └──not yet a day old──┘         three failures in a row: all of the tenant's messages wait together
+ *
+ * A message may arrive twice: when the process is killed, or broken off, between the receiver's answer and our note of it.
+ */
+import { createHmac } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Database, Sql } from '../db/index.ts'
+import { addJob } from '../jobs/index.ts'
+import type { Keyring } from '../keys.ts'
+import { openSecret } from './secrets.ts'
+import * as store from './store.ts'
+
+export interface DeliverDeps {
+  db: Database
+  keyring: Keyring
+  fetch: typeof globalThis.fetch
+  now(): number
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  log: Pick<Logger, 'warn'>
+}
+
+const timeoutMs = 10_000
+/** After this a message whose sender was killed is sent by another: when its job is, see jobs/silence.ts. */
+const claimMs = 30_000
+/** After the first attempt, the second, …; the last one again and again. */
+const retryDelaysMs = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000] as const
+const ageMaxMs = 24 * 3_600_000
+/** Of a receiver that fails whatever it is sent; then twice as long each time. As for providers, see sync/circuit.ts. */
+const failuresBeforePause = 3
+const pauseMs = 30_000
+const pauseMaxMs = 900_000
+/** A tenant with many messages lets others have its place in between. */
+const runMs = 5_000
+
+/** Due for that long, and nobody is going to send it. */
+const unattendedMs = 300_000
+const sweepBatch = 1_000
+
+/** Of the job that comes back to what waits. */
+export const deliveryKey = (tenantId: string): string => `webhook:${tenantId}`
+
+export async function queueDelivery(sql: Sql, tenantId: string, key: string, delayMs = 0): Promise<void> {
+  const payload = { tenant_id: tenantId }
+  await addJob(sql, { task: 'webhook', payload, key, lane: `webhook:${tenantId}`, delayMs, yields: true })
+}
+
+/** Queues itself again while something waits. */
+export async function deliver(deps: DeliverDeps, tenantId: string, signal: AbortSignal): Promise<void> {
+  const { db } = deps
+  const endMs = performance.now() + runMs
+  while (!signal.aborted && performance.now() < endMs) {
+    const delivery = await store.claimNext(db, tenantId, claimMs)
+    if (delivery === undefined) break
+    const outcome = await send(deps, tenantId, delivery, signal)
+    if (outcome === 'delivered') await db.transaction((tx) => recordDelivered(tx, tenantId, delivery))
+    else if (signal.aborted) await store.putBack(db, tenantId, delivery.id)
+    else await db.transaction((tx) => recordFailure(deps, tx, tenantId, delivery, outcome))
+  }
+  const waitMs = await store.findWaitMs(db, tenantId)
+  // Only the tenant's lane adds this key, so no transaction that announces something waits for another's.
+  if (waitMs !== undefined) await queueDelivery(db, tenantId, deliveryKey(tenantId), waitMs)
+}
+
+// In every transaction the webhook's row comes before its messages': two that meet wait, and do not block each other.
+
+async function recordDelivered(tx: Sql, tenantId: string, { id }: store.Delivery): Promise<void> {
+  const failures = await store.forgetFailures(tx, tenantId)
+  await store.endMessage(tx, tenantId, id, 'delivered')
+  if (failures >= failuresBeforePause) await store.hasten(tx, tenantId)
+}
+
+async function recordFailure(
+  { pace }: DeliverDeps,
+  tx: Sql,
+  tenantId: string,
+  { id, attempts, age_ms: ageMs }: store.Delivery,
+  outcome: string,
+): Promise<void> {
+  const failures = await store.countFailure(tx, tenantId)
+  const tooOften = failures - failuresBeforePause
+  if (tooOften >= 0) await store.pause(tx, tenantId, Math.min(pauseMaxMs, pauseMs * 2 ** tooOften) / pace)
+  const delayMs = retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? 0
+  if (ageMs > ageMaxMs / pace) await store.endMessage(tx, tenantId, id, outcome)
+  else await store.putAside(tx, tenantId, id, delayMs / pace)
+}
+
+/**
+ * Every answer but 2xx is a failure, also a redirect: following one would carry a signed message elsewhere. So is a
+ * secret that does not open: the messages are still there when the operator has put the key back, or set a new secret.
+ */
+async function send(
+  { keyring, fetch, now, log }: DeliverDeps,
+  tenantId: string,
+  { id, body, url, sealed_secret: sealed }: store.Delivery,
+  signal: AbortSignal,
+): Promise<string> {
+  const secret = await openSecret(keyring, tenantId, sealed).catch(() => undefined)
+  if (secret === undefined) {
+    log.warn({ tenantId }, 'no key opens the signing secret of a webhook: put the key back, or run assay webhook set')
+    return 'signing secret does not open'
+  }
+  const timestamp = String(Math.floor(now() / 1_000))
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'assay-webhooks',
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': `v1,${sign(secret, `${id}.${timestamp}.${body}`)}`,
+      },
+      body,
+    })
+    await response.body?.cancel()
+    return response.ok ? 'delivered' : `answered ${response.status}`
+  } catch (error) {
+    return error instanceof Error ? error.name : 'failed'
+  }
+}
+
+function sign(secret: string, text: string): string {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  return createHmac('sha256', key).update(text).digest('base64')
+}
+
+export async function sweepMessages({ db, pace }: Pick<DeliverDeps, 'db' | 'pace'>): Promise<void> {
+  while ((await store.giveUpOld(db, failuresBeforePause, (2 * ageMaxMs) / pace, sweepBatch)) === sweepBatch);
+  while ((await store.deletePast(db, sweepBatch)) === sweepBatch);
+  for (const tenantId of await store.listUnattended(db, unattendedMs / pace)) {
+    await queueDelivery(db, tenantId, deliveryKey(tenantId))
+  }
+}
