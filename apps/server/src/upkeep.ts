@@ -1,8 +1,11 @@
 /**
  * What has to be cleared away, a minute after it has lapsed at the latest: provisional connections with their keys and
- * data, sessions, codes, tokens; and statistics to be brought up to date. One job for the whole fleet, which queues itself again; the queue keeps it through
- * restarts, and a sandbox clock that jumps makes it due like everything else.
+ * data, sessions, codes, tokens; and statistics to be brought up to date. One job for the whole fleet, which queues
+ * itself again; the queue keeps it through restarts, and a sandbox clock that jumps makes it due like everything else.
+ *
+ * Each step is a bulkhead: one that fails is logged and tried again in the next round, and keeps none of the others.
  */
+import type { Logger } from 'pino'
 import { sweepConnect } from './connect/index.ts'
 import type { Connections } from './connections/index.ts'
 import type { Database, Sql } from './db/index.ts'
@@ -16,13 +19,14 @@ import type { Sync } from './sync/index.ts'
 
 export interface UpkeepDeps {
   db: Database
-  connections: Pick<Connections, 'sweep'>
+  connections: Pick<Connections, 'sweep' | 'finishRemovals'>
   oauth: Pick<Oauth, 'sweep'>
   webhooks: Pick<Webhooks, 'sweep'>
   ledger: Pick<Ledger, 'sweep' | 'reprice'>
   prices: Pick<Prices, 'backfill'>
   sync: Pick<Sync, 'sweep'>
   statistics: Pick<Statistics, 'fold'>
+  log: Logger
 }
 
 const everyMs = 60_000
@@ -32,19 +36,38 @@ export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
 }
 
 export function createUpkeep(deps: UpkeepDeps): Task {
-  const { db, connections, oauth, sync, webhooks, ledger, prices, statistics } = deps
+  const { db, log } = deps
   return async () => {
     // The next round is certain before this one begins: a failure costs one round, not all.
     await queueUpkeep(db, everyMs)
-    await connections.sweep()
-    await webhooks.sweep()
-    await ledger.sweep()
-    await sweepConnect(db)
-    await sync.sweep()
-    while ((await db.transaction(oauth.sweep)) > 0);
-    await statistics.fold()
+    const failed: string[] = []
+    for (const [step, run] of Object.entries(stepsOf(deps))) {
+      try {
+        await run()
+      } catch (error) {
+        failed.push(step)
+        log.error({ err: error, step }, 'a step of upkeep failed')
+      }
+    }
+    if (failed.length > 0) throw new Error(`upkeep failed: ${failed.join(', ')}`)
+  }
+}
+
+function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
+  const { db, connections, oauth, sync, webhooks, ledger, prices, statistics } = deps
+  return {
+    connections: () => connections.sweep(),
+    webhooks: () => webhooks.sweep(),
+    ledger: () => ledger.sweep(),
+    sessions: () => sweepConnect(db),
+    sync: () => sync.sweep(),
+    async oauth() {
+      while ((await db.transaction(oauth.sweep)) > 0);
+    },
+    statistics: () => statistics.fold(),
+    removals: () => connections.finishRemovals(),
     // Last: it waits for a source outside, and nothing here waits for it.
-    await prices.backfill()
-    await ledger.reprice()
+    prices: () => prices.backfill(),
+    reprice: () => ledger.reprice(),
   }
 }

@@ -3,7 +3,7 @@
  *
  *   pending ──verified──▶ syncing ──first full read──▶ active ⇄ degraded
  *      │                     └──────────┬──────────────────┘
- *   refused: row deleted          needs_reauth ──repaired──▶ syncing         removed: row deleted, from any
+ *   refused: row deleted          needs_reauth ──repaired──▶ syncing         removed: row deleted, from any (removal.ts)
  *
  * A process that serves requests never talks to a provider: `add` stores the sealed credentials as pending, queues a
  * verification and waits for its verdict. Workers verify, one key at a time.
@@ -15,7 +15,8 @@ import type { Sql } from '../db/index.ts'
 import type { Task } from '../jobs/index.ts'
 import { addConnection, type AddDeps, type AddResult, type NewConnection, type Owner } from './add.ts'
 import { createSealer } from './seal.ts'
-import { createProvisional, discard, discardLapsed, type Provisional } from './provisional.ts'
+import { createProvisional, discardLapsed, type Provisional } from './provisional.ts'
+import { discard, finishRemoval, finishRemovals } from './removal.ts'
 import * as store from './store.ts'
 import type { ConnectionRef, ConnectionRow, HistoryFacts } from './store.ts'
 import { recordBreakdown, recordFault, toRemark, type Failure, type StandingDeps } from './standing.ts'
@@ -28,6 +29,7 @@ export type { Ask, OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './reseal.ts'
 export type { SealedCredentials } from './seal.ts'
 export type { ConnectionRef, ConnectionRow } from './store.ts'
+export { toRefusedItem } from './verify.ts'
 
 export interface Connections extends Provisional {
   add(owner: Owner, request: NewConnection): Promise<AddResult>
@@ -73,6 +75,8 @@ export interface Connections extends Provisional {
   task: Task
   /** Upkeep: pending rows nobody waits for any more, and what sessions left behind. */
   sweep(): Promise<void>
+  /** Upkeep: removals that nobody waited for, or whose process was killed. Bounded; call it again. */
+  finishRemovals(): Promise<void>
 }
 
 export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps, StandingDeps {
@@ -98,15 +102,19 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     find: (ref) => store.findConnection(db, ref),
     list: (owner, page) => store.listConnections(db, owner, page),
 
-    remove(owner, which) {
-      return db.transaction(async (tx) => {
+    async remove(owner, which) {
+      const was = { served: true }
+      const { ids, unfinished } = await db.transaction(async (tx) => {
         const ids = await store.lockForRemoval(tx, owner, which)
         if (ids.length === 0) throw new Refusal('not_found', 'No such connection.')
-        for (const connectionId of ids) {
-          await discard(deps, tx, { ...owner, connectionId }, { served: true })
+        const unfinished: ConnectionRef[] = []
+        for (const ref of ids.map((connectionId) => ({ ...owner, connectionId }))) {
+          if (!(await discard(deps, tx, ref, was))) unfinished.push(ref)
         }
-        return ids
+        return { ids, unfinished }
       })
+      for (const ref of unfinished) await finishRemoval(deps, ref, was)
+      return ids
     },
 
     async listRemarks(owner) {
@@ -156,5 +164,6 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         await db.transaction((tx) => discard(deps, tx, ref, { served: true }))
       }
     },
+    finishRemovals: () => finishRemovals(deps),
   }
 }

@@ -5,25 +5,13 @@
  */
 import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
+import { discard, type RemovalDeps } from './removal.ts'
 import * as sessions from './session-store.ts'
-import { deleteConnection, settleSession, type ConnectionRef, type ConnectionRow } from './store.ts'
+import { settleSession, type ConnectionRef, type ConnectionRow } from './store.ts'
 
 interface Owner {
   tenantId: string
   userId: string
-}
-
-export interface RemovalDeps {
-  /**
-   * The connection goes: destroy everything that was read through it. `served` is false when it was provisional: its
-   * transactions were never shown to an application, so none has to hear that they are gone.
-   */
-  onRemoved(tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void>
-}
-
-export async function discard(deps: RemovalDeps, tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void> {
-  await deps.onRemoved(tx, ref, was)
-  await deleteConnection(tx, ref)
 }
 
 export interface ProvisionalDeps extends RemovalDeps {
@@ -88,7 +76,7 @@ async function discardSession(deps: RemovalDeps, tx: Sql, owner: Owner, sessionI
 
 const lapsedBatchSize = 100
 
-/** One transaction for each session: a large history that is destroyed holds up only its own. */
+/** One transaction for each session. */
 export async function discardLapsed(deps: RemovalDeps & { db: Database }): Promise<void> {
   for (const { sessionId, ...owner } of await sessions.listLapsedSessions(deps.db, lapsedBatchSize)) {
     await deps.db.transaction((tx) => discardSession(deps, tx, owner, sessionId))

@@ -36,7 +36,7 @@ export async function lockInSession(
 /** `settled`: an application could see it. */
 export async function lockAll(tx: Sql, owner: Owner): Promise<{ id: string; settled: boolean }[]> {
   return tx.rows(
-    `select id, session_id is null and status <> 'pending' as settled
+    `select id, session_id is null and status not in ('pending', 'removed') as settled
      from connections where tenant_id = $1 and user_id = $2 order by id for update`,
     [owner.tenantId, owner.userId],
   )

@@ -199,12 +199,41 @@ export async function lockForRemoval(
   return rows.map((row) => row.id)
 }
 
+/** Whoever writes what is read through it is done, and nobody begins; false when it is gone. */
+export async function lockConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await tx.maybeRow(
+    'select id from connections where tenant_id = $1 and user_id = $2 and id = $3 for update',
+    [ref.tenantId, ref.userId, ref.connectionId],
+  )
+  return row !== undefined
+}
+
 export async function deleteConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
   await sql.execute('delete from connections where tenant_id = $1 and user_id = $2 and id = $3', [
     ref.tenantId,
     ref.userId,
     ref.connectionId,
   ])
+}
+
+/** Nobody sees it any more and its key is gone; the row stays until everything that was read through it is destroyed. */
+export async function retireConnection(sql: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void> {
+  await sql.execute(
+    `update connections set status = 'removed', was_served = $4, sealed_credentials = null, key_lane = '',
+       account_fingerprint = null, session_id = null, repair_of = null, display_label = null, verdict = null,
+       status_cause = null, status_message = null, next_sync_at = null
+     where tenant_id = $1 and user_id = $2 and id = $3`,
+    [ref.tenantId, ref.userId, ref.connectionId, was.served],
+  )
+}
+
+/** Removed, and not destroyed yet. */
+export async function listRemovals(sql: Sql, limit: number): Promise<(ConnectionRef & { served: boolean })[]> {
+  return sql.rows(
+    `select tenant_id as "tenantId", user_id as "userId", id as "connectionId", coalesce(was_served, false) as served
+     from connections where status = 'removed' limit $1`,
+    [limit],
+  )
 }
 
 /** The ids of those that have been read already. */

@@ -33,6 +33,8 @@ export function holdTokens(
   let held = first
   let { sealed } = row
   let renewing: Promise<void> | undefined
+  /** How the code was tried in vain, when it may have been spent all the same. */
+  let lost: SourceError | undefined
 
   async function replace(): Promise<void> {
     const next = await askNext()
@@ -59,7 +61,13 @@ export function holdTokens(
     if (signIn === undefined || client === undefined) {
       throw new Error(`this installation is not registered at ${connector.providerId}`)
     }
-    if (held.type === 'oauth2_code') return { type: 'oauth2', ...(await redeemCode(io, signIn, client, held)) }
+    if (held.type === 'oauth2_code') {
+      const tokens = redeemCode(io, signIn, client, held, lost).catch((error: unknown) => {
+        if (error instanceof SourceError && error.fault === 'venue_down') lost = error
+        throw error
+      })
+      return { type: 'oauth2', ...(await tokens) }
+    }
     if (held.refreshToken === null) throw new SourceError('needs_reauth', 'the sign-in has run out')
     const tokens = await renewTokens(io, signIn, client, held.refreshToken)
     // RFC 6749 §6: a provider that sends no new one lets the old one go on.

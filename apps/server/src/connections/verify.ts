@@ -7,11 +7,11 @@ import { requestTimeoutMs, type Account } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
 import type { Ask, OpenedConnection } from './open.ts'
-import { discard, type RemovalDeps } from './provisional.ts'
+import { discard, type RemovalDeps } from './removal.ts'
 import { acceptRepair } from './session-store.ts'
 import * as store from './store.ts'
 import type { ConnectionRef, Verdict } from './store.ts'
-import { toErrorItem } from './words.ts'
+import { describeRefusal, toErrorItem } from './words.ts'
 
 export interface GateDeps extends RemovalDeps {
   /** What the operator lets through: `refuse` is the default. */
@@ -64,7 +64,7 @@ export async function verifyConnection(
     account = await askAccount(deps, opened)
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    return refuse({ added: false, connection_id: null, errors: [toPassingItem(error, provider)] })
+    return refuse({ added: false, connection_id: null, errors: [toRefusedItem(error, provider)] })
   }
   if (account.keyExpiresAtMs !== null && account.keyExpiresAtMs <= deps.now()) {
     return refuse({ added: false, connection_id: null, errors: [toErrorItem('key_expired', provider)] })
@@ -129,9 +129,9 @@ function toMismatch(provider: { id: string; name: string }, connectionId: string
   }
 }
 
-/** A failing that passes says when to come back, where that is known. */
-function toPassingItem(error: SourceError, provider: { id: string; name: string }): ErrorItem {
-  const item = toErrorItem(error.fault, provider)
+/** Why nothing was added. A failing that passes says when to come back, where that is known. */
+export function toRefusedItem(error: SourceError, provider: { id: string; name: string }): ErrorItem {
+  const item = { ...toErrorItem(error.fault, provider), ...describeRefusal(error.fault, provider) }
   if (error.retryAfterMs === undefined) return item
   return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
 }

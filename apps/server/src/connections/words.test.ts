@@ -1,7 +1,7 @@
 import { faults } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { describeFault, describeWait, toErrorItem } from './words.ts'
+import { describeFault, describeRefusal, describeWait, toErrorItem } from './words.ts'
 
 describe('what a person reads', () => {
   for (const fault of faults) {
@@ -53,5 +53,15 @@ describe('what a person reads', () => {
       message: 'This key has expired at Kraken.',
       fix: 'Make a new read-only key at Kraken.',
     })
+  })
+
+  it('promises nothing of a connection that was refused, and speaks of a sign-in where there is no key', () => {
+    const [kraken, harbor] = [
+      { id: 'kraken', name: 'Kraken' },
+      { id: 'harbor', name: 'Harbor' },
+    ]
+    assert.deepEqual(describeRefusal('rate_limited', kraken), { fix: 'Try again in a few minutes.' })
+    assert.deepEqual(describeRefusal('invalid_credentials', kraken), {})
+    assert.equal(describeRefusal('invalid_credentials', harbor).message, 'Harbor did not accept this sign-in.')
   })
 })

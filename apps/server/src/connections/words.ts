@@ -2,6 +2,7 @@
  * What a person reads when a source cannot be read. Every fault has its own words: what happened, and what to do.
  * The provider's own name is used; a right is named as the provider's page names it.
  */
+import { findSignIn } from '@assay/connectors/catalog'
 import type { ErrorItem, Fault } from '@assay/core'
 
 interface Words {
@@ -56,6 +57,13 @@ const words: Record<Fault, Write> = {
 
 export function describeFault(fault: Fault, providerName: string, rights: readonly string[] = []): Words {
   return words[fault](providerName, rights.map((right) => `“${right}”`).join(', '))
+}
+
+/** Where a new connection is refused, some words are others: nothing goes on by itself, and a sign-in has no key. */
+export function describeRefusal(fault: Fault, provider: { id: string; name: string }): Partial<Words> {
+  if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
+  if (fault !== 'invalid_credentials' || findSignIn(provider.id) === undefined) return {}
+  return { message: `${provider.name} did not accept this sign-in.`, fix: `Sign in at ${provider.name} again.` }
 }
 
 /** Ours or the operator's failing, which no provider and no owner can mend; whoever lost a sealing key can. */

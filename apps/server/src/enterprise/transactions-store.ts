@@ -12,7 +12,7 @@ export interface TransactionRequest extends Omit<PageRequest, 'filters'> {
 
 // `offset 0` keeps it a look-up for each row: as a join it could lead PostgreSQL away from the index that has the page in
 // order.
-const visible = `${coveredRowByRow('t', 'transactions:read')} and not exists (select from provisional_connections c
+const visible = `${coveredRowByRow('t', 'transactions:read')} and not exists (select from hidden_connections c
   where c.tenant_id = t.tenant_id and c.user_id = t.user_id and c.id = t.connection_id offset 0)`
 
 export async function listTransactions(

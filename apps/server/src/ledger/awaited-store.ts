@@ -52,14 +52,6 @@ export async function replaceAwaited(
   )
 }
 
-export async function deleteAwaited(tx: Sql, ref: ConnectionRef): Promise<void> {
-  await tx.execute('delete from awaited_prices where tenant_id = $1 and user_id = $2 and connection_id = $3', [
-    ref.tenantId,
-    ref.userId,
-    ref.connectionId,
-  ])
-}
-
 /** What anybody's transactions wait for, each once, in the order of asset and day; `bare`: some have no price at all. */
 export async function listAwaitedDays(
   sql: Sql,

@@ -3,7 +3,7 @@
  * outside of any transaction, because prices may have to be fetched; `composeGroups` reads what the ledger itself has to
  * add (ids, counterparts); `writeGroups` writes, by whoever holds the connection alone and the user.
  */
-import type { Connector, StoredRecord } from '@assay/connectors'
+import { toSafeText, withSafeText, type Connector, type StoredRecord } from '@assay/connectors'
 import { findTransferLeg, isSpamTransfer, transactionId, type TransactionDraft } from '@assay/core'
 import type { ConnectionRef } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
@@ -50,8 +50,7 @@ export async function makeTransactions(
   groups: readonly string[],
 ): Promise<MadeBatch> {
   const records = await raw.listRaw(deps.db, ref, groups)
-  const { drafts, poison } = toDrafts(connector, records, deps.isWallet(connector.providerId))
-  const documents = drafts.map(({ draft, groupKey }) => ({ draft, groupKey, document: toDocument(draft) }))
+  const { documents, poison } = toDocuments(connector, records, deps.isWallet(connector.providerId))
   const wanted = documents.flatMap(({ draft, document }) =>
     assetIdsOf(document).map((assetId) => ({ assetId, atMs: draft.occurredAtMs })),
   )
@@ -60,7 +59,7 @@ export async function makeTransactions(
   return { groups, records, poison, made: documents.map((one) => toPriced(one, prices)) }
 }
 
-function toPriced(one: Omit<MadeTransaction, 'awaited'>, { priceAt, mayCome }: DailyPrices): MadeTransaction {
+function toPriced(one: UnpricedTransaction, { priceAt, mayCome }: DailyPrices): MadeTransaction {
   const { occurredAtMs } = one.draft
   return {
     ...one,
@@ -71,28 +70,31 @@ function toPriced(one: Omit<MadeTransaction, 'awaited'>, { priceAt, mayCome }: D
   }
 }
 
+type UnpricedTransaction = Omit<MadeTransaction, 'awaited'>
+
 /** A bulkhead: an error of one group becomes a stored fault of that group. */
-function toDrafts(
+function toDocuments(
   connector: Connector,
   records: readonly StoredRecord[],
   mayBeSpam: boolean,
-): { drafts: { groupKey: string; draft: TransactionDraft }[]; poison: Map<string, string> } {
-  const drafts: { groupKey: string; draft: TransactionDraft }[] = []
+): { documents: UnpricedTransaction[]; poison: Map<string, string> } {
+  const documents: UnpricedTransaction[] = []
   const poison = new Map<string, string>()
   const claimed = new Set<string>()
   for (const [groupKey, group] of Map.groupBy(records, (record) => record.group)) {
     try {
-      const made = connector.toTransactions(group).map((draft) => (mayBeSpam ? markSpam(draft) : draft))
-      const keys = new Set(made.map(({ naturalKey }) => naturalKey))
+      const drafts = withSafeText(connector.toTransactions(group)).map((draft) => (mayBeSpam ? markSpam(draft) : draft))
+      const made = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
+      const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
       // Two of one key would be one row written twice, which PostgreSQL refuses, and with it the whole batch.
       if (keys.size < made.length || !keys.isDisjointFrom(claimed)) throw new Error(twice)
       for (const key of keys) claimed.add(key)
-      for (const draft of made) drafts.push({ groupKey, draft })
+      documents.push(...made)
     } catch (error) {
-      poison.set(groupKey, error instanceof Error ? error.message : String(error))
+      poison.set(groupKey, toSafeText(error instanceof Error ? error.message : String(error)))
     }
   }
-  return { drafts, poison }
+  return { documents, poison }
 }
 
 function markSpam(draft: TransactionDraft): TransactionDraft {
@@ -121,7 +123,7 @@ export async function composeGroups(sql: Sql, ref: ConnectionRef, batch: MadeBat
   const unchanged = new Set(await raw.listUnchangedGroups(sql, ref, batch.records, batch.groups))
   const made = batch.made.filter(({ groupKey }) => unchanged.has(groupKey))
   const poison = new Map([...batch.poison].filter(([group]) => unchanged.has(group)))
-  const { placed, revisions, known, stolen } = await chooseIds(sql, ref, made, batch.groups)
+  const { placed, stolen } = await chooseIds(sql, ref, made, batch.groups)
   for (const group of stolen) poison.set(group, twice)
   const sound = batch.groups.filter((group) => unchanged.has(group) && !poison.has(group))
   const own = placed.filter(({ groupKey }) => !poison.has(groupKey))
@@ -131,16 +133,21 @@ export async function composeGroups(sql: Sql, ref: ConnectionRef, batch: MadeBat
     own.map(({ id }) => id),
   )
   const rendered = own.map((one) => compose(one, counterparts.get(one.id)))
+  const revisions = new Map(own.flatMap(({ draft, revision }) => (revision ? [[draft.naturalKey, revision]] : [])))
+  const known = new Set(own.filter(({ isKnown }) => isKnown).map(({ id }) => id))
   return { sound, poison, rendered, revisions, known }
 }
 
-type Placed = MadeTransaction & { id: string }
+interface Placed extends MadeTransaction {
+  id: string
+  /** A transaction of this id is there. */
+  isKnown: boolean
+  /** Of a key whose id is retired here: the next. */
+  revision: number | undefined
+}
 
 interface Places {
   placed: Placed[]
-  revisions: Map<string, number>
-  /** Ids that are there already. */
-  known: Set<string>
   /** Groups that make a transaction which another group has made. */
   stolen: Set<string>
 }
@@ -161,26 +168,25 @@ async function chooseIds(
     made.map(({ draft }) => draft.naturalKey),
   )
   const revisionOf = ({ draft }: MadeTransaction): number => kept.get(draft.naturalKey) ?? 0
-  const place = (one: MadeTransaction, revision: number): Placed => ({
-    ...one,
-    id: transactionId(ref.connectionId, one.draft.naturalKey, revision),
-  })
-  const placed = made.map((one) => place(one, revisionOf(one)))
+  const idOf = (one: MadeTransaction, revision: number): string =>
+    transactionId(ref.connectionId, one.draft.naturalKey, revision)
   const stored = await store.listPlaces(
     sql,
     ref,
-    placed.map(({ id, draft }) => ({ id, occurredAtMs: draft.occurredAtMs })),
+    made.map((one) => ({ id: idOf(one, revisionOf(one)), occurredAtMs: one.draft.occurredAtMs })),
   )
   const storedById = new Map(stored.map((one) => [one.id, one]))
   const foreign = new Set(stored.map(({ groupKey }) => groupKey)).difference(new Set(groups))
   const standing = new Set(foreign.size === 0 ? [] : await raw.listDerivedGroups(sql, ref, [...foreign]))
-  const places: Places = { placed: [], revisions: new Map(), known: new Set(storedById.keys()), stolen: new Set() }
-  for (const one of placed) {
-    const found = storedById.get(one.id)
-    if (found !== undefined && standing.has(found.groupKey)) places.stolen.add(one.groupKey)
+  const places: Places = { placed: [], stolen: new Set() }
+  for (const one of made) {
+    const id = idOf(one, revisionOf(one))
+    const found = storedById.get(id)
+    const next = revisionOf(one) + 1
     const isRetired = found?.status === 'confirmed' && found.occurredAtMs !== one.draft.occurredAtMs
-    if (isRetired) places.revisions.set(one.draft.naturalKey, revisionOf(one) + 1)
-    places.placed.push(isRetired ? place(one, revisionOf(one) + 1) : one)
+    if (found !== undefined && standing.has(found.groupKey)) places.stolen.add(one.groupKey)
+    else if (isRetired) places.placed.push({ ...one, id: idOf(one, next), isKnown: false, revision: next })
+    else places.placed.push({ ...one, id, isKnown: found !== undefined, revision: undefined })
   }
   return places
 }

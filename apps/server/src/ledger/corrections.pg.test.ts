@@ -1,3 +1,4 @@
+import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dayMs, fundingRow, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
@@ -141,5 +142,28 @@ describe('a record that changes while its group is being derived', () => {
     await derive()
     await derive()
     assert.match((await listWritten())[0]?.document ?? '', /"type":"input_and_output"/)
+  })
+})
+
+describe('a group that makes a transaction which another group has made', () => {
+  it('is left out, and takes neither its id nor its awaited prices', async (t) => {
+    const { db, ledger, connector, ref, keep, listWritten, listRemovedIds } = await openLedger(t, { price: 'down' })
+    const thief: Connector = {
+      ...connector,
+      toTransactions: (records) => connector.toTransactions(records).map((draft) => ({ ...draft, naturalKey: 'K' })),
+    }
+    const derive = (): Promise<boolean> => ledger.derive(ref, thief, () => true)
+    const listAwaited = (): Promise<unknown> => db.rows('select id, asset_id from awaited_prices')
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    const [before, awaited] = [await listWritten(), await listAwaited()]
+    await keep(ledgerRow('L2', 'R2', {}, laterMs))
+    await derive()
+    assert.deepEqual(await db.rows('select group_key from poison_groups'), [{ group_key: 'R2' }])
+    assert.deepEqual(await listAwaited(), awaited)
+    await db.execute("update raw_records set derived = false where group_key = 'R1'")
+    await derive()
+    assert.deepEqual(await listWritten(), before)
+    assert.deepEqual(await listRemovedIds(), [])
   })
 })

@@ -27,13 +27,6 @@ export async function keepObserved(tx: Sql, ref: ConnectionRef): Promise<void> {
   )
 }
 
-export async function deleteObserved(tx: Sql, ref: ConnectionRef): Promise<void> {
-  await tx.execute('delete from observed_values where tenant_id = $1 and user_id = $2 and connection_id = $3', [
-    ...ownerOf(ref),
-    ref.connectionId,
-  ])
-}
-
 export async function findToday(sql: Sql): Promise<Day> {
   return (await sql.row<{ today: Day }>(`select (assay_now() at time zone 'UTC')::date::text as today`)).today
 }
@@ -84,31 +77,50 @@ export async function listHeldAssetIds(sql: Sql, ref: ConnectionRef): Promise<st
   return rows.map((row) => row.asset_id)
 }
 
-export interface DayChange {
-  day: Day
+export interface AssetChange {
   asset_id: string
   change: Decimal
 }
 
-/**
- * What each day since `firstDay` changed, asset by asset: inputs − outputs − fees, which is the law of a transaction. The
- * documents are read by PostgreSQL, whose numeric is exact, so that a long history does not hold up other requests.
- */
-export async function listChanges(sql: Sql, owner: Owner, firstDay: Day): Promise<DayChange[]> {
+export interface DayChange extends AssetChange {
+  day: Day
+}
+
+// inputs − outputs − fees, which is the law of a transaction, of what the balances have in them: not a deposit that is
+// still on its way (what leaves is gone from the moment it is asked for), and nothing later than they were read. The
+// documents are read by PostgreSQL, whose numeric is exact, so that a long history does not hold up other requests.
+const legs = `settled_transactions t
+  left join (select h.connection_id, min(h.fetched_at) as fetched_at from settled_holdings h
+    where h.tenant_id = $1 and h.user_id = $2 group by h.connection_id) held on held.connection_id = t.connection_id
+  cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
+  cross join lateral (
+    select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as change from jsonb_array_elements(d.body -> 'inputs') x
+    union all
+    select x ->> 'asset_id', -(x ->> 'amount')::numeric from jsonb_array_elements(d.body -> 'outputs') x
+    union all
+    select x ->> 'asset_id', -(x ->> 'amount')::numeric from jsonb_array_elements(d.body -> 'fees' -> 'items') x
+  ) leg
+  where t.tenant_id = $1 and t.user_id = $2 and t.occurred_at <= coalesce(held.fetched_at, 'infinity')
+    and not (d.body ->> 'spam')::boolean and not (t.type = 'receive' and d.body ->> 'status' = 'pending')`
+
+const startOf = (day: string): string => `(${day})::timestamp at time zone 'UTC'`
+
+/** What each of these days changed, asset by asset. */
+export async function listChanges(sql: Sql, owner: Owner, firstDay: Day, lastDay: Day): Promise<DayChange[]> {
   return sql.rows<DayChange>(
     `select (t.occurred_at at time zone 'UTC')::date::text as day, leg.asset_id, trim_scale(sum(leg.change))::text as change
-     from settled_transactions t
-     cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
-     cross join lateral (
-       select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as change from jsonb_array_elements(d.body -> 'inputs') x
-       union all
-       select x ->> 'asset_id', -(x ->> 'amount')::numeric from jsonb_array_elements(d.body -> 'outputs') x
-       union all
-       select x ->> 'asset_id', -(x ->> 'amount')::numeric from jsonb_array_elements(d.body -> 'fees' -> 'items') x
-     ) leg
-     where t.tenant_id = $1 and t.user_id = $2 and t.occurred_at >= $3::date::timestamp at time zone 'UTC'
-       and not (d.body ->> 'spam')::boolean
+     from ${legs} and t.occurred_at >= ${startOf('$3::date')} and t.occurred_at < ${startOf('$4::date + 1')}
      group by 1, 2 having sum(leg.change) <> 0`,
-    [...ownerOf(owner), firstDay],
+    [...ownerOf(owner), firstDay, lastDay],
+  )
+}
+
+/** What all the days after this one changed together. */
+export async function listChangesSince(sql: Sql, owner: Owner, day: Day): Promise<AssetChange[]> {
+  return sql.rows<AssetChange>(
+    `select leg.asset_id, trim_scale(sum(leg.change))::text as change
+     from ${legs} and t.occurred_at >= ${startOf('$3::date + 1')}
+     group by 1 having sum(leg.change) <> 0`,
+    [...ownerOf(owner), day],
   )
 }

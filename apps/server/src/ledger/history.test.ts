@@ -15,6 +15,7 @@ const facts = (given: Partial<HistoryFacts>): HistoryFacts => ({
   observed: [],
   held: [{ asset_id: 'btc', amount: decimal('2') }],
   changes: [],
+  since: [],
   completeFromDay: '2009-01-01',
   priceOf: (assetId, day) =>
     prices[`${assetId} ${day}`] === undefined ? undefined : decimal(prices[`${assetId} ${day}`] ?? ''),
@@ -45,6 +46,14 @@ describe('values day by day', () => {
         ['2026-01-03', '60'],
       ],
     )
+  })
+
+  it('begin from what was held at the end of the last day, not today', () => {
+    const since = [
+      { asset_id: 'btc', change: decimal('1.5') },
+      { asset_id: 'eth', change: decimal('-1') },
+    ]
+    assert.deepEqual(brief({ since, days: ['2026-01-03'] }), [['2026-01-03', '15.000000000000000001', 'derived', '']])
   })
 
   it('say when something held has no price that day, and do not count it as nothing at all', () => {

@@ -2,12 +2,14 @@
  * What a user's holdings were worth, day by day. Where every connection was seen on a day, that is the answer. Other days
  * are derived: from today's balances backwards through the transactions, at each day's prices, down to the day from
  * which on the history is complete.
+ *
+ * The work is bounded by the days asked for, however long ago they are: what came after them is one sum for each asset.
  */
 import { add, invalidParameter, isNegative, isZero, multiply, subtract, zero, type Decimal } from '@assay/core'
 import type { Database } from '../db/index.ts'
 import type { Prices } from '../prices/index.ts'
 import * as store from './history-store.ts'
-import type { Day, DayChange, HeldAsset, ObservedDay } from './history-store.ts'
+import type { AssetChange, Day, DayChange, HeldAsset, ObservedDay } from './history-store.ts'
 
 export interface DailyValue {
   date: Day
@@ -44,35 +46,53 @@ export async function listDailyValues(
   const today = await store.findToday(db)
   const { firstDay, lastDay } = chooseDays(request, today)
   if (firstDay > lastDay) return []
-  const [observed, held, changes] = await Promise.all([
-    store.listObserved(db, owner, firstDay, lastDay),
-    store.listHeld(db, owner),
-    store.listChanges(db, owner, firstDay),
-  ])
-  const days = daysBetween(firstDay, today)
-  const assetIds = [...new Set([...held, ...changes].map((row) => row.asset_id))]
+  const days = daysBetween(firstDay, lastDay)
+  const observed = await store.listObserved(db, owner, firstDay, lastDay)
+  const seen = new Set(observed.map(({ day }) => day))
+  // The end of a day needs only what came after it.
+  const completeFromDay = toDay(request.completeFromMs - 1)
+  const derived = days.filter((day) => day >= completeFromDay && !seen.has(day))
+  const [firstDerived] = derived
+  const none = { held: [], changes: [], since: [] }
+  const { held, changes, since } = firstDerived === undefined ? none : await loadMoves(db, owner, firstDerived, lastDay)
+  const assetIds = [...new Set([...held, ...changes, ...since].map((row) => row.asset_id))]
   const { priceAt } = await deps.prices.loadDaily(
-    days.flatMap((day) => assetIds.map((assetId) => ({ assetId, atMs: Date.parse(day) }))),
+    derived.flatMap((day) => assetIds.map((assetId) => ({ assetId, atMs: Date.parse(day) }))),
   )
   const current = new Map(held.map((row) => [row.asset_id, row.price_in_usd ?? undefined]))
-  const values = toDailyValues({
+  return toDailyValues({
     days,
     observed,
     held,
     changes,
-    // The end of a day needs only what came after it.
-    completeFromDay: toDay(request.completeFromMs - 1),
+    since,
+    completeFromDay,
     priceOf: (assetId, day) => priceAt(assetId, Date.parse(day)) ?? (day === today ? current.get(assetId) : undefined),
   })
-  return values.filter(({ date }) => date <= lastDay)
+}
+
+async function loadMoves(
+  db: Database,
+  owner: Owner,
+  firstDay: Day,
+  lastDay: Day,
+): Promise<{ held: HeldAsset[]; changes: DayChange[]; since: AssetChange[] }> {
+  const [held, changes, since] = await Promise.all([
+    store.listHeld(db, owner),
+    store.listChanges(db, owner, firstDay, lastDay),
+    store.listChangesSince(db, owner, lastDay),
+  ])
+  return { held, changes, since }
 }
 
 export interface HistoryFacts {
-  /** Every day up to today, oldest first. */
+  /** Oldest first, without a gap. */
   days: readonly Day[]
   observed: readonly ObservedDay[]
   held: readonly Pick<HeldAsset, 'asset_id' | 'amount'>[]
   changes: readonly DayChange[]
+  /** What changed after the last of the days. */
+  since: readonly AssetChange[]
   /** The first day that can be derived. */
   completeFromDay: Day
   priceOf: (assetId: string, day: Day) => Decimal | undefined
@@ -83,6 +103,10 @@ export function toDailyValues(facts: HistoryFacts): DailyValue[] {
   const observed = new Map(facts.observed.map((row) => [row.day, row]))
   const changes = Map.groupBy(facts.changes, ({ day }) => day)
   const balances = new Map(facts.held.map((row): [string, Decimal] => [row.asset_id, row.amount]))
+  const undo = ({ asset_id: assetId, change }: AssetChange): void => {
+    balances.set(assetId, subtract(balances.get(assetId) ?? zero, change))
+  }
+  facts.since.forEach(undo)
   const values: DailyValue[] = []
   for (const day of facts.days.toReversed()) {
     const seen = observed.get(day)
@@ -93,9 +117,7 @@ export function toDailyValues(facts: HistoryFacts): DailyValue[] {
       values.push(derive(day, balances, facts.priceOf))
     }
     // From the end of this day to the end of the day before.
-    for (const { asset_id: assetId, change } of changes.get(day) ?? []) {
-      balances.set(assetId, subtract(balances.get(assetId) ?? zero, change))
-    }
+    changes.get(day)?.forEach(undo)
   }
   return values.toReversed()
 }

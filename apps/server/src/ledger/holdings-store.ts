@@ -88,7 +88,7 @@ export async function replaceHoldings(
   )
 }
 
-export async function deleteHoldings(sql: Sql, ref: ConnectionRef): Promise<void> {
+async function deleteHoldings(sql: Sql, ref: ConnectionRef): Promise<void> {
   await sql.execute('delete from holdings where tenant_id = $1 and user_id = $2 and connection_id = $3', [
     ref.tenantId,
     ref.userId,
@@ -104,7 +104,7 @@ export async function listPositions(sql: Sql, owner: Owner, request: PositionReq
        trim_scale(p.price_in_usd * (h.liquid + h.staked))::text as value_in_usd, h.spam, h.fetched_at
      from holdings h left join current_prices p on p.asset_id = h.asset_id
      where h.tenant_id = $1 and h.user_id = $2
-       and not exists (select from provisional_connections c where c.tenant_id = $1 and c.user_id = $2 and c.id = h.connection_id)
+       and not exists (select from hidden_connections c where c.tenant_id = $1 and c.user_id = $2 and c.id = h.connection_id)
        and ($3::text is null or (h.connection_id, h.asset_symbol, h.asset_id) > ($3, $4, $5))
        and ($6::text[] is null or h.provider_id = any($6)) and ($7::text[] is null or h.asset_symbol = any($7))
        and ($8::text[] is null or h.connection_id = any($8))
@@ -136,7 +136,7 @@ export async function listSourcePositions(
          sum(h.liquid) as liquid, sum(h.staked) as staked, min(h.fetched_at) as fetched_at
        from holdings h
        where h.tenant_id = $1 and h.user_id = $2 and not h.spam
-         and not exists (select from provisional_connections c where c.tenant_id = $1 and c.user_id = $2 and c.id = h.connection_id)
+         and not exists (select from hidden_connections c where c.tenant_id = $1 and c.user_id = $2 and c.id = h.connection_id)
          and ($3::text[] is null or h.provider_id = any($3)) and ($4::text[] is null or h.asset_symbol = any($4))
        group by h.provider_id, h.asset_id
      ) s left join current_prices p on p.asset_id = s.asset_id

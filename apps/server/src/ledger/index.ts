@@ -2,16 +2,16 @@
  * Raw records → transactions → documents, and holdings. The provider's own records are kept as they came; everything
  * served is derived from them and can be derived again without asking the provider.
  */
-import type { Balance, Connector, RawRecord } from '@assay/connectors'
+import { withSafeText, type Balance, type Connector, type RawRecord } from '@assay/connectors'
 import { isSpamAsset } from '@assay/core'
 import type { ConnectionRef } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import { deleteAwaited } from './awaited-store.ts'
 import { endGroups } from './compose.ts'
 import { deriveDue, type DeriveDeps } from './derive.ts'
-import { deleteObserved, keepObserved } from './history-store.ts'
+import { startDestroying, type DestroyDeps, type DestroyNext } from './destroy.ts'
+import { keepObserved } from './history-store.ts'
 import { listDailyValues, type DailyValue, type HistoryRequest } from './history.ts'
-import { holdConnection, holdUser } from './hold-connection.ts'
+import { holdConnection } from './hold-connection.ts'
 import * as holdings from './holdings-store.ts'
 import type { PageRequest } from './pages-query-store.ts'
 import * as pages from './pages-store.ts'
@@ -19,7 +19,7 @@ import * as raw from './raw-store.ts'
 import { replay, type ReplayDeps, type ReplayOptions, type ReplayReport } from './replay.ts'
 import { createReprice } from './reprice.ts'
 import * as store from './store.ts'
-import { dropConnectionLegs, matchOwnTransfers } from './transfers.ts'
+import { matchOwnTransfers } from './transfers.ts'
 
 export type { PageRequest, TransactionFilters } from './pages-query-store.ts'
 export { listPage, type TransactionRow } from './pages-store.ts'
@@ -43,8 +43,11 @@ export interface Ledger {
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   summarize(tx: Sql, ref: ConnectionRef): Promise<{ historyFrom: string | null; transactionCount: number }>
-  /** Everything read through the connection goes; if it was served, its transactions' ids are remembered as removed. */
-  destroy(tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void>
+  /**
+   * Everything read through the connection goes, batch by batch: what is returned is called until it says true. If it
+   * was served, its transactions' ids are remembered as removed. Whoever calls it has made sure that nobody writes.
+   */
+  startDestroying(ref: ConnectionRef, was: { served: boolean }): DestroyNext
 
   /** Derives everything again from the stored records, or says what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
@@ -67,17 +70,14 @@ interface Owner {
   userId: string
 }
 
-export interface LedgerDeps extends DeriveDeps, ReplayDeps {
-  /** Asks for `matchTransfers` of this user, soon and by a worker. */
-  queueMatching(tx: Sql, owner: Owner): Promise<void>
-}
+export type LedgerDeps = DeriveDeps & ReplayDeps & DestroyDeps
 
 export function createLedger(deps: LedgerDeps): Ledger {
   const { db } = deps
   return {
     async keepRaw(tx, ref, stream, records) {
       await holdConnection(tx, ref)
-      await endGroups(tx, ref, await raw.upsertRaw(tx, ref, stream, records))
+      await endGroups(tx, ref, await raw.upsertRaw(tx, ref, stream, withSafeText(records)))
     },
 
     async derive(ref, connector, mayGoOn, sinceMs) {
@@ -87,7 +87,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
     matchTransfers: (owner, mayGoOn) => matchOwnTransfers(db, owner, mayGoOn),
 
-    async keepHoldings(ref, providerId, balances) {
+    async keepHoldings(ref, providerId, given) {
+      const balances = withSafeText(given)
       await deps.prices.ensureCurrent(balances.map(({ assetId }) => assetId))
       await db.transaction(async (tx) => {
         await holdConnection(tx, ref)
@@ -99,17 +100,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     },
     listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
     summarize: (tx, ref) => store.summarize(tx, ref),
-
-    async destroy(tx, ref, was) {
-      await holdUser(tx, ref)
-      const { due } = await dropConnectionLegs(tx, ref)
-      if (due) await deps.queueMatching(tx, ref)
-      await store.deleteTransactions(tx, ref, was)
-      await raw.deleteRaw(tx, ref)
-      await deleteAwaited(tx, ref)
-      await holdings.deleteHoldings(tx, ref)
-      await deleteObserved(tx, ref)
-    },
+    startDestroying: (ref, was) => startDestroying(deps, ref, was),
 
     replay: (options) => replay(deps, options),
     reprice: createReprice(deps),

@@ -38,11 +38,11 @@ interface Owner {
 
 const rareMax = 1_000
 
-// Rows of provisional connections are left out by an array that PostgreSQL computes once for each page (an InitPlan).
+// Rows of hidden connections are left out by an array that PostgreSQL computes once for each page (an InitPlan).
 // Inside coalesce, because PostgreSQL has no statistics for that and takes it for one row in two. Of a bare comparison it
 // believes, where an installation has few connections, that no row passes, and sorts all rows of the user for each page.
 const settled = `not coalesce(t.connection_id = any(array(
-  select c.id from provisional_connections c where c.tenant_id = $1 and c.user_id = $2)), false)`
+  select c.id from hidden_connections c where c.tenant_id = $1 and c.user_id = $2)), false)`
 
 export async function listTransactions(sql: Sql, owner: Owner, request: PageRequest): Promise<TransactionRow[]> {
   return listPage(sql, { tenantId: owner.tenantId, users: { one: owner.userId }, visible: settled }, request)

@@ -212,9 +212,3 @@ export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<P
     records,
   }))
 }
-
-export async function deleteRaw(tx: Sql, ref: ConnectionRef): Promise<void> {
-  for (const table of ['raw_records', 'poison_groups']) {
-    await tx.execute(`delete from ${table} where tenant_id = $1 and user_id = $2 and connection_id = $3`, refOf(ref))
-  }
-}

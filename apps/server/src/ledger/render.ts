@@ -54,7 +54,7 @@ export function toDocument(draft: TransactionDraft): TransactionDocument {
   return {
     type: draft.type,
     status: draft.status,
-    timestamp: new Date(draft.occurredAtMs).toISOString(),
+    timestamp: toTimestamp(draft.occurredAtMs),
     categorization: { category, method, confidence },
     inputs: draft.inputs.map(toCurrencyValue),
     outputs: draft.outputs.map(toCurrencyValue),
@@ -136,6 +136,13 @@ export function assetSymbolsOf(document: TransactionDocument): string[] {
 
 function toCurrencyValue({ symbol, assetId, amount }: TransactionDraft['inputs'][number]): CurrencyValue {
   return { asset_symbol: symbol, asset_id: assetId, amount, price_in_usd: null, value_in_usd: null }
+}
+
+/** Throws for what is no time, or in a year of more than four digits, which nobody reads. */
+function toTimestamp(ms: number): string {
+  const timestamp = new Date(ms).toISOString()
+  if (!/^\d{4}-/.test(timestamp)) throw new RangeError(`${timestamp} is no time of a transaction`)
+  return timestamp
 }
 
 /** Unknown as soon as one part is: a sum that leaves something out would be a wrong number, not a missing one. */

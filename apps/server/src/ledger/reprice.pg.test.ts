@@ -97,7 +97,7 @@ describe('a price that comes later', () => {
     await keep(ledgerRow('L1', 'R1'))
     await derive()
     assert.equal(await countAwaited(opened), 1)
-    await db.transaction((tx) => ledger.destroy(tx, ref, { served: true }))
+    await db.transaction(ledger.startDestroying(ref, { served: true }))
     assert.equal(await countAwaited(opened), 0)
   })
 })

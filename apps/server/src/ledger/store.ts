@@ -219,28 +219,16 @@ export async function summarize(
   return { historyFrom: row.history_from, transactionCount: row.transaction_count }
 }
 
-export async function deleteTransactions(tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void> {
-  await tx.execute(
-    `with gone as (
-       delete from transactions where tenant_id = $1 and user_id = $2 and connection_id = $3 returning id
-     ), assets as (
-       delete from transaction_assets where tenant_id = $1 and user_id = $2 and id in (select id from gone)
-     )
-     insert into removed_transactions (tenant_id, user_id, id, removed_at) select $1, $2, id, (select assay_now()) from gone where $4
-     on conflict (tenant_id, user_id, id) do update set removed_at = excluded.removed_at`,
-    [...refOf(ref), was.served],
-  )
-  await tx.execute(
-    'delete from transaction_revisions where tenant_id = $1 and user_id = $2 and connection_id = $3',
-    refOf(ref),
-  )
-}
-
 /** How long an integrator has to hear that a transaction is gone. */
 const removedKeptDays = 90
 
+/** In one round of upkeep: a long history that was removed 90 days ago is more than one statement should delete. */
+const removalsPerRound = 20_000
+
 export async function deleteOldRemovals(sql: Sql): Promise<void> {
-  await sql.execute('delete from removed_transactions where removed_at < assay_now() - make_interval(days => $1)', [
-    removedKeptDays,
-  ])
+  await sql.execute(
+    `delete from removed_transactions where ctid = any(array(
+       select ctid from removed_transactions where removed_at < assay_now() - make_interval(days => $1) limit $2))`,
+    [removedKeptDays, removalsPerRound],
+  )
 }

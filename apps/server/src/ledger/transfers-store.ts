@@ -23,7 +23,7 @@ const ownerOf = ({ tenantId, userId }: Owner): [string, string] => [tenantId, us
 
 // Looked up once for each statement, not once for each row.
 const isSettled = (alias: string): string => `${alias}.connection_id <> all (array(
-  select c.id from provisional_connections c where c.tenant_id = $1 and c.user_id = $2))`
+  select c.id from hidden_connections c where c.tenant_id = $1 and c.user_id = $2))`
 
 // What core's matcher may take for a pair, `a` known and `b` looked for: by hash, or by amount and time.
 const mayPair = `b.tenant_id = $1 and b.user_id = $2 and b.asset_id = a.asset_id and b.direction <> a.direction
@@ -112,6 +112,17 @@ export async function listLegIdsOf(sql: Sql, ref: ConnectionRef, limit: number):
     [...ownerOf(ref), ref.connectionId, limit],
   )
   return rows.map(({ id }) => id)
+}
+
+/** Whether another connection of the user has any. Two looks into an index: `<>` would walk over all of this one's. */
+export async function hasOtherLegs(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+  const other = (sign: '<' | '>'): string =>
+    `exists (select from transfer_legs where tenant_id = $1 and user_id = $2 and connection_id ${sign} $3)`
+  const row = await sql.row<{ others: boolean }>(`select ${other('<')} or ${other('>')} as others`, [
+    ...ownerOf(ref),
+    ref.connectionId,
+  ])
+  return row.others
 }
 
 /** Whatever may pair with one of these, by what is stored of them, is to be judged again. */

@@ -146,7 +146,7 @@ describe('own transfers', async () => {
     await receive(b, 'D1', { txid: '' })
     await receive(c, 'D2', { txid: '' })
     assert.deepEqual(await listMatched(a), [null, null, null])
-    await db.transaction((tx) => ledger.destroy(tx, c, { served: true }))
+    await db.transaction(ledger.startDestroying(c, { served: true }))
     assert.ok(queued.includes(a.userId))
     assert.equal(await ledger.matchTransfers(a, () => true), true)
     assert.deepEqual(await listMatched(a), ['1 0.8', '0 0.8'])
@@ -158,7 +158,7 @@ describe('own transfers', async () => {
     await send(a, 'W1')
     const [before] = await listStored(a)
     await receive(b, 'D1')
-    await db.transaction((tx) => ledger.destroy(tx, b, { served: true }))
+    await db.transaction(ledger.startDestroying(b, { served: true }))
     const after = await listStored(a)
     assert.deepEqual(
       after.map(({ document, category }) => [document, category]),
@@ -220,7 +220,7 @@ describe('own transfers', async () => {
       ...[a, b, a, b].map((ref) => ledger.derive(ref, connector, () => true)),
       db.transaction(async (tx) => {
         await tx.rows('select from connections where id = $1 for update', [c.connectionId])
-        await ledger.destroy(tx, c, { served: true })
+        await ledger.startDestroying(c, { served: true })(tx)
       }),
     ])
     const matched = await listMatched(a)

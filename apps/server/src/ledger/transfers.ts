@@ -124,9 +124,9 @@ export async function keepLegs(
  * These transactions are gone, or are no transfers any more. Whoever was their counterpart stands alone at once: a name
  * that leads nowhere is never served, and a better counterpart is looked for as soon as something is judged.
  */
-export async function dropLegs(tx: Sql, owner: Owner, ids: readonly string[]): Promise<{ due: boolean }> {
+export async function dropLegs(tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
   const legs = ids.length === 0 ? [] : await store.listLegIds(tx, owner, ids)
-  if (legs.length === 0) return { due: false }
+  if (legs.length === 0) return
   await store.markNear(tx, owner, legs)
   const sides = await store.deleteMatches(tx, owner, legs)
   const going = new Set(legs)
@@ -136,15 +136,16 @@ export async function dropLegs(tx: Sql, owner: Owner, ids: readonly string[]): P
     sides.filter((id) => !going.has(id)),
   )
   await store.deleteLegs(tx, owner, legs)
-  return { due: true }
 }
 
-/** The whole connection goes. */
-export async function dropConnectionLegs(tx: Sql, ref: ConnectionRef): Promise<{ due: boolean }> {
-  let due = false
-  for (;;) {
-    const ids = await store.listLegIdsOf(tx, ref, legsPerBatch)
-    if (ids.length === 0) return { due }
-    due = (await dropLegs(tx, ref, ids)).due || due
+/** The whole connection goes: so many of its legs, or as many as there are. */
+export async function dropConnectionLegs(tx: Sql, ref: ConnectionRef, limit: number): Promise<number> {
+  let count = 0
+  while (count < limit) {
+    const ids = await store.listLegIdsOf(tx, ref, Math.min(legsPerBatch, limit - count))
+    if (ids.length === 0) break
+    await dropLegs(tx, ref, ids)
+    count += ids.length
   }
+  return count
 }

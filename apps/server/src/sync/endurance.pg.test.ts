@@ -35,9 +35,10 @@ describe('reading', async () => {
     (await db.rows("select from raw_records where connection_id = $1 and stream = 'ledger'", [connectionId])).length
   const listLanes = async ({ connectionId }: ConnectionRef): Promise<string[]> =>
     (
-      await db.rows<{ lane: string }>('select queue_name as lane from graphile_worker.jobs where key = $1', [
-        `sync:${connectionId}`,
-      ])
+      await db.rows<{ lane: string }>(
+        "select payload ->> 'lane' as lane from graphile_worker._private_jobs where key = $1",
+        [`sync:${connectionId}`],
+      )
     ).map(({ lane }) => lane)
   const setFault = (ref: Account, fault: object): Promise<unknown> =>
     engine.control('providers/kraken/faults', { account_id: ref.accountId, ...fault })

@@ -27,10 +27,11 @@ const dayMs = 24 * 3_600_000
 /** What people look at first is read first, of every stream, and shown before the rest is read. */
 const recentMs = 30 * dayMs
 /**
- * Records that belong together lie hours apart at most, but for positions that stay open. Those near the edge of what
- * has been read wait for their other half: half a conversion must not show as a sale.
+ * Records that belong together lie seconds apart as a rule and a week at most (kraken/moves.ts), but for positions that
+ * stay open. Those near the edge of what has been read wait for their other half: half a conversion must not show as a
+ * sale.
  */
-const edgeMs = 3 * dayMs
+const edgeMs = 8 * dayMs
 
 /** `recent`: the last days of every stream come first. `rest`: those are shown already. */
 export type Stage = 'recent' | 'rest'

@@ -1,4 +1,4 @@
-import type { SourceError } from '@assay/core'
+import { SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -92,6 +92,14 @@ describe('signing in at a provider', () => {
       at(refusal, (io) => renewTokens(io, signIn, client, 'c')),
       fails('needs_reauth'),
     )
+  })
+
+  it('§4.1.2: a code that was perhaps spent by a try without an answer is not called a wrong one', async () => {
+    const lost = new SourceError('venue_down', 'cut off')
+    const again = (status: number): Promise<unknown> =>
+      at(answer(status, '{"error":"invalid_grant"}'), (io) => redeemCode(io, signIn, client, sent, lost))
+    await assert.rejects(again(400), lost)
+    await assert.rejects(again(429), fails('rate_limited'))
   })
 
   it('what passes is not taken for a refusal: 5xx, our own registration refused, an answer that is no tokens', async () => {

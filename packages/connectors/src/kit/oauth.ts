@@ -40,14 +40,30 @@ export function toAuthorizationUrl(
   return url.href
 }
 
-export function redeemCode(
+interface SignInCode {
+  code: string
+  codeVerifier: string
+  redirectUri: string
+}
+
+/**
+ * `lost` is how an earlier try with this code ended, if it got no readable answer. A code works once (§4.1.2), and that
+ * try may have spent it: being refused then says nothing about the person, and what was lost is told again.
+ */
+export async function redeemCode(
   io: TokenIo,
   signIn: SignIn,
   client: ProviderClient,
-  { code, codeVerifier, redirectUri }: { code: string; codeVerifier: string; redirectUri: string },
+  { code, codeVerifier, redirectUri }: SignInCode,
+  lost?: SourceError,
 ): Promise<ProviderTokens> {
   const fields = { grant_type: 'authorization_code', code, code_verifier: codeVerifier, redirect_uri: redirectUri }
-  return askForTokens(io, signIn, client, fields, 'invalid_credentials')
+  try {
+    return await askForTokens(io, signIn, client, fields, 'invalid_credentials')
+  } catch (error) {
+    if (lost !== undefined && error instanceof SourceError && error.fault === 'invalid_credentials') throw lost
+    throw error
+  }
 }
 
 export function renewTokens(
