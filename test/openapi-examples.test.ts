@@ -138,6 +138,7 @@ describe('the examples of the OpenAPI documents', async () => {
       'listEnterpriseTransactions',
       'listUsers',
       'searchUsers',
+      'continueUserSearch',
       'listAccounts',
       'listEnterpriseProviders',
       'getUserStats',

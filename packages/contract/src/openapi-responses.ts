@@ -38,7 +38,7 @@ const meanings: Readonly<Record<RefusalCode, Meaning>> = {
       {
         cause: 'invalid_parameter',
         parameter: 'limit',
-        message: 'must be a whole number from 1 to 100, got "1000"',
+        message: 'must be a whole number from 1 to 100, got 1000',
       },
     ],
   },

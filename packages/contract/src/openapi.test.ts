@@ -73,6 +73,15 @@ describe('the endpoints', () => {
 })
 
 describe('the OpenAPI documents', () => {
+  it('limit says its default wherever a list has one', () => {
+    const defaultOf = (document: typeof v2, path: string, method = 'get'): unknown =>
+      document.paths[path]?.[method]?.parameters.find(({ name }) => name === 'limit')?.schema['default']
+    assert.equal(defaultOf(v2, '/accounts/v2/transactions'), 30)
+    assert.equal(defaultOf(v2, '/enterprise/v2/users/search', 'post'), 30)
+    assert.equal(defaultOf(v1, '/platform/v1/transactions'), 30)
+    assert.equal(defaultOf(v1, '/platform/v1/assets'), undefined)
+  })
+
   const both = [
     'CryptoSourceCredentialAuthType',
     'APIConnection',

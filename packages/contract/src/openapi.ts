@@ -19,7 +19,7 @@ import {
 } from './openapi-responses.ts'
 import { toSecurity, toSecuritySchemes, type Hosts } from './openapi-security.ts'
 import { findTag, toTags, type Tag } from './openapi-tags.ts'
-import { pageParameters } from './pages.ts'
+import { limitDefault, pageParameters } from './pages.ts'
 
 export interface OpenApiOperation {
   operationId: string
@@ -195,6 +195,8 @@ function toResponses(endpoint: Endpoint, add: AddSchema): OpenApiOperation['resp
 
 function toParameters({ params, query, paging, example }: Endpoint, add: AddSchema): OpenApiParameter[] {
   const pages = paging === undefined ? {} : pageParameters[paging.style]
+  // zod leaves it out where text is turned into a number. Null: all rows.
+  const count = paging === undefined ? limitDefault : paging.limitDefault
   const inPath: Readonly<Record<string, z.core.$ZodType>> = { ...params?.shape }
   const inQuery: Readonly<Record<string, z.core.$ZodType>> = { ...query?.shape, ...pages }
   const all = [
@@ -203,6 +205,7 @@ function toParameters({ params, query, paging, example }: Endpoint, add: AddSche
   ]
   return all.map(({ place, name, schema }) => {
     const { description, ...rest } = add(schema as z.ZodType, 'input')
+    if (name === 'limit' && count !== null) rest['default'] = count
     const given = (place === 'path' ? example.params : example.query)?.[name]
     return {
       name,

@@ -18,14 +18,17 @@ export interface Paging {
 export const pagesV2 = { style: 'page', limitDefault, bound: 'caller' } as const satisfies Paging
 export const linksV1 = { style: 'link', limitDefault, bound: 'caller' } as const satisfies Paging
 
+export const limitRule = `must be a whole number from 1 to ${limitMax}`
+
 const limit = parameter(
   { type: 'integer', minimum: 1, maximum: limitMax, description: 'How many items a page has.' },
-  `must be a whole number from 1 to ${limitMax}`,
+  limitRule,
   // A count of rows is no money.
   (given) => (/^[1-9]\d{0,2}$/.test(given) && Number(given) <= limitMax ? Number(given) : undefined),
 )
 
-const uriLengthMax = 8_000
+/** What a request line has room for. */
+const uriLengthMax = 16_000
 
 function place(description: string) {
   return parameter({ type: 'string', description }, `must have at most ${uriLengthMax} characters`, (given) =>

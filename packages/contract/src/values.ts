@@ -65,15 +65,26 @@ export function list(description: string, values?: readonly string[]) {
 
 const isoTime = z.iso.datetime({ offset: true })
 
+/** What ISO 8601 leaves to the writer: no seconds, a comma before their fraction, +0100 or +01; and RFC 3339 the case. */
+const isoShape = /^(.{10})T(\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:(Z)|([+-]\d\d)(?::?(\d\d))?)$/i
+
+function toCommonForm(given: string): string | undefined {
+  const [, date, minutes, seconds = '00', fraction, utc, hours, rest = '00'] = isoShape.exec(given) ?? []
+  if (date === undefined || minutes === undefined) return undefined
+  const zone = utc === undefined ? `${hours ?? ''}:${rest}` : 'Z'
+  return `${date}T${minutes}:${seconds}${fraction === undefined ? '' : `.${fraction}`}${zone}`
+}
+
 /**
  * To the millisecond, upwards. Rows have whole milliseconds, and for those `t >= 12.3451 s` and `t < 12.3451 s` are
  * exactly `t >= 12.346 s` and `t < 12.346 s`; cutting would move rows across the edge.
  */
 function readIsoTime(given: string): string | undefined {
-  if (given.length > 40 || !isoTime.safeParse(given).success) return undefined
-  const [, whole = given, finer = ''] = /^(.*\.\d{3})(\d*)/.exec(given) ?? []
-  const zone = /(Z|[+-]\d\d:?\d\d)$/.exec(given)?.[0] ?? 'Z'
-  const cutMs = Date.parse(finer === '' ? given : `${whole}${zone}`)
+  const common = given.length > 40 ? undefined : toCommonForm(given)
+  if (common === undefined || !isoTime.safeParse(common).success) return undefined
+  const [, whole = common, finer = ''] = /^(.*\.\d{3})(\d*)/.exec(common) ?? []
+  const zone = /(Z|[+-]\d\d:\d\d)$/.exec(common)?.[0] ?? 'Z'
+  const cutMs = Date.parse(finer === '' ? common : `${whole}${zone}`)
   return toTime(/[1-9]/.test(finer) ? cutMs + 1 : cutMs)
 }
 

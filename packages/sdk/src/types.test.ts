@@ -57,7 +57,10 @@ const same: {
   >
   enterpriseUser: Same<enterprise.EnterpriseUser, ItemOf<ResponseOf<typeof listUsers>>>
   enterpriseAccount: Same<enterprise.EnterpriseAccount, ItemOf<ResponseOf<typeof listAccounts>>>
-  userSearch: Same<keyof enterprise.UserSearch | 'limit' | 'cursor', keyof BodyOf<typeof searchUsers>>
+  userSearch: Same<
+    keyof enterprise.UserSearch | 'limit' | 'cursor' | 'next_uri',
+    keyof NonNullable<BodyOf<typeof searchUsers>>
+  >
   userStats: Same<enterprise.UserStats, ResponseOf<typeof getUserStats>['data']>
   providerStats: Same<enterprise.ProviderStats[], ResponseOf<typeof getAccountStats>['data']>
   balanceStats: Same<enterprise.BalanceStats, ResponseOf<typeof getBalanceStats>['data']>

@@ -53,7 +53,7 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
   const prices = createPrices({ db, source, now, pace, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'
   const ledger = createLedger({ db, prices, log, loadConnector, isWallet, queueMatching })
-  const webhooks = openWebhooks({ config, db, clock, keyring })
+  const webhooks = openWebhooks({ config, db, clock, keyring, log })
   // Connections and sync know each other only through these two events.
   const connections = createConnections({
     db,
@@ -69,10 +69,10 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     pace,
     onVerified: (tx, ref, keyLane) => sync.begin(tx, ref, keyLane),
     async onRemoved(tx, ref, was) {
-      await ledger.destroy(tx, ref, was)
       await sync.forget(tx, ref)
       if (was.served) await webhooks.announce(tx, { ...ref, change: 'removed' })
     },
+    startDestroying: (ref, was) => ledger.startDestroying(ref, was),
     onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
   })
   const sync = createSync({ db, connections, ledger, budgets, circuits, now, random: Math.random, pace, log })
@@ -84,7 +84,8 @@ export function openWebhooks({
   db,
   clock,
   keyring,
-}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring'>): Webhooks {
+  log,
+}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring' | 'log'>): Webhooks {
   return createWebhooks({
     db,
     keyring,
@@ -93,5 +94,6 @@ export function openWebhooks({
     randomBytes,
     loopbackOnly: config.mode === 'sandbox',
     pace: paceOf(config),
+    log,
   })
 }

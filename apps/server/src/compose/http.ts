@@ -36,15 +36,10 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       : { control: sandbox.control, mailbox: post.mailbox, newAccount }
   const groups = [
     oauthRoutes({ oauth, limits, log }),
-    resourceRoutes({ serve, cursors, catalog, connections, connect, ledger, sync, enterprise }, config),
+    resourceRoutes({ serve, cursors, catalog, connections, connect, ledger, sync, enterprise }),
     connectRoutes({ connect, admit, sandbox: helped }),
+    widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient }),
   ]
-  // An integrator may host the widget elsewhere; then its pages are not here.
-  if (new URL(widgetUrl).origin === new URL(baseUrl).origin) {
-    const { authUrl } = addresses
-    const findClient = tenants.findClient
-    groups.push(widgetRoutes({ directory: findWidgetDirectory(), authUrl, baseUrl, widgetUrl, findClient }))
-  }
   if (helped !== undefined) groups.push(sandboxRoutes({ db, clock, connect, ...helped }))
   const server = await createHttpServer({
     log,
@@ -62,6 +57,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     authUrl: () => addresses.authUrl,
     widgetUrl: () => widgetUrl,
     widgetOrigins: () => [new URL(widgetUrl).origin],
+    v1SunsetMs: config.v1SunsetMs,
     loopbackHostsOnly: config.mode === 'sandbox',
     trustedProxies: config.trustedProxies,
   })

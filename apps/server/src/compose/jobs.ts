@@ -26,7 +26,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     webhook: onTime(webhooks.task),
     refresh: onTime(sync.refreshTask),
     match: onTime(createMatchTask({ db, ledger })),
-    upkeep: onTime(createUpkeep({ db, connections, oauth, sync, webhooks, ledger, prices, statistics })),
+    upkeep: onTime(createUpkeep({ db, connections, oauth, sync, webhooks, ledger, prices, statistics, log })),
   }
   if (mailer !== undefined) {
     const onRefused = (of: object): void => log.warn(of, 'the mail server refused a sign-in code for good')
@@ -45,7 +45,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     connection: listenUrl === undefined ? opened.connection : { url: listenUrl },
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
     tasks,
-    makeRoom: ['sync', 'refresh'],
+    makeRoom: ['sync', 'refresh', 'webhook'],
     concurrency: config.worker.concurrency,
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,

@@ -52,6 +52,27 @@ describe('admission', () => {
     assert.equal((await server.get(rows, ann)).status, 200)
   })
 
+  it('a token has one window, however the header is written (RFC 9110 §11.1)', async (t) => {
+    const server = await start(t)
+    const seen: number[] = []
+    for (const authorization of ['Bearer ann', 'bearer ann', 'BEARER  ann', 'Bearer   ann']) {
+      seen.push((await server.get(rows, { authorization })).status)
+    }
+    assert.deepEqual(seen, [200, 200, 200, 429])
+  })
+
+  it('on a public path a valid token is counted as that token, a wrong one by address and never a 401', async (t) => {
+    const server = await start(t)
+    const open = '/accounts/v2/open'
+    for (let request = 0; request < 3; request += 1) {
+      const answer = await server.get(open, ann)
+      assert.deepEqual([answer.status, answer.headers.get('ratelimit-policy')], [200, '"token";q=3;w=60'])
+    }
+    assert.equal((await server.get(open, ann)).status, 429)
+    const wrong = await server.get(open, { authorization: 'Bearer wrong' })
+    assert.deepEqual([wrong.status, wrong.headers.get('ratelimit-policy')], [200, '"address";q=2;w=60'])
+  })
+
   it('a token without the scope is counted too', async (t) => {
     const server = await start(t)
     const poor = { authorization: 'Bearer ann:transactions:read' }

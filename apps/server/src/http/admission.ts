@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limits, Verdict } from '../limits/index.ts'
+import { findBearer } from '../oauth/index.ts'
 
 /** Runs `authenticate`, counts the request, and passes its result on; refuses with rate_limited when over the limit. */
 export type Admit = <T>(
@@ -24,9 +25,8 @@ export function createAdmit(limits: Limits): Admit {
       if (error instanceof Refusal && error.code === 'invalid_token') apply(reply, limits.countAddress(request.ip))
       throw error
     }
-    const { authorization } = request.headers
-    const isNamed = caller !== undefined && authorization !== undefined
-    apply(reply, isNamed ? limits.countToken(digest(authorization)) : limits.countAddress(request.ip))
+    const token = caller === undefined ? undefined : findBearer(request.headers.authorization)
+    apply(reply, token === undefined ? limits.countAddress(request.ip) : limits.countToken(digest(token)))
     return caller
   }
 }
@@ -50,6 +50,6 @@ export function apply(reply: Pick<FastifyReply, 'header'>, verdict: Verdict): vo
 }
 
 /** Memory holds no tokens, only what tells them apart. */
-function digest(authorization: string): string {
-  return createHash('sha256').update(authorization).digest('base64url')
+function digest(token: string): string {
+  return createHash('sha256').update(token).digest('base64url')
 }

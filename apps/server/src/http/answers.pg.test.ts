@@ -31,8 +31,10 @@ describe('answers of the resource API', async () => {
   const authorization = `Bearer ${ann.access_token}`
 
   it('RFC 9745, RFC 8594: with an end of v1 its answers say so, also refusals; those of v2 do not', async () => {
-    for (const path of ['/platform/v1/assets', '/platform/v1/assets?limit=0']) {
-      const { headers } = await api.call('GET', path, ann.access_token)
+    const calls = ['GET assets 200', 'GET assets?limit=0 400', 'GET nothing 404', 'DELETE assets 405']
+    for (const [method = '', path = '', expected] of calls.map((call) => call.split(' '))) {
+      const { status, headers } = await api.call(method, `/platform/v1/${path}`, ann.access_token)
+      assert.equal(String(status), expected)
       assert.match(headers.get('deprecation') ?? '', /^@\d+$/)
       assert.equal(headers.get('sunset'), 'Wed, 30 Jun 2027 00:00:00 GMT')
     }

@@ -52,21 +52,25 @@ describe('CORS', () => {
     }
   })
 
-  it('refusals can be read too: 401, 405, 415, 500', async () => {
+  it('refusals can be read too: 401, 404, 405, 415, 500', async () => {
     const send = (path: string, init: RequestInit = {}): Promise<Response> => {
       const headers = { origin: other, ...(init.headers as Record<string, string> | undefined) }
       return fetch(`${server.url}${path}`, { ...init, headers })
     }
     const answers = await Promise.all([
       send('/accounts/v2/rows'),
+      send('/accounts/v2/nothing'),
       send('/accounts/v2/rows', { method: 'PUT' }),
       send('/platform/v1/things', { method: 'POST', body: 'x', headers: { authorization: 'Bearer ann' } }),
       send('/accounts/v2/fail/bug'),
     ])
     assert.deepEqual(
       answers.map(({ status }) => status),
-      [401, 405, 415, 500],
+      [401, 404, 405, 415, 500],
     )
     for (const answer of answers) assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+    const asked = await preflight('/accounts/v2/nothing', other, 'DELETE')
+    assert.deepEqual([asked.status, asked.headers.get('access-control-allow-origin')], [204, '*'])
+    assert.equal((await send('/nothing')).headers.get('access-control-allow-origin'), null)
   })
 })

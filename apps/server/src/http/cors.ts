@@ -43,7 +43,7 @@ function findPolicy(
 ): { cors: CorsPolicy; methods: Iterable<string> } | undefined {
   const { corsPolicy } = request.routeOptions.config
   if (corsPolicy !== undefined) return { cors: corsPolicy, methods: [] }
-  return table.find(pathOf(request))
+  return table.findCors(pathOf(request))
 }
 
 function isPreflight({ method, headers }: FastifyRequest): boolean {

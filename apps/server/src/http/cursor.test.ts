@@ -21,6 +21,13 @@ describe('cursors', () => {
     )
   })
 
+  it('come back as they were written when they hold a hundred ids, and are not longer than these', () => {
+    const ids = Array.from({ length: 100 }, (_, index) => `con_${String(index * 7_919).padStart(26, '0')}`)
+    const text = cursors.write(walk, { connection_ids: ids }, ['x'])
+    assert.deepEqual(cursors.find(walk, text), { filters: { connection_ids: ids }, position: ['x'] })
+    assert.ok(text.length < ids.join(',').length)
+  })
+
   it('are refused when any one byte is changed', () => {
     const bytes = Buffer.from(
       cursors.write(walk, { types: ['send'] }, ['2026-03-02T10:11:12.345Z', 'txn_1']),

@@ -4,7 +4,9 @@
  * worthless to anybody else.
  *
  * base64url( HMAC-SHA256 cut to 16 bytes ‖ JSON [filters, position] ). RFC 2104 §5 allows the cut; cursors go in URLs.
+ * A long JSON (a hundred ids) is deflated, behind a zero byte, with which no JSON begins.
  */
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 type FilterValue = string | number | boolean | readonly string[]
@@ -27,6 +29,9 @@ export interface Cursors {
 }
 
 const signatureBytes = 16
+// Below it there is little to gain, and a page of few filters should cost nothing more.
+const packAboveBytes = 512
+const packedMark = 0
 
 /** The first key signs, all of them verify: a rotation ends no walk. */
 export function createCursors(secrets: readonly Uint8Array[]): Cursors {
@@ -37,7 +42,7 @@ export function createCursors(secrets: readonly Uint8Array[]): Cursors {
 
   return {
     write(walk, filters, position) {
-      const payload = Buffer.from(JSON.stringify([filters, position]))
+      const payload = pack(Buffer.from(JSON.stringify([filters, position])))
       return Buffer.concat([sign(signingKey, walk, payload), payload]).toString('base64url')
     },
 
@@ -49,10 +54,19 @@ export function createCursors(secrets: readonly Uint8Array[]): Cursors {
       const payload = bytes.subarray(signatureBytes)
       if (!keys.some((key) => timingSafeEqual(signature, sign(key, walk, payload)))) return undefined
       // Signed by us, so this is what `write` was given.
-      const [filters, position] = JSON.parse(payload.toString()) as [Filters, Position]
+      const [filters, position] = JSON.parse(unpack(payload).toString()) as [Filters, Position]
       return { filters, position }
     },
   }
+}
+
+function pack(json: Buffer): Buffer {
+  if (json.length <= packAboveBytes) return json
+  return Buffer.concat([Buffer.of(packedMark), deflateRawSync(json)])
+}
+
+function unpack(payload: Buffer): Buffer {
+  return payload[0] === packedMark ? inflateRawSync(payload.subarray(1)) : payload
 }
 
 function sign(key: KeyObject, walk: Walk, payload: Uint8Array): Buffer {

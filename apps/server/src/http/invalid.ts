@@ -18,7 +18,7 @@ export function parseOrRefuse<Schema extends z.ZodType>(
 
 export function refuse(items: readonly ErrorItem[]): Refusal {
   const [first] = items
-  const rule = first?.message.replace(/, got "(?:[^"\\]|\\.)*"$/, '') ?? 'is malformed'
+  const rule = first?.message.replace(/, got (?:"(?:[^"\\]|\\.)*"|[\d.-]+)$/, '') ?? 'is malformed'
   return new Refusal('invalid_request', `${first?.parameter ?? 'the body'} ${rule}`, {
     items: items.slice(0, itemsMax),
   })
@@ -29,11 +29,22 @@ export function unknownParameter(name: string): ErrorItem {
 }
 
 export function wrongParameter(parameter: string, rule: string, given?: string): ErrorItem {
-  const message = given === undefined ? rule : `${rule}, got ${JSON.stringify(cut(given))}`
+  const message = given === undefined ? rule : `${rule}, got ${quote(given)}`
   return { cause: 'invalid_parameter', parameter: cut(parameter), message }
 }
 
+/** A number needs no quotation marks: it has no blanks to show. */
+function quote(given: string): string {
+  const text = cut(given)
+  return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) ? text : JSON.stringify(text)
+}
+
 function toItems(issue: z.core.$ZodIssue, shown: (parameter: string) => string | undefined): ErrorItem[] {
+  // Neither of several shapes: the one that is nearest tells what is missing.
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const [nearest = []] = issue.errors.toSorted((a, b) => a.length - b.length)
+    return nearest.flatMap((inner) => toItems({ ...inner, path: [...issue.path, ...inner.path] }, shown))
+  }
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => unknownParameter([...issue.path, key].join('.')))
   }
@@ -49,7 +60,7 @@ function toRule(issue: z.core.$ZodRawIssue): string {
     case 'invalid_type':
       return `must be ${words[issue.expected] ?? `of type ${issue.expected}`}`
     case 'too_small':
-      return issue.minimum === 1 ? 'must not be empty' : `must be at least ${issue.minimum}`
+      return issue.minimum === 1 && isSized(issue.origin) ? 'must not be empty' : `must be at least ${issue.minimum}`
     case 'too_big':
       return issue.origin === 'string'
         ? `must have at most ${issue.maximum} characters`
@@ -61,6 +72,10 @@ function toRule(issue: z.core.$ZodRawIssue): string {
     default:
       return 'is malformed'
   }
+}
+
+function isSized(origin: string): boolean {
+  return origin === 'string' || origin === 'array'
 }
 
 const words: Readonly<Record<string, string>> = {

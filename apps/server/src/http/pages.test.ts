@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { listAssetsV1, listCatalog, listTransactions } from '@assay/contract'
 import { Refusal } from '@assay/core'
@@ -31,7 +32,8 @@ const place = ['2026-03-02T10:11:12.345Z', 'txn_1']
 const start = encodeURIComponent('2026-01-01T01:00:00+01:00')
 const first = read(`asset_symbols=ETH,BTC&start_time=${start}&limit=5`)
 const next = first.next(place)
-const bare = new URLSearchParams(queryOf(next)).get('cursor') ?? ''
+const cursorIn = (whole: string): string => new URLSearchParams(queryOf(whole)).get('cursor') ?? ''
+const bare = cursorIn(next)
 
 describe('the first page', () => {
   it('has the default limit, no position, and filters in one canonical form', () => {
@@ -96,7 +98,7 @@ describe('400', () => {
     it(`limit=${limit}`, () => {
       const refusal = refusalOf(`limit=${limit}`)
       assert.equal(refusal.message, 'limit must be a whole number from 1 to 100')
-      assert.match(refusal.items[0]?.message ?? '', /^must be a whole number from 1 to 100, got "/)
+      assert.match(refusal.items[0]?.message ?? '', /^must be a whole number from 1 to 100, got ("|-?[\d.]+$)/)
     })
   }
 
@@ -147,9 +149,28 @@ describe('400', () => {
   })
 
   it('filters so long that next would not fit in a URL', () => {
-    const ids = Array.from({ length: 90 }, (_, index) => `con_${String(index).padStart(26, '0')}`).join(',')
-    assert.match(refusalOf(`connection_ids=${ids}`).message, /at most 2000 characters together/)
+    const { message, items } = refusalOf(`asset_symbols=BTC&connection_ids=${hundredOf(80)}`)
+    assert.match(message, /^connection_ids is too long: all filters have at most 4000 characters together$/)
+    assert.equal(items[0]?.parameter, 'connection_ids')
   })
+})
+
+/** Values of this length, as random as ids are. */
+function hundredOf(length: number): string {
+  const ids = Array.from({ length: 100 }, (_, index) =>
+    createHash('sha512').update(String(index)).digest('base64url').toLowerCase().padEnd(length, 'x').slice(0, length),
+  )
+  return ids.toSorted().join(',')
+}
+
+it('a hundred ids are a filter whose next fits into 8 KiB, also whole and encoded once more', () => {
+  const ids = hundredOf(30)
+  const next = read(`connection_ids=${ids}`).next(['2026-03-02T10:11:12.345Z', 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'])
+  const whole = encodeURIComponent(next)
+  assert.ok(whole.length < 7_800, String(whole.length))
+  for (const query of [queryOf(next), `cursor=${whole}`, `cursor=${cursorIn(next)}`]) {
+    assert.deepEqual(read(query).filters, { connection_ids: ids.split(',') })
+  }
 })
 
 it('the catalogue’s cursors belong to everybody', () => {

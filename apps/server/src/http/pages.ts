@@ -30,13 +30,17 @@ export interface List {
   endpoint: Endpoint
   paging: Paging
   filters: z.ZodObject
+  /** The filters come in a body. They may be private, or more than a URI has room for: `next` has them in its cursor. */
+  filtersInBody?: true
 }
 
 /**
- * Filters stand twice in a `next` value, plain and inside the cursor, and once more encoded when it is sent whole. With
- * this limit that stays below the 8 KiB for which common proxies have room.
+ * Filters stand twice in a `next` value, plain and inside the cursor. With this limit, a hundred ids and more, that stays
+ * below the 8 KiB for which common proxies have room, also when it is sent whole and so encoded once more.
  */
-const filtersLengthMax = 2_000
+const filtersLengthMax = 4_000
+/** The cursor, which holds them, must still fit into a body beside them. */
+const filtersInBodyLengthMax = 16_000
 
 const placeSchemas = {
   link: z.strictObject(pageParameters.link),
@@ -54,11 +58,14 @@ interface Asker {
   path: string
 }
 
-export function readPage(list: List, query: Query, { subject, path }: Asker, cursors: Cursors): PageRequest {
+export function readPage(list: List, query: Query, asker: Asker, cursors: Cursors): PageRequest {
+  return continueWalk(list, split(list, query), asker, cursors)
+}
+
+export function continueWalk(list: List, asked: Asked, { subject, path }: Asker, cursors: Cursors): PageRequest {
   // A list inside something (a user's assets) is another list for each such thing.
   const name = path === list.endpoint.path ? list.endpoint.id : `${list.endpoint.id} ${path}`
   const walk = { list: name, subject: list.paging.bound === 'caller' ? subject : '' }
-  const asked = split(list, query)
   const place = findPlace(list, asked, path)
   const found = place && cursors.find(walk, place.cursor)
   if (place !== undefined && found === undefined) {
@@ -73,14 +80,15 @@ export function readPage(list: List, query: Query, { subject, path }: Asker, cur
     for (const given of [asked.filters, place?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
   }
   const filters = found?.filters ?? asked.filters
-  checkLength(filters)
+  checkLength(filters, list.filtersInBody === true ? filtersInBodyLengthMax : filtersLengthMax)
+  const shown = list.filtersInBody === true ? {} : filters
   const limit = asked.limit ?? place?.inside?.limit ?? list.paging.limitDefault
 
   return {
     filters,
     limit,
     position: found?.position,
-    next: (end) => (end === undefined ? '' : nextUri(path, filters, limit, cursors.write(walk, filters, end))),
+    next: (end) => (end === undefined ? '' : nextUri(path, shown, limit, cursors.write(walk, filters, end))),
   }
 }
 
@@ -96,7 +104,8 @@ export function linkHeaders(next: string): Readonly<Record<string, string>> {
   return next === '' ? {} : { Link: `<${next}>; rel="next"` }
 }
 
-interface Asked {
+/** What a request says of its page. */
+export interface Asked {
   filters: Filters
   limit: number | undefined
   cursor: string | undefined
@@ -161,10 +170,16 @@ function checkAgreement(given: Filters, walk: Filters): void {
   }
 }
 
-function checkLength(filters: Filters): void {
-  const length = Object.values(filters).reduce<number>((total, value) => total + toText(value).length, 0)
-  if (length <= filtersLengthMax) return
-  throw new Refusal('invalid_request', `the filters must have at most ${filtersLengthMax} characters together`)
+function checkLength(filters: Filters, lengthMax: number): void {
+  const lengths = Object.entries(filters).map(([name, value]) => ({ name, length: toText(value).length }))
+  if (lengths.reduce((total, { length }) => total + length, 0) <= lengthMax) return
+  const [longest] = lengths.toSorted((a, b) => b.length - a.length)
+  throw refuse([
+    wrongParameter(
+      longest?.name ?? 'the query',
+      `is too long: all filters have at most ${lengthMax} characters together`,
+    ),
+  ])
 }
 
 /** As a query carries it. Values are canonical (lists sorted, times in UTC), so equal texts are equal filters. */

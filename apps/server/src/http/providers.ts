@@ -17,7 +17,7 @@ export function checkProviders(parameter: string, ids: readonly string[] | undef
   }
 }
 
-/** Wallets are in the contract and in no provider of the catalogue yet. */
+/** Wallets are in the contract and in no provider of the catalogue yet; other misfits are found where they are added. */
 export function toCredentials(
   parameter: string,
   providerId: string,
@@ -26,12 +26,14 @@ export function toCredentials(
   checkProviders(parameter, [providerId])
   if (given.type === 'oauth2') return { type: 'sign_in', redirectUri: given.redirect_uri }
   if (given.type !== 'api_key') {
-    throw new Refusal('invalid_request', `This provider cannot be connected by ${given.type}.`, {
+    const { name = providerId, connection_types: types = [] } = findProvider(providerId) ?? {}
+    throw new Refusal('invalid_request', `${name} cannot be connected by ${given.type}.`, {
       items: [
         {
           cause: 'unsupported_connection_type',
           parameter: 'connection.type',
-          message: 'must be api_key or oauth2, as the catalogue says of this provider',
+          provider_id: providerId,
+          message: `must be ${types.join(' or ')} for ${name}, got ${given.type}`,
         },
       ],
     })

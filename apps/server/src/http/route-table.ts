@@ -10,6 +10,8 @@ export type CorsPolicy = 'anyone' | 'widget' | 'nobody'
 /** Routes that share a policy; a group is encapsulated and may bring its own body parsers and error handler. */
 export interface RouteGroup {
   cors: CorsPolicy
+  /** What is below these and exists nowhere is a 404 that can be read like the group's answers: `/accounts/v2/`. */
+  prefixes?: readonly string[]
   register: (app: FastifyInstance) => void | Promise<void>
 }
 
@@ -21,22 +23,33 @@ interface KnownPath {
 export interface RouteTable {
   add(pattern: string, methods: string | readonly string[], cors: CorsPolicy): void
   find(path: string): KnownPath | undefined
+  addPrefix(prefix: string, cors: CorsPolicy): void
+  /** Of a path that is known, or below a known prefix. */
+  findCors(path: string): KnownPath | undefined
 }
 
 export function createRouteTable(): RouteTable {
   const paths = new Map<string, { shape: RegExp; methods: Set<string>; cors: CorsPolicy }>()
+  const prefixes = new Map<string, CorsPolicy>()
+
+  function find(path: string): KnownPath | undefined {
+    // Few paths, and asked only for requests that no route took. An exact path wins over one with parameters.
+    return paths.get(path) ?? paths.values().find(({ shape }) => shape.test(path))
+  }
 
   return {
+    find,
     add(pattern, methods, cors) {
       const known = paths.get(pattern) ?? { shape: toShape(pattern), methods: new Set(['OPTIONS']), cors }
       for (const method of [methods].flat()) known.methods.add(method)
       paths.set(pattern, known)
     },
-    find(path) {
-      // Few paths, and asked only for requests that no route took. An exact path wins over one with parameters.
-      const exact = paths.get(path)
-      if (exact !== undefined) return exact
-      return paths.values().find(({ shape }) => shape.test(path))
+    addPrefix: (prefix, cors) => void prefixes.set(prefix, cors),
+    findCors(path) {
+      const known = find(path)
+      if (known !== undefined) return known
+      const [, cors] = prefixes.entries().find(([prefix]) => path.startsWith(prefix)) ?? []
+      return cors && { cors, methods: new Set(['GET', 'POST', 'DELETE']) }
     },
   }
 }

@@ -7,18 +7,17 @@ import { registerOauthRoutes } from './oauth/index.ts'
 import { registerSandboxRoutes, type SandboxRoutesDeps } from './sandbox/index.ts'
 import type { RouteGroup } from './route-table.ts'
 import { registerV1 } from './v1/index.ts'
-import { announceSunset } from './v1/sunset.ts'
 import { registerV2 } from './v2/index.ts'
 
 export function oauthRoutes(deps: Parameters<typeof registerOauthRoutes>[1]): RouteGroup {
   return { cors: 'anyone', register: (app) => registerOauthRoutes(app, deps) }
 }
 
-export function resourceRoutes(deps: FrontDoors, { v1SunsetMs }: { v1SunsetMs: number | undefined }): RouteGroup {
+export function resourceRoutes(deps: FrontDoors): RouteGroup {
   return {
     cors: 'anyone',
+    prefixes: ['/platform/v1/', '/accounts/v2/', '/enterprise/v2/'],
     register(app) {
-      announceSunset(app, v1SunsetMs)
       compressAnswers(app)
       registerV1(app, deps)
       registerV2(app, deps)

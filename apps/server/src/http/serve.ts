@@ -12,6 +12,7 @@ import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Admit } from './admission.ts'
+import { readBody } from './body.ts'
 import { sendDocument, toDocument, weaken } from './conditional.ts'
 import type { Cursors, Position } from './cursor.ts'
 import type { RawJson } from './exact-number.ts'
@@ -94,16 +95,20 @@ export function createServe({ authenticate, cursors, admit, onServed }: ServeDep
       config: { endpoint },
       // Before the body is read.
       onRequest: async (request, reply) => {
-        const identify = async (): Promise<Caller | undefined> =>
-          endpoint.scope === null ? undefined : authenticate(request.headers.authorization)
-        request.caller = admit === undefined ? await identify() : await admit(request, reply, identify)
-        if (request.caller !== undefined) checkScope(request.caller, endpoint.scope)
+        const identify = (): Promise<Caller | undefined> =>
+          endpoint.scope === null
+            ? findCaller(authenticate, request.headers.authorization)
+            : authenticate(request.headers.authorization)
+        const caller = admit === undefined ? await identify() : await admit(request, reply, identify)
+        if (caller === undefined || endpoint.scope === null) return
+        checkScope(caller, endpoint.scope)
+        request.caller = caller
       },
       handler: async (request, reply) => {
         const call = {
           params: readParams(endpoint, request),
           ...readQuery(request),
-          body: endpoint.body && parseOrRefuse(endpoint.body, request.body ?? undefined),
+          body: readBody(endpoint, request.body),
           caller: request.caller,
           log: request.log,
         }
@@ -116,8 +121,22 @@ export function createServe({ authenticate, cursors, admit, onServed }: ServeDep
   }
 }
 
-function checkScope({ scopes }: Caller, scope: Endpoint['scope']): void {
-  if (scope === null || scopes.has(scope)) return
+/** On a public path a token only tells whose call it is; a wrong one is as good as none. */
+async function findCaller(
+  authenticate: ServeDependencies['authenticate'],
+  authorization: string | undefined,
+): Promise<Caller | undefined> {
+  if (authorization === undefined) return undefined
+  try {
+    return await authenticate(authorization)
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'invalid_token') return undefined
+    throw error
+  }
+}
+
+function checkScope({ scopes }: Caller, scope: NonNullable<Endpoint['scope']>): void {
+  if (scopes.has(scope)) return
   throw new Refusal('insufficient_scope', `the access token lacks the scope ${scope}`)
 }
 

@@ -24,6 +24,7 @@ import type { Metrics, MetricsAccess } from './metrics.ts'
 import { bodyBytesMax, sendProblem, toProblem } from './problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './route-table.ts'
 import { systemRoutes } from './system.ts'
+import { announceSunset } from './v1/sunset.ts'
 
 export interface HttpOptions {
   log: Log
@@ -38,6 +39,8 @@ export interface HttpOptions {
   authUrl: () => string
   widgetUrl: () => string
   widgetOrigins: () => readonly string[]
+  /** When v1 ends, where an operator has set that. */
+  v1SunsetMs: number | undefined
   /** Sandbox mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
   loopbackHostsOnly: boolean
   /** Proxies whose X-Forwarded-For is believed. */
@@ -89,6 +92,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   await app.register(helmet, securityHeaders)
   app.addHook('onRequest', async (request) => checkHost(request, options.loopbackHostsOnly))
   await registerCors(app, table, options.widgetOrigins)
+  announceSunset(app, options.v1SunsetMs)
   app.addHook('onRequest', async (request, reply) => answerUnmatched(request, reply, table))
 
   const system = systemRoutes({
@@ -161,11 +165,13 @@ function checkHost(request: FastifyRequest, loopbackHostsOnly: boolean): void {
 async function registerGroup(app: FastifyInstance, table: RouteTable, group: RouteGroup): Promise<void> {
   await app.register(async (child) => {
     child.addHook('onRoute', (route) => {
-      table.add(route.url, route.method, group.cors)
+      // What exists under one host name alone is no path of the others.
+      if (route.constraints === undefined) table.add(route.url, route.method, group.cors)
       route.config = { ...route.config, corsPolicy: group.cors }
     })
     await group.register(child)
   })
+  for (const prefix of group.prefixes ?? []) table.addPrefix(prefix, group.cors)
 }
 
 /**

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { defineEndpoint, pagesV2, linksV1 } from '@assay/contract'
 import { parseDecimal, Refusal } from '@assay/core'
 import { z } from 'zod'
+import { findBearer } from '../oauth/index.ts'
 import { createCursors } from './cursor.ts'
 import { toExactNumber } from './exact-number.ts'
 import { createLog } from './log.ts'
@@ -47,6 +48,17 @@ const getThing = defineEndpoint({
   scope: 'transactions:read',
   params: z.object({ id: z.string() }),
   response: z.object({ id: z.string(), amount: z.number() }),
+})
+
+const removeThing = defineEndpoint({
+  ...about,
+  id: 'removeThing',
+  family: 'accounts_v2',
+  method: 'DELETE',
+  path: '/accounts/v2/things/{id}',
+  scope: 'transactions:read',
+  params: z.object({ id: z.string() }),
+  response: z.object({}),
 })
 
 const addThing = defineEndpoint({
@@ -105,6 +117,7 @@ function registerTestRoutes(serve: Serve, app: HttpServer['app']): void {
   serve(app, getThing, async ({ params }) => ({
     json: { id: params.id, amount: toExactNumber(parseDecimal('123456789012.123456789012345678')) },
   }))
+  serve(app, removeThing, async () => ({ json: {} }))
   serve(app, addThing, async ({ body }) => {
     if (body.label === 'elsewhere') {
       const item = { cause: 'unknown_provider', message: 'is not in the catalogue', provider_id: 'nowhere' } as const
@@ -126,7 +139,7 @@ function callerNamed(name: string, scopes: ReadonlySet<string> = everyScope): Ca
 
 /** "Bearer ann" is Ann with every scope, "Bearer ann:assets:read" is Ann with one. */
 async function authenticate(authorization: string | undefined): Promise<Caller> {
-  const [, name, scope] = /^Bearer (ann|bob)(?::(.+))?$/.exec(authorization ?? '') ?? []
+  const [, name, scope] = /^(ann|bob)(?::(.+))?$/.exec(findBearer(authorization) ?? '') ?? []
   if (name === undefined) throw new Refusal('invalid_token', 'send a valid access token')
   return callerNamed(name, scope === undefined ? everyScope : new Set([scope]))
 }
@@ -150,7 +163,7 @@ export async function startTestServer(
   const server = await createHttpServer({
     log: createLog({ level: 'info', destination: { write: (line: string) => void lines.push(line) } }),
     groups: [
-      { cors: 'anyone', register: (app) => registerTestRoutes(serve, app) },
+      { cors: 'anyone', prefixes: ['/accounts/v2/'], register: (app) => registerTestRoutes(serve, app) },
       { cors: 'widget', register: (app) => void app.get('/connect/v1/session', async () => 'ok') },
       { cors: 'nobody', register: (app) => void app.post('/sandbox/clock', async () => 'ok') },
     ],
@@ -162,6 +175,7 @@ export async function startTestServer(
     authUrl: () => url,
     widgetUrl: () => `${url}/connect`,
     widgetOrigins: () => ['https://widget.example'],
+    v1SunsetMs: undefined,
     loopbackHostsOnly: false,
     trustedProxies: [],
     ...options,

@@ -10,7 +10,11 @@ import { widgetRoutes } from './widget.ts'
 const page = '<!doctype html><html data-root="./"><head><title>x</title></head></html>'
 
 /** A small built widget, and the routes over it. */
-async function serveWidget(t: TestContext, files: Record<string, string> = builtFiles): Promise<FastifyInstance> {
+async function serveWidget(
+  t: TestContext,
+  files: Record<string, string> = builtFiles,
+  widgetUrl = 'https://api.example/connect',
+): Promise<FastifyInstance> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-widget-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(files)) {
@@ -24,7 +28,7 @@ async function serveWidget(t: TestContext, files: Record<string, string> = built
     directory,
     authUrl: 'https://auth.example',
     baseUrl: 'https://api.example',
-    widgetUrl: 'https://api.example/connect',
+    widgetUrl,
     findClient: async (id) => (id === 'cli_known' ? { embedOrigins: ['https://app.example'] } : undefined),
   }).register(app)
   return app
@@ -82,6 +86,17 @@ describe('the hosted widget', () => {
     }
     const manage = await app.inject(`/connect/manage?${framed}&client_id=cli_known`)
     assert.match(policyOf(manage.headers), /frame-ancestors 'none'$/)
+  })
+
+  it('with a host of its own its pages are there for that host, at any path, and take none from the API', async (t) => {
+    for (const root of ['', '/connect']) {
+      const app = await serveWidget(t, builtFiles, `https://widget.example${root}`)
+      for (const file of ['/', '/manage', '/config.json', '/loader.js', '/assets/index-abc123.js']) {
+        const ask = async (host: string): Promise<number> =>
+          (await app.inject({ url: `${root}${file}`, headers: { host } })).statusCode
+        assert.deepEqual([await ask('widget.example'), await ask('api.example')], [200, 404], `${root}${file}`)
+      }
+    }
   })
 
   it('config.json names this service, whatever the package came with', async (t) => {

@@ -1,6 +1,8 @@
 /**
  * The connect widget as this service hosts it: the built files of `@assay/connect`, held in memory, with a strict
- * policy. (An integrator can put the same files on any static host; then these routes are simply not used.)
+ * policy. (An integrator can put the same files on any static host; then these routes are simply not used.) When
+ * `widget_url` has another host than `base_url`, the pages are there for requests to that host alone: three names may
+ * lead to one process, and a widget that lives elsewhere takes no path from the API.
  *
  * A page may be framed by nobody, but for `display=iframe` and a registered embed origin of the client that asks. Which
  * client that is stands in the address; whether its parent is honest the page itself finds out once more.
@@ -59,6 +61,8 @@ function registerWidget(app: FastifyInstance, options: WidgetOptions): void {
   )
   // The pages set their own policy below, answer by answer.
   const helmet = { contentSecurityPolicy: false, frameguard: false } as const
+  const [own, api] = [new URL(options.widgetUrl), new URL(options.baseUrl)]
+  const only = own.origin === api.origin ? {} : { constraints: { host: own.host } }
 
   const pages = [
     { route: root === '' ? '/' : root, file: 'index.html', folder: `${root}/` },
@@ -74,15 +78,15 @@ function registerWidget(app: FastifyInstance, options: WidgetOptions): void {
       if (framedBy === undefined) void reply.header('X-Frame-Options', 'DENY')
       return sendFile(request, reply, withBase(page, folder))
     }
-    app.get(route, { helmet }, answer)
-    if (folder !== route) app.get(folder, { helmet }, answer)
+    app.get(route, { helmet, ...only }, answer)
+    if (folder !== route) app.get(folder, { helmet, ...only }, answer)
   }
 
-  app.get(`${root}/config.json`, async (request, reply) => sendFile(request, reply, config))
-  app.get<{ Params: { file: string } }>(`${root}/:file`, async (request, reply) =>
+  app.get(`${root}/config.json`, only, async (request, reply) => sendFile(request, reply, config))
+  app.get<{ Params: { file: string } }>(`${root}/:file`, only, async (request, reply) =>
     sendKnown(files.get(request.params.file), request, reply),
   )
-  app.get<{ Params: { file: string } }>(`${root}/assets/:file`, async (request, reply) =>
+  app.get<{ Params: { file: string } }>(`${root}/assets/:file`, only, async (request, reply) =>
     sendKnown(files.get(`assets/${request.params.file}`), request, reply),
   )
 }

@@ -23,11 +23,19 @@ import { toMetadata } from './metadata.ts'
 import * as store from './store.ts'
 import type { Consent } from './store.ts'
 import { token } from './token.ts'
-import { isAccessToken, newSecret, sha256, type CodeChallengeMethod, type RandomBytes } from './token-values.ts'
+import {
+  findBearer,
+  isAccessToken,
+  newSecret,
+  sha256,
+  type CodeChallengeMethod,
+  type RandomBytes,
+} from './token-values.ts'
 
 export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './errors.ts'
 export { grantSeconds } from './lifetimes.ts'
 export { parseParameters } from './parameters.ts'
+export { findBearer } from './token-values.ts'
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'
 export type { Consent, Grant } from './store.ts'
@@ -93,9 +101,8 @@ export function createOauth(deps: OauthDeps) {
     return code
   }
 
-  /** RFC 6750 §2.1: the header is the only place a token may come in. */
   async function authenticate(authorization: string | undefined): Promise<Caller> {
-    const bearer = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    const bearer = findBearer(authorization)
     if (bearer === undefined) throw new Refusal('invalid_token', 'This request needs an access token.')
     const found = isAccessToken(bearer) ? await store.findAccessToken(db, sha256(bearer)) : undefined
     if (found === undefined) throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')

@@ -6,8 +6,8 @@
  *   10 s, same scope            token is still unused, or it would itself be the one before
  *   any other of the family   → replay: two parties hold tokens of it, and nobody can say which is the thief. It ends
  *
- * A narrower scope narrows the pair, the refresh token too: what a client has given up only the user can give back. (§6
- * would let a new refresh token keep the scope of the old one.) offline_access is what a refresh token is, and stays.
+ * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
+ * refresh may ask for everything again, and never for more than the user gave.
  */
 import type { Sql } from '../db/index.ts'
 import { findScopes, type Client, type PlatformScope } from '../tenants/index.ts'
@@ -64,7 +64,6 @@ async function rotate(
     accessHash: sha256(pair.accessToken),
     accessScopes: scopes,
     refreshHash: sha256(pair.refreshToken),
-    familyScopes: family.scopes.filter((scope) => scope === 'offline_access' || scopes.includes(scope)),
     nonce,
   })
   return toResponse(pair, family, scopes, lifetimes)

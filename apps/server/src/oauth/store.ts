@@ -166,7 +166,6 @@ export interface Rotation extends FamilyKey {
   accessHash: Buffer
   accessScopes: readonly PlatformScope[]
   refreshHash: Buffer
-  familyScopes: readonly PlatformScope[]
   nonce: Buffer
 }
 
@@ -181,7 +180,7 @@ export async function rotateFamily(tx: Sql, rotation: Rotation): Promise<Lifetim
     `with clock as materialized (select assay_now() as now),
      family as (
        update token_families
-       set scopes = $4, refresh_hash = $5, spent_nonce = $6, spent_at = now
+       set refresh_hash = $4, spent_nonce = $5, spent_at = now
        from clock
        where tenant_id = $1 and user_id = $2 and id = $3
        returning tenant_id, user_id, id, client_id, expires_at
@@ -189,7 +188,7 @@ export async function rotateFamily(tx: Sql, rotation: Rotation): Promise<Lifetim
      access as (
        insert into access_tokens (token_hash, tenant_id, client_id, user_id, grant_id, family_id, scopes, issued_at,
                                   expires_at)
-       select $7, tenant_id, client_id, user_id, $8, id, $9, now,
+       select $6, tenant_id, client_id, user_id, $7, id, $8, now,
               least(now + make_interval(secs => ${accessTokenSeconds}), expires_at)
        from family, clock
        returning expires_at
@@ -201,7 +200,6 @@ export async function rotateFamily(tx: Sql, rotation: Rotation): Promise<Lifetim
       rotation.tenantId,
       rotation.userId,
       rotation.familyId,
-      rotation.familyScopes,
       rotation.refreshHash,
       rotation.nonce,
       rotation.accessHash,

@@ -35,6 +35,11 @@ export function newSecret(randomBytes: RandomBytes): string {
   return randomBytes(secretBytes).toString('base64url')
 }
 
+/** RFC 6750 §2.1: the header is the only place a token may come in. The scheme's case means nothing (RFC 9110 §11.1). */
+export function findBearer(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+}
+
 export function isAccessToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }

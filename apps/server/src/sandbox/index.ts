@@ -2,7 +2,7 @@
  * The server's side of sandbox mode: a client of the simulated providers' control API. It speaks HTTP and knows nothing
  * of how they are made, so that the service never carries the simulators with it.
  */
-import { Refusal } from '@assay/core'
+import { Refusal, SourceError } from '@assay/core'
 import { z } from 'zod'
 
 /** How every sandbox is registered at the simulated providers that people sign in at; published, like its clients. */
@@ -30,7 +30,10 @@ export interface SandboxControl {
     scenario: string
     account: string
   }): Promise<{ apiKey: string; secretKey: string }>
-  /** Opens a provider's sign-in page, allows, and tells what the browser would have been sent back with. */
+  /**
+   * Opens a provider's sign-in page, allows, and tells what the browser would have been sent back with. Throws a
+   * SourceError when the page sends nobody back.
+   */
   signIn(
     url: string,
     as: { scenario: string; account: string },
@@ -70,9 +73,9 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
       const page = new URL(url)
       const form = new URLSearchParams([...page.searchParams, ['account', `${name}:${account}`], ['decision', 'allow']])
       page.search = ''
-      const response = await fetch(page, { method: 'POST', body: form, redirect: 'manual' })
-      const location = response.headers.get('location')
-      if (location === null) throw new Error(`the sandbox's sign-in page answered ${response.status}`)
+      const { status, headers } = await openPage(fetch, page, form)
+      const location = headers.get('location')
+      if (location === null) throw pageError(status, headers.get('retry-after'))
       const { searchParams } = new URL(location)
       const [code, state] = [searchParams.get('code'), searchParams.get('state') ?? '']
       return code === null ? { state, error: searchParams.get('error') ?? 'access_denied' } : { state, code }
@@ -87,6 +90,24 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
       await ask('POST', '/control/clock', { offset_ms: offsetMs }, anything)
     },
   }
+}
+
+/** A person who looks at a page that does not come gives up, too. */
+const pageTimeoutMs = 20_000
+
+function openPage(fetch: typeof globalThis.fetch, page: URL, form: URLSearchParams): Promise<Response> {
+  const signal = AbortSignal.timeout(pageTimeoutMs)
+  return fetch(page, { method: 'POST', body: form, redirect: 'manual', signal }).catch((cause: unknown) => {
+    throw new SourceError('venue_down', 'the sign-in page did not answer', { cause })
+  })
+}
+
+/** In the sandbox Retry-After is a number of seconds. */
+function pageError(status: number, retryAfter: string | null): SourceError {
+  const isBusy = status === 429 || status === 418
+  return new SourceError(isBusy ? 'rate_limited' : 'venue_down', `the sign-in page answered ${status}`, {
+    ...(retryAfter === null ? {} : { retryAfterMs: Number(retryAfter) * 1_000 }),
+  })
 }
 
 const refusalAnswer = z.object({ error: z.string() })

@@ -33,6 +33,16 @@ describe('Harbor’s entries', () => {
     assert.equal(toTransactions([entry('e_1', 'reward', 'DOT', '1')])[0]?.category, 'staking_reward')
   })
 
+  it('what Harbor does not tell of a transfer on a chain is null and named; a bank’s lacks nothing', () => {
+    const incompleteOf = (...of: Parameters<typeof entry>): unknown => toTransactions([entry(...of)])[0]?.incomplete
+    const chain = { hash: '0xab', address: '0xcd' }
+    assert.deepEqual(incompleteOf('e_1', 'withdrawal', 'ETH', '-1', chain), ['network', 'from_address'])
+    assert.deepEqual(incompleteOf('e_1', 'deposit', 'ETH', '1', chain), ['network', 'from_address'])
+    assert.deepEqual(incompleteOf('e_1', 'deposit', 'SOL', '3'), ['network', 'hash', 'from_address', 'to_address'])
+    assert.deepEqual(incompleteOf('e_1', 'deposit', 'EUR', '600'), [])
+    assert.deepEqual(incompleteOf('e_1', 'reward', 'ETH', '1'), [])
+  })
+
   it('a kind that is not known, and half a trade, are kept and said to be incomplete', () => {
     for (const record of [entry('e_1', 'liquidation', 'BTC', '-1'), entry('e_1', 'trade', 'BTC', '1')]) {
       const [draft] = toTransactions([record])

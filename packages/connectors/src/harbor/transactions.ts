@@ -27,24 +27,37 @@ export function toTransactions(records: readonly StoredRecord[]): TransactionDra
   const entries = ordered.map(({ body }) => entrySchema.parse(JSON.parse(body)))
   const legs = toLegs(entries)
   const kind = kindOf(entries, legs)
-  const { hash, address } = entries.find((entry) => entry.hash !== null) ?? { hash: null, address: null }
+  const { hash, address: toAddress } = entries.find((entry) => entry.hash !== null) ?? { hash: null, address: null }
   const draft: TransactionDraft = {
     naturalKey: first.group,
     ...kind,
     status: 'confirmed',
     occurredAtMs: first.occurredAtMs,
     ...legs,
+    // Of a transfer Harbor names neither the network nor who sent it. The address of a deposit is the user's own at
+    // Harbor, that of a withdrawal where it went.
     network: null,
     hash,
     fromAddress: null,
-    // The address of a deposit is the user's own at Harbor, that of a withdrawal where it went.
-    toAddress: address,
+    toAddress,
     spam: false,
     providerReference: first.group,
     description: kind.type === 'uncategorized' ? entries.map((entry) => entry.kind).join(', ') : null,
-    incomplete: kind.type === 'uncategorized' ? ['type'] : [],
+    incomplete: kind.type === 'uncategorized' ? ['type'] : missingOf(kind, entries, { hash, toAddress }),
   }
   return [draft]
+}
+
+/** What a transfer on a chain has and Harbor did not give. Money by bank has no hash and no network, so lacks nothing. */
+function missingOf({ type }: Kind, entries: readonly Entry[], known: { hash: unknown; toAddress: unknown }): string[] {
+  const isOnChain = entries.some(({ asset }) => harborAsset(asset).kind === 'crypto')
+  if (!isOnChain || (type !== 'send' && type !== 'receive')) return []
+  return [
+    'network',
+    ...(known.hash === null ? ['hash'] : []),
+    'from_address',
+    ...(known.toAddress === null ? ['to_address'] : []),
+  ]
 }
 
 function kindOf(entries: readonly Entry[], { inputs, outputs }: Pick<TransactionDraft, 'inputs' | 'outputs'>): Kind {

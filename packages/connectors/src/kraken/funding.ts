@@ -72,10 +72,10 @@ function detailsOf(kind: FundingKind, onChain: boolean, record: FundingRecord | 
   const network = record?.network ?? null
   const hash = record?.txid ?? null
   const toAddress = record?.address ?? null
-  // Several originators cannot be one sender; a withdrawal leaves from Kraken's own pool.
+  // Several originators cannot be one sender; of a withdrawal Kraken does not tell which address of its own it left.
   const [originator, ...others] = record?.originators ?? []
   const fromAddress = kind === 'deposit' && others.length === 0 ? (originator ?? null) : null
-  const members = { network, hash, to_address: toAddress, ...(kind === 'deposit' ? { from_address: fromAddress } : {}) }
+  const members = { network, hash, to_address: toAddress, from_address: fromAddress }
   const incomplete = Object.entries(members).flatMap(([name, value]) => (value === null ? [name] : []))
   return { network, hash, fromAddress, toAddress, description, incomplete }
 }

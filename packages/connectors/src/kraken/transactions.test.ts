@@ -142,12 +142,15 @@ describe('deposits and withdrawals', () => {
     const members = { asset: 'USDT', txid, info: 'TQmd', amount: '1996.5', status: 'Success', network: 'Tron' }
     const draft = only([ledger(['withdrawal', 'USDT', '-1996.5', '2.5']), funding('withdrawals', members)])
     assert.equal(told(draft), 'send withdrawal −1996.5 USDT withdrawal fee 2.5 USDT')
-    assert.deepEqual([draft.hash, draft.toAddress, draft.network, draft.incomplete], [txid, 'TQmd', 'Tron', []])
+    assert.deepEqual(
+      [draft.hash, draft.toAddress, draft.network, draft.incomplete],
+      [txid, 'TQmd', 'Tron', ['from_address']],
+    )
   })
 
   it('without the list the rest is null and named; money by bank lacks nothing', () => {
     const crypto = only([ledger(['withdrawal', 'XXBT', '-1', '0.0001'])])
-    assert.deepEqual([crypto.hash, crypto.incomplete], [null, ['network', 'hash', 'to_address']])
+    assert.deepEqual([crypto.hash, crypto.incomplete], [null, ['network', 'hash', 'to_address', 'from_address']])
     const members = { asset: 'ZEUR', txid: '12341234', info: 'BANKCODEXXX', amount: '10', status: 'Success' }
     const bank = only([ledger(['deposit', 'ZEUR', '10']), funding('deposits', members)])
     assert.deepEqual([bank.hash, bank.toAddress, bank.incomplete], [null, null, []])

@@ -8,7 +8,7 @@ import { defineEndpoint } from '../endpoint.ts'
 import { EnterpriseAccount, EnterpriseUser, userId } from '../enterprise.ts'
 import { successErrors } from '../errors.ts'
 import { transactionFilters } from '../filters.ts'
-import { limitMax, pageOf, pagesV2 } from '../pages.ts'
+import { limitDefault, limitMax, limitRule, pageOf, pageParameters, pagesV2 } from '../pages.ts'
 import { ProviderMetadata } from '../providers.ts'
 import { EnterpriseTransaction, RemovedTransaction } from '../transactions.ts'
 import { list, refuseEmptyRange, text } from '../values.ts'
@@ -53,6 +53,9 @@ export const listUsers = defineEndpoint({
 })
 
 const names = z.array(text(255)).min(1).max(100).optional()
+const searchPlace = z.strictObject(pageParameters.page)
+/** In a body a cursor that holds two hundred long names has room. */
+const placeLengthMax = 40_000
 
 export const searchUsers = defineEndpoint({
   family: 'enterprise_v2',
@@ -60,21 +63,37 @@ export const searchUsers = defineEndpoint({
   scope: 'enterprise:read',
   id: 'searchUsers',
   path: '/enterprise/v2/users/search',
-  body: z.strictObject({
-    external_user_ids: names,
-    emails: names,
-    limit: z.int().min(1).max(limitMax).optional(),
-    cursor: z.string().min(1).max(40_000).optional(),
-  }),
+  query: searchPlace,
+  body: z
+    .strictObject({
+      external_user_ids: names,
+      emails: names,
+      limit: z.int(limitRule).min(1, limitRule).max(limitMax, limitRule).meta({ default: limitDefault }).optional(),
+      cursor: text(placeLengthMax).optional(),
+      next_uri: text(placeLengthMax).optional(),
+    })
+    .optional(),
   response: pageOf(EnterpriseUser),
   summary: 'Search users',
   description:
-    'Users with a consent in force who have one of the names. For the next page send the cursor inside page.next, or the whole of it, as cursor.',
+    'Users with a consent in force who have one of the names. The names are private and may be many, so page.next holds them in its cursor alone. For the next page post to page.next as it is, or send the cursor inside it as cursor, or the whole of it as cursor or next_uri; in the query or in the body.',
   errors: [],
   example: {
+    query: { limit: '30' },
     body: { external_user_ids: ['4711'] },
     response: { page: pageLast, data: [enterpriseUser], ...errorsNone },
   },
+})
+
+export const continueUserSearch = defineEndpoint({
+  ...reading,
+  id: 'continueUserSearch',
+  path: searchUsers.path,
+  query: searchPlace,
+  response: pageOf(EnterpriseUser),
+  summary: 'Continue a search of users',
+  description: 'Follows the page.next of a search. Without a cursor, all users with a consent in force.',
+  example: { query: { limit: '30' }, response: { page: pageLast, data: [enterpriseUser], ...errorsNone } },
 })
 
 export const getUser = defineEndpoint({

@@ -46,6 +46,7 @@ export const endpoints: readonly Endpoint[] = [
   enterprise.listEnterpriseTransactions,
   enterprise.listUsers,
   enterprise.searchUsers,
+  enterprise.continueUserSearch,
   enterprise.getUser,
   enterprise.listUserAssets,
   enterprise.listUserTransactions,

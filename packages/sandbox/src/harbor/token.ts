@@ -81,7 +81,7 @@ function redeemRefresh(fields: URLSearchParams, { tokens, families }: OAuthState
 
 function give({ account, family, scope }: Claims, serial: number, state: OAuthState, nowMs: number): WireAnswer {
   const owner = state.accounts.findById(account)
-  if (owner === undefined) throw new HarborRefusal('invalid_grant')
+  if (owner === undefined || owner.key.revoked) throw new HarborRefusal('invalid_grant')
   const claims: Claims = { account, family, serial, issuedMs: nowMs, scope }
   return success({
     access_token: state.tokens.seal('access', claims),

@@ -10,6 +10,7 @@ import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Admit } from '../admission.ts'
+import { readBody } from '../body.ts'
 import { parseOrRefuse } from '../invalid.ts'
 import { parseQuery, queryOf } from '../query.ts'
 
@@ -48,7 +49,7 @@ export function createServeSession<Session>(
         if (found === undefined) throw new Error('a handler ran before its request was authenticated')
         const params = readParams(endpoint, request)
         parseQuery(queryOf(request.url), new Set())
-        const body = endpoint.body && parseOrRefuse(endpoint.body, request.body ?? undefined)
+        const body = readBody(endpoint, request.body)
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
         const call = { session: found.session, params, body } as never
         return send(reply, endpoint, await handler(call, request))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
+  continueUserSearch,
   endUser,
   getAccountStats,
   getBalanceStats,
@@ -14,6 +15,7 @@ import {
   listUsers,
   listUserTransactions,
   searchUsers,
+  type ErrorResponse,
 } from '@assay/contract'
 import { openResource } from '../test-resource.ts'
 
@@ -93,13 +95,27 @@ describe('the enterprise API', async () => {
       const path = `${usersPath}/search`
       const first = await api.ask(searchUsers, path, token, { external_user_ids: names, limit: 1 })
       assert.equal(first.data.length, 1)
-      const cursor = new URLSearchParams(first.page.next.split('?')[1]).get('cursor')
-      for (const body of [
-        { cursor },
-        { cursor: first.page.next },
-        { cursor, external_user_ids: names.toReversed(), limit: 30 },
+      const { next } = first.page
+      const cursor = new URLSearchParams(next.split('?')[1]).get('cursor')
+      assert.ok(next.startsWith(`${path}?limit=1&cursor=`), next)
+      const whole = encodeURIComponent(next)
+      const follow = (url: string, body?: object): ReturnType<typeof api.ask<typeof searchUsers>> =>
+        api.ask(searchUsers, url, token, body)
+      for (const second of [
+        await follow(path, { cursor }),
+        await follow(path, { cursor: next }),
+        await follow(path, { next_uri: next }),
+        await follow(path, { cursor, external_user_ids: names.toReversed(), limit: 30 }),
+        await follow(next),
+        await follow(next, {}),
+        await follow(next, { external_user_ids: names, limit: 1 }),
+        await follow(`${path}?cursor=${whole}`),
+        await follow(`${path}?next_uri=${whole}`, { external_user_ids: names }),
+        await api.ask(continueUserSearch, next, token),
+        await api.ask(continueUserSearch, `${path}?cursor=${whole}`, token),
+        await api.ask(continueUserSearch, `${path}?next_uri=${whole}&limit=30`, token),
       ]) {
-        const second = await api.ask(searchUsers, path, token, body)
+        assert.equal(second.data.length, 1)
         assert.equal(second.page.next, '')
         assert.deepEqual(
           new Set([...first.data, ...second.data].map((user) => user.user_id)),
@@ -107,9 +123,27 @@ describe('the enterprise API', async () => {
         )
       }
       assert.deepEqual((await api.ask(searchUsers, path, token, { emails: ['A@example.com'] })).data, [])
-      const changed = { cursor, external_user_ids: ['other'] }
-      assert.equal((await api.call('POST', path, token, changed)).status, 400)
-      assert.equal((await api.call('POST', path, token, { cursor: 'AAAA' })).status, 400)
+      for (const [body, parameter] of [
+        [{ cursor, external_user_ids: ['other'] }, 'external_user_ids'],
+        [{ cursor, emails: ['a@b.example'] }, 'emails'],
+        [{ cursor: 'AAAA' }, 'cursor'],
+        [{ cursor, next_uri: next }, 'next_uri'],
+        [{ next_uri: `${usersPath}?cursor=${String(cursor)}` }, 'next_uri'],
+      ] as const) {
+        const { status, body: problem } = await api.call<ErrorResponse>('POST', path, token, body)
+        assert.deepEqual([status, problem.errors[0]?.parameter], [400, parameter])
+      }
+      const twice = await api.call<ErrorResponse>('POST', next, token, { cursor })
+      assert.deepEqual([twice.status, twice.body.errors[0]?.parameter], [400, 'cursor'])
+    })
+
+    it('a whole next value keeps its limit, a bare cursor has the default', async () => {
+      const path = `${usersPath}/search`
+      const { page } = await api.ask(searchUsers, path, token, { limit: 1 })
+      const cursor = new URLSearchParams(page.next.split('?')[1]).get('cursor')
+      const lengthOf = async (body: object): Promise<number> =>
+        (await api.ask(searchUsers, path, token, body)).data.length
+      assert.deepEqual([await lengthOf({ cursor: page.next }), await lengthOf({ cursor })], [1, 2])
     })
 
     it('a user’s assets are those the user’s own application reads', async () => {
@@ -148,6 +182,8 @@ describe('the enterprise API', async () => {
       const { status } = await api.call('POST', `${usersPath}/search`, token, body)
       assert.equal(status, 400, JSON.stringify(body))
     }
+    const { body: problem } = await api.call<ErrorResponse>('POST', `${usersPath}/search`, token, { limit: 0 })
+    assert.equal(problem.detail, 'limit must be a whole number from 1 to 100')
   })
 
   it('401, 403: no token, a user’s token, and reading rights alone do not do', async () => {

@@ -1,83 +1,66 @@
 /**
- * POST /enterprise/v2/users/search. Names may be many and private, so they travel in a body, and with them limit and
- * cursor; the rules are those of every list (http/pages.ts): names left out beside a cursor are taken from it, others
- * than the cursor's are refused.
+ * /enterprise/v2/users/search. Names may be many and private, so they travel in a body, and limit and cursor with them or
+ * in the query; the rules are those of every list (http/pages.ts). POST begins; what it gives as `next` can be followed
+ * as it is, by POST or by GET.
  */
-import { limitDefault, searchUsers, type BodyOf } from '@assay/contract'
+import { continueUserSearch, pagesV2, searchUsers, type BodyOf, type QueryOf } from '@assay/contract'
 import { invalidParameter } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
-import { queryOf } from '../query.ts'
+import { continueWalk, type Asked, type List } from '../pages.ts'
 import { subjectOf, type Caller } from '../serve.ts'
 import { remarksOf } from './remarks.ts'
 
-type Body = BodyOf<typeof searchUsers>
+type Query = QueryOf<typeof searchUsers>
+type Body = NonNullable<BodyOf<typeof searchUsers>>
 
-/** With both lists full the cursor, which holds them, must still fit into a body beside them. */
-const namesLengthMax = 16_000
+/** As a cursor keeps them. */
+interface Names {
+  external_user_ids?: readonly string[]
+  emails?: readonly string[]
+}
+
+const list: List = { endpoint: searchUsers, paging: pagesV2, filters: z.strictObject({}), filtersInBody: true }
 
 export function registerSearch(app: FastifyInstance, deps: FrontDoors): void {
-  deps.serve(app, searchUsers, async ({ body, caller }) => {
-    const limit = body.limit ?? limitDefault
-    const { names, after, next } = readPlace(deps, caller, body)
-    const rows = await deps.enterprise.listUsers(caller.tenantId, {
-      limit: limit + 1,
-      after,
-      names: names && { externalUserIds: names.external_user_ids, emails: names.emails },
-    })
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
-    const errors = await remarksOf(deps, caller.tenantId, shown)
-    return { json: { page: { next: last === undefined ? '' : next(last.user_id, limit) }, data: shown, errors } }
+  deps.serve(app, searchUsers, async ({ query, body, caller }) => search(deps, caller, toAsked(query, body ?? {})))
+  deps.serve(app, continueUserSearch, async ({ query, caller }) => search(deps, caller, toAsked(query, {})))
+}
+
+async function search(deps: FrontDoors, caller: Caller, asked: Asked) {
+  const { tenantId } = caller
+  const place = { subject: subjectOf(caller), path: searchUsers.path }
+  const { filters, position, next, limit: wanted } = continueWalk(list, asked, place, deps.cursors)
+  const limit = wanted ?? pagesV2.limitDefault
+  // Read from this body, or signed by us in a cursor.
+  const names: Names = filters
+  const isForAll = names.external_user_ids === undefined && names.emails === undefined
+  const rows = await deps.enterprise.listUsers(tenantId, {
+    limit: limit + 1,
+    after: position?.[0],
+    names: isForAll ? undefined : { externalUserIds: names.external_user_ids ?? [], emails: names.emails ?? [] },
   })
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  const errors = await remarksOf(deps, tenantId, shown)
+  return { json: { page: { next: next(last && [last.user_id]) }, data: shown, errors } }
 }
 
-interface Names {
-  external_user_ids: string[]
-  emails: string[]
-}
-
-interface Place {
-  /** Undefined: everybody. */
-  names: Names | undefined
-  after: string | undefined
-  next: (userId: string, limit: number) => string
-}
-
-function readPlace({ cursors }: Pick<FrontDoors, 'cursors'>, caller: Caller, body: Body): Place {
-  const walk = { list: searchUsers.id, subject: subjectOf(caller) }
-  const given = toNames(body)
-  const found = body.cursor === undefined ? undefined : cursors.find(walk, toCursor(body.cursor))
-  if (body.cursor !== undefined && found === undefined) {
-    throw invalidParameter('cursor', 'was altered, or is of another list or application; take it from page.next')
+function toAsked(query: Query, body: Body): Asked {
+  for (const name of ['cursor', 'next_uri'] as const) {
+    if (query[name] !== undefined && body[name] !== undefined) {
+      throw invalidParameter(name, 'must be given once, in the query or in the body')
+    }
   }
-  // Signed by us, so these are the names of the first request.
-  const walked = found && (Object.keys(found.filters).length === 0 ? undefined : (found.filters as unknown as Names))
-  if (found !== undefined && given !== undefined && JSON.stringify(given) !== JSON.stringify(walked)) {
-    throw invalidParameter('cursor', 'belongs to a search for other names; leave them out or send the same')
-  }
-  const names = found === undefined ? given : walked
   return {
-    names,
-    after: found?.position[0],
-    next: (userId, limit) =>
-      `${searchUsers.path}?limit=${limit}&cursor=${cursors.write(walk, names === undefined ? {} : { ...names }, [userId])}`,
+    filters: {
+      // As they are kept: the tenant's own ids to the letter, e-mail trimmed and in lower case.
+      ...(body.external_user_ids && { external_user_ids: body.external_user_ids.toSorted() }),
+      ...(body.emails && { emails: body.emails.map((email) => email.trim().toLowerCase()).toSorted() }),
+    },
+    limit: body.limit ?? query.limit,
+    cursor: body.cursor ?? query.cursor,
+    next_uri: body.next_uri ?? query.next_uri,
   }
-}
-
-function toNames(body: Body): Names | undefined {
-  if (body.external_user_ids === undefined && body.emails === undefined) return undefined
-  // As they are kept: e-mail trimmed and in lower case, the tenant's own ids to the letter.
-  const emails = (body.emails ?? []).map((email) => email.trim().toLowerCase()).toSorted()
-  const names = { external_user_ids: (body.external_user_ids ?? []).toSorted(), emails }
-  const length = Object.values(names).flat().join('').length
-  if (length > namesLengthMax) {
-    throw invalidParameter('external_user_ids', `and emails must have at most ${namesLengthMax} characters together`)
-  }
-  return names
-}
-
-/** The bare cursor, or the whole `next` value it came in. */
-function toCursor(given: string): string {
-  return given.startsWith('/') ? (new URLSearchParams(queryOf(given)).get('cursor') ?? '') : given
 }

@@ -43,9 +43,11 @@ describe('the sandbox’s own endpoints', async () => {
   })
 
   it('the same text is the same user of a client', async () => {
-    const [one, two, other] = [await api.signIn('same'), await api.signIn('same'), await api.signIn('other')]
-    assert.equal(one.user_id, two.user_id)
-    assert.notEqual(one.user_id, other.user_id)
+    for (const name of ['same', 'ü'.repeat(3_000)]) {
+      const [one, two, other] = [await api.signIn(name), await api.signIn(name), await api.signIn(`${name} other`)]
+      assert.equal(one.user_id, two.user_id)
+      assert.notEqual(one.user_id, other.user_id)
+    }
   })
 
   it('400: what a real authorization would refuse is refused, and what is unknown is named', async () => {
@@ -66,19 +68,86 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
+  it('a provider whose sign-in page fails is not added, and withholds neither the code nor the others', async () => {
+    const faults = '/sandbox/providers/harbor/faults'
+    const providers = [{ provider_id: 'harbor' }, { provider_id: 'kraken', scenario: 'empty' }]
+    const kinds = {
+      venue_down: ['down', 'http_5xx', 'html', 'service_unavailable', 'revoked'],
+      rate_limited: ['http_429', 'http_429_retry_after', 'http_418', 'rate_limited'],
+    }
+    for (const [cause, kind] of Object.entries(kinds).flatMap(([name, all]) => all.map((one) => [name, one]))) {
+      assert.equal((await post(faults, { kind, endpoint: '/oauth/authorize' })).status, 200)
+      const { status, body, text } = await api.call<{
+        code: string
+        connections: {
+          added: boolean
+          connection_id: string | null
+          errors: { cause: string; provider_id: string }[]
+        }[]
+      }>('POST', '/sandbox/authorizations', undefined, { ...request, user: kind, providers })
+      assert.equal(status, 200, text)
+      assert.ok(body.code.length > 0)
+      const [harbor, kraken] = body.connections
+      assert.deepEqual([harbor?.added, harbor?.connection_id, kraken?.added], [false, null, true], text)
+      assert.deepEqual(
+        harbor?.errors.map((item) => [item.cause, item.provider_id]),
+        [[cause, 'harbor']],
+      )
+      assert.equal((await api.call('DELETE', faults)).status, 200)
+    }
+  })
+
+  it('a token endpoint whose answer is cut off has not refused anybody, although it spent the code', async () => {
+    const faults = '/sandbox/providers/harbor/faults'
+    for (const kind of ['truncated_json', 'reset', 'html']) {
+      assert.equal((await post(faults, { kind, endpoint: '/oauth/token', times: 1 })).status, 200)
+      const providers = [{ provider_id: 'harbor', scenario: 'empty' }]
+      const { body } = await api.call<{ connections: { added: boolean; errors: { cause: string }[] }[] }>(
+        'POST',
+        '/sandbox/authorizations',
+        undefined,
+        { ...request, user: kind, providers },
+      )
+      const [harbor] = body.connections
+      // HTML came from in front of Harbor: the code was still good for the next try.
+      const expected = kind === 'html' ? [true, undefined] : [false, 'venue_down']
+      assert.deepEqual([harbor?.added, harbor?.errors[0]?.cause], expected, kind)
+      assert.equal((await api.call('DELETE', faults)).status, 200)
+    }
+  })
+
   it('scenarios are described for every simulated provider', async () => {
     const { body } = await api.call<{
       data: { provider_id: string; scenarios: { name: string; expects: string }[] }[]
     }>('GET', '/sandbox/scenarios')
-    const [kraken] = body.data
-    assert.equal(kraken?.provider_id, 'kraken')
-    const names = kraken?.scenarios.map(({ name }) => name) ?? []
-    for (const name of 'default empty large invalid_credentials can_trade rate_limited down revoked_later flaky'.split(
-      ' ',
-    )) {
-      assert.ok(names.includes(name), name)
+    const wanted = 'default empty large invalid_credentials can_trade rate_limited down revoked_later flaky'
+    for (const { provider_id: provider, scenarios } of body.data) {
+      const names = scenarios.map(({ name }) => name)
+      for (const name of wanted.split(' ')) assert.ok(names.includes(name), `${provider} ${name}`)
+      assert.ok(scenarios.every(({ expects }) => expects.length > 0))
     }
-    assert.ok(kraken?.scenarios.every(({ expects }) => expects.length > 0))
+  })
+
+  it('a sign-in that Harbor gives no tokens for is refused, one that it slows down is read to its end', async () => {
+    const providers = ['invalid_credentials', 'rate_limited'].map((scenario) => ({ provider_id: 'harbor', scenario }))
+    const { body } = await api.call<{ connections: { added: boolean; errors: { cause: string }[] }[] }>(
+      'POST',
+      '/sandbox/authorizations',
+      undefined,
+      { ...request, user: 'harbor', providers },
+    )
+    const told = body.connections.map(({ added, errors }) => [added, ...errors.map(({ cause }) => cause)])
+    assert.deepEqual(told, [[false, 'invalid_credentials'], [true]])
+    const slow = await api.signIn('slow', { providers: providers.slice(1) })
+    const { body: page } = await api.call<{ data: { status: string; transaction_count: number }[] }>(
+      'GET',
+      '/accounts/v2/providers',
+      slow.access_token,
+    )
+    assert.deepEqual(
+      page.data.map((row) => [row.status, row.transaction_count]),
+      [['active', 106]],
+    )
   })
 
   it('a fault is set and cleared; one that does not exist, and a provider that does not, are refused', async () => {
@@ -110,6 +179,7 @@ describe('the sandbox’s own endpoints', async () => {
     ]) {
       assert.equal((await clock(body)).status, 400, JSON.stringify(body))
     }
+    assert.equal((await post('/sandbox/clock', {})).body.errors[0]?.parameter, 'advance_ms')
   })
 
   it('time that passed makes an access token expire', async () => {

@@ -50,6 +50,17 @@ describe('platform v2', async () => {
       assert.equal(data.id, someId)
     })
 
+    it('a transaction says of the user’s connections what the list says', async () => {
+      const eve = await api.signIn('eve', { providers: [{ provider_id: 'kraken', scenario: 'revoked_later' }] })
+      const { data, errors } = await api.ask(listTransactions, '/accounts/v2/transactions?limit=1', eve.access_token)
+      assert.deepEqual(
+        errors.map(({ connection_id: id }) => id),
+        eve.connectionIds,
+      )
+      const one = await api.ask(getTransaction, `/accounts/v2/transactions/${data[0]?.id ?? ''}`, eve.access_token)
+      assert.deepEqual(one.errors, errors)
+    })
+
     it('limit is 30 unless given, and every page but the last is full', async () => {
       const first = await api.ask(listTransactions, transactions, token)
       assert.equal(first.data.length, 30)

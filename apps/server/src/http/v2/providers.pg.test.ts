@@ -96,6 +96,12 @@ describe('providers of a user', async () => {
     assert.deepEqual([errors[0]?.cause, errors[0]?.parameter], ['unknown_parameter', 'force'])
   })
 
+  it('400: a kind that a provider cannot be connected by is answered with those it can', async () => {
+    const wallet = { provider_id: 'kraken', connection: { type: 'wallet', address: '0x0' } }
+    const { errors } = await refused('POST', path, wallet)
+    assert.equal(errors[0]?.message, 'must be api_key for Kraken, got wallet')
+  })
+
   it('400: adding an unknown provider, a kind it cannot be connected by, or without a field, names what is wrong', async () => {
     const key = { type: 'api_key', api_key: 'a', secret_key: 'b' }
     const cases: [object, string, string][] = [

@@ -33,9 +33,11 @@ export function registerTransactions(app: FastifyInstance, { serve, connections,
   })
 
   serve(app, getTransaction, async ({ params, caller }) => {
-    const row = hasIdShape('txn', params.id) ? await ledger.findTransaction(ownerOf(caller), params.id) : undefined
+    const owner = ownerOf(caller)
+    const row = hasIdShape('txn', params.id) ? await ledger.findTransaction(owner, params.id) : undefined
     if (row === undefined) throw new Refusal('not_found', 'There is no such transaction.')
-    return { text: `{"data":${toText(row)},"errors":[]}` }
+    const errors = await connections.listRemarks(owner)
+    return { text: `{"data":${toText(row)},"errors":${JSON.stringify(errors)}}` }
   })
 }
 

@@ -6,6 +6,7 @@ import { openHarbor, type HarborClient } from '../../testing/harbor-client.ts'
 import { startTestSandbox } from '../../testing/kraken-client.ts'
 import { defaultStory } from './default.ts'
 import { harborScenarios } from './index.ts'
+import { largeStory } from './large.ts'
 
 interface Page {
   entries: { id: string; kind: string; reference: string; hash: string | null; address: string | null }[]
@@ -23,7 +24,17 @@ after(() => sandbox.close())
 describe('the scenarios of Harbor', () => {
   it('are those that its document names', () => {
     const names = harborScenarios.map(({ name }) => name)
-    assert.deepEqual(names, ['default', 'empty', 'can_trade', 'down', 'revoked_later', 'flaky'])
+    assert.deepEqual(names, [
+      'default',
+      'empty',
+      'large',
+      'invalid_credentials',
+      'can_trade',
+      'rate_limited',
+      'down',
+      'revoked_later',
+      'flaky',
+    ])
   })
 
   it('default: 149 entries of every kind over two years, the same whenever it is built', () => {
@@ -63,6 +74,32 @@ describe('the scenarios of Harbor', () => {
     const { access_token } = await harbor.signIn('empty')
     assert.deepEqual(await harbor.read(access_token, '/v1/balances'), { balances: [] })
     assert.deepEqual(await harbor.read(access_token, '/v1/entries'), { entries: [], next: null })
+  })
+
+  it('large: 100,000 entries within the same two years, of which nobody spends what is not there', () => {
+    const { rows } = buildWorld(largeStory()).entries
+    assert.equal(rows.length, 100_000)
+    assert.deepEqual(
+      [rows[0], rows.at(-1)].map((row) => new Date((row?.atTicks ?? 0) / 10).toISOString().slice(0, 7)),
+      ['2024-11', '2026-10'],
+    )
+  })
+
+  it('invalid_credentials: there is a code, and no tokens for it', async () => {
+    await assert.rejects(harbor.signIn('invalid_credentials'), { error: 'invalid_grant' })
+  })
+
+  it('rate_limited: the third call at once is told to wait, and is answered after that', async (t) => {
+    let now = Date.UTC(2026, 10, 1)
+    const slow = await startTestSandbox({ now: () => now, pace: 'real' })
+    t.after(() => slow.close())
+    const client = openHarbor(slow)
+    const { access_token } = await client.signIn('rate_limited')
+    const call = (): Promise<Response> => client.get(access_token, '/v1/me')
+    const statuses = [(await call()).status, (await call()).status]
+    const refused = await call()
+    now += Number(refused.headers.get('retry-after')) * 1_000
+    assert.deepEqual([...statuses, refused.status, (await call()).status], [200, 200, 429, 200])
   })
 
   it('can_trade: has the right to trade, although only reading was asked for', async () => {

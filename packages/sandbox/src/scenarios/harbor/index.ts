@@ -2,6 +2,7 @@
 import type { Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../harbor/story.ts'
 import { defaultStory } from './default.ts'
+import { largeStory } from './large.ts'
 
 // No scopes of its own: it hands out what was asked for.
 const calm = { key: { permissions: [] }, limit: 'documented', weather: 'calm', story: defaultStory } as const
@@ -24,11 +25,37 @@ export const harborScenarios: readonly Scenario<Story>[] = [
   },
   {
     ...calm,
+    name: 'large',
+    title: 'A trading robot',
+    description: '100,000 entries, without a call limit. Built when first asked for.',
+    expects: 'Connects; history arrives page by page, newest first, without growing memory.',
+    limit: 'none',
+    story: largeStory,
+  },
+  {
+    ...calm,
+    name: 'invalid_credentials',
+    title: 'A sign-in that is not accepted',
+    description: 'One comes back with a code, but no tokens are given for it: "invalid_grant".',
+    expects: 'Is not added: invalid_credentials.',
+    key: { permissions: [], refused: true },
+  },
+  {
+    ...calm,
     name: 'can_trade',
     title: 'Too many rights',
     description: 'Hands out the right to trade, whatever was asked for.',
     expects: 'Is not added: excess_permission, naming the right to take away.',
     key: { permissions: ['read', 'trade'] },
+  },
+  {
+    ...calm,
+    name: 'rate_limited',
+    title: 'A small call limit',
+    description:
+      'Takes 2 calls at once instead of 10 and then one in three seconds, so "slow down" does come up, and passes.',
+    expects: 'Connects; reading slows down and ends complete.',
+    limit: { max: 2, decayPerSecond: 0.33 },
   },
   {
     ...calm,

@@ -1,0 +1,119 @@
+/**
+ * POST /sandbox/authorizations: the whole connect flow without a person, through the same code as the widget. A source
+ * that is refused, or that cannot be reached, is told of in its own place and withholds nothing else.
+ */
+import { findProvider, findSignIn } from '@assay/connectors/catalog'
+import { Refusal, SourceError } from '@assay/core'
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { Connect, ConnectSession } from '../../connect/index.ts'
+import { toRefusedItem, type AddResult } from '../../connections/index.ts'
+import { OAuthError } from '../../oauth/index.ts'
+import type { SandboxControl } from '../../sandbox/index.ts'
+
+export interface AuthorizationDeps {
+  connect: Connect
+  control: SandboxControl
+  /** Each authorization gets a provider account of its own. */
+  newAccount(): string
+}
+
+const providersMax = 20
+export const authorizationBody = z.strictObject({
+  client_id: z.string(),
+  code_challenge: z.string(),
+  code_challenge_method: z.string(),
+  state: z.string(),
+  redirect_uri: z.string().optional(),
+  scope: z.string().optional(),
+  user: z.string().min(1),
+  providers: z.array(z.strictObject({ provider_id: z.string(), scenario: z.string().optional() })).max(providersMax),
+})
+
+export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof authorizationBody>): Promise<object> {
+  const { user, providers, ...parameters } = body
+  const known = await deps.control.listProviders()
+  const sources = providers.map(({ provider_id: providerId, scenario = 'default' }) => {
+    const provider = known.providers.find((candidate) => candidate.provider_id === providerId)
+    if (provider === undefined) throw unknownName('unknown_provider', 'provider_id', providerId)
+    if (!provider.scenarios.some(({ name }) => name === scenario))
+      throw unknownName('invalid_parameter', 'scenario', scenario)
+    return { providerId, scenario }
+  })
+  const begun = await deps.connect.begin(toEntries(parameters)).catch(refuseInstead)
+  const session = await deps.connect.giveConsent(await deps.connect.signInForSandbox(begun.session, toUserName(user)))
+  const added: AddResult[] = []
+  for (const { providerId, scenario } of sources) {
+    const account = { providerId, scenario, account: deps.newAccount() }
+    added.push(await (findSignIn(providerId) === undefined ? addByKey : addBySigningIn)(deps, session, account))
+  }
+  const { redirectTo, code } = await deps.connect.finish(session)
+  return {
+    redirect_to: redirectTo,
+    code,
+    state: session.state,
+    connections: added.map(({ providerId, connectionId, added: isAdded, errors }) => ({
+      provider_id: providerId,
+      connection_id: connectionId,
+      added: isAdded,
+      errors,
+    })),
+  }
+}
+
+/** What a tenant may call a user has at most this length. */
+const userNameLengthMax = 255
+
+/** Any text names a user; a long one goes by its digest, because a name is part of an index. */
+function toUserName(text: string): string {
+  return text.length <= userNameLengthMax ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
+
+interface TestAccount {
+  providerId: string
+  scenario: string
+  account: string
+}
+
+async function addByKey(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
+  const credentials = { type: 'api_key', ...(await deps.control.createAccount(of)) } as const
+  return deps.connect.addSource(session, { providerId: of.providerId, displayLabel: null, credentials })
+}
+
+/** What the person does: to the provider's page, allow, and back with what it says. */
+async function addBySigningIn(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
+  const source = { providerId: of.providerId, displayLabel: null, credentials: { type: 'sign_in' } } as const
+  const begun = await deps.connect.addSource(session, source)
+  if (begun.redirectUrl === undefined) return begun
+  const answer = await deps.control.signIn(begun.redirectUrl, of).catch(toFailing)
+  // The page did not open, or the person was not let in: there is nothing to come back with.
+  if (answer instanceof SourceError) return toUnreached(of.providerId, answer)
+  const { tenantId, userId, sessionId } = session
+  return deps.connect.completeSignIn(answer, { tenantId, userId: userId ?? '', sessionId, grantId: null })
+}
+
+function toFailing(error: unknown): SourceError {
+  if (error instanceof SourceError) return error
+  throw error
+}
+
+function toUnreached(providerId: string, failing: SourceError): AddResult {
+  const provider = { id: providerId, name: findProvider(providerId)?.name ?? providerId }
+  const errors = [toRefusedItem(failing, provider)]
+  return { added: false, connectionId: null, providerId, displayLabel: null, status: null, errors }
+}
+
+function toEntries(parameters: Readonly<Record<string, string | undefined>>): [string, string][] {
+  return Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+}
+
+/** There is no browser to send back: the authorization error becomes a refusal of this call. */
+function refuseInstead(error: unknown): never {
+  if (error instanceof OAuthError) throw new Refusal('invalid_request', error.message)
+  throw error
+}
+
+function unknownName(cause: 'unknown_provider' | 'invalid_parameter', parameter: string, value: string): Refusal {
+  const message = `there is no ${JSON.stringify(value.slice(0, 80))}; see GET /sandbox/scenarios`
+  return new Refusal('invalid_request', `${parameter}: ${message}`, { items: [{ cause, parameter, message }] })
+}
