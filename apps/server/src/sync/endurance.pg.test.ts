@@ -53,20 +53,6 @@ describe('reading', async () => {
     return async () => done++ === jobs
   }
 
-  it('counts what shows already, before the rest is read', async () => {
-    const ref = await engine.connect(await engine.newOwner(), 'revoked_later')
-    await engine.drain({ delayed: true })
-    const row = await engine.connections.find(ref)
-    assert.equal(row?.status, 'needs_reauth')
-    const { shown } = await db.row<{ shown: string }>(
-      'select count(*) as shown from transactions where connection_id = $1',
-      [ref.connectionId],
-    )
-    assert.notEqual(shown, '0')
-    assert.equal(row.transaction_count, shown)
-    assert.notEqual(row.history_from, null)
-  })
-
   it('of balances and of the other lists goes on while one list is away for days', async () => {
     const ref = await connect('default')
     await setFault(ref, { kind: 'http_5xx', endpoint: 'DepositStatus', times: 10_000 })

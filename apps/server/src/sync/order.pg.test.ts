@@ -63,7 +63,7 @@ describe('a first read', async () => {
 
   it('shows the last thirty days while the rest is still to be read, and leaves out what lies at the edge', async () => {
     const account = await engine.newAccount('empty')
-    for (const daysAgo of [400, 40, 29, 24, 9, 2]) await book(account, daysAgo)
+    for (const daysAgo of [400, 40, 37, 29, 9, 2]) await book(account, daysAgo)
     const owner = await engine.newOwner()
     const { connectionId } = await engine.add(owner, account)
     assert.ok(connectionId !== null)
@@ -76,12 +76,15 @@ describe('a first read', async () => {
       after: 1,
     })
     await engine.drain()
-    assert.deepEqual(await listDays(ref), [2, 9])
+    assert.deepEqual(await listDays(ref), [2, 9, 29])
+    const shown = await engine.connections.find(ref)
+    assert.equal(shown?.transaction_count, '3')
+    assert.equal(Math.floor((engine.clock.now() - Date.parse(shown.history_from ?? '')) / dayMs), 29)
     const coverage = await engine.sync.findCoverage(ref)
     const ledger = coverage?.find(({ stream }) => stream === 'ledger')
     assert.deepEqual(
       ledger?.windows.map(({ startMs, endMs }) => (endMs - startMs) / dayMs),
-      [30],
+      [38],
     )
     assert.deepEqual([ledger?.holes[0]?.startMs, ledger?.holes[0]?.endMs], [beginningMs, ledger?.windows[0]?.startMs])
     // The other lists were read to their end all the same.
@@ -91,7 +94,7 @@ describe('a first read', async () => {
     await clearFaults()
     await engine.drain({ delayed: true })
     assert.equal((await engine.connections.find(ref))?.status, 'active')
-    assert.deepEqual(await listDays(ref), [2, 9, 24, 29, 40, 400])
+    assert.deepEqual(await listDays(ref), [2, 9, 29, 37, 40, 400])
     for (const { windows, holes } of (await engine.sync.findCoverage(ref)) ?? []) {
       assert.equal(windows.length, 1)
       assert.deepEqual(holes, [])

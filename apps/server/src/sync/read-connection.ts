@@ -24,14 +24,16 @@ const jobMaxMs = 20_000
 /** Rows of the last moments may still be on their way to the provider's own list. */
 const settleMs = 2_000
 const dayMs = 24 * 3_600_000
-/** What people look at first is read first, of every stream, and shown before the rest is read. */
-const recentMs = 30 * dayMs
+/** What people look at first is shown before the rest is read. */
+const shownMs = 30 * dayMs
 /**
  * Records that belong together lie seconds apart as a rule and a week at most (kraken/moves.ts), but for positions that
  * stay open. Those near the edge of what has been read wait for their other half: half a conversion must not show as a
  * sale.
  */
 const edgeMs = 8 * dayMs
+/** So much of every stream is read first. */
+const recentMs = shownMs + edgeMs
 
 /** `recent`: the last days of every stream come first. `rest`: those are shown already. */
 export type Stage = 'recent' | 'rest'
@@ -78,7 +80,7 @@ export async function readHistory(deps: ReadingDeps, reading: ConnectionReading)
     const progress = await readStreams(deps, reading, untilMs - recentMs)
     if (progress === 'stopped') return false
     if (progress === 'reached' && hasRequired(reading)) {
-      const sinceMs = untilMs - recentMs + edgeMs
+      const sinceMs = untilMs - shownMs
       if (!(await deps.ledger.derive(ref, opened.connector, mayGoOn, sinceMs))) return false
       await recordPart(deps, reading)
     }

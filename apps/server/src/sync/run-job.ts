@@ -2,7 +2,7 @@
  * The job of a run. One job reads one connection, for at most 50 pages or 20 seconds, and queues itself again until
  * everything up to the run's own time is covered; then it derives.
  *
- *   run: balances → the last 30 days of every stream → derived → the rest → derived → recorded as read, the next run queued
+ *   run: balances → the last weeks of every stream → derived → the rest → derived → recorded as read, the next run queued
  *
  * The first job of a new connection is for its balances alone, and goes before the background: somebody is looking.
  * A run's end is fixed when it begins (`until` in the payload): rows that arrive meanwhile belong to the next run. One

@@ -52,7 +52,7 @@ describe('reading a connection', async () => {
     )
     assert.deepEqual(
       covered.map(({ days }) => days),
-      [30, 30, 30],
+      [38, 38, 38],
     )
     await db.execute('drop trigger fail_third on stream_bookmarks')
 
