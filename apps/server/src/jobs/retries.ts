@@ -2,7 +2,7 @@
  * How long a job that failed waits. graphile-worker waits exp(attempts) seconds, up to six hours, gives up after the
  * 25th attempt, and counts an attempt whose worker was killed like one that failed. What fails here is nearly always the
  * database, which is back in a moment: a run that was killed a few times would stand still for hours after that. So the
- * count is held low, and nobody waits longer than about a minute; a job that fails for another reason says so each time.
+ * count is held low, and nobody waits longer than some twenty seconds; a job that fails for another reason says so each time.
  *
  * One is not to come back: a job whose key was added again while it ran. graphile-worker takes the key from it and sets its
  * count to the last (seen in 0.18.0, sql/000020.sql, add_jobs), and the job that took its place does its work. When its
@@ -10,9 +10,9 @@
  */
 import type { Database } from '../db/index.ts'
 
-/** exp(3 + 1) seconds: what the next failure costs. */
-const attemptsMax = 3
-const waitMaxSeconds = 60
+/** exp(2 + 1) seconds: what the next failure costs. */
+const attemptsMax = 2
+const waitMaxSeconds = 20
 
 export async function capRetries(db: Database): Promise<void> {
   await db.execute(
