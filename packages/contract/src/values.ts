@@ -88,9 +88,12 @@ function readIsoTime(given: string): string | undefined {
   return toTime(/[1-9]/.test(finer) ? cutMs + 1 : cutMs)
 }
 
+/** Not Date.UTC, which takes the year 1 for 1901. */
+const yearOneMs = Date.parse('0001-01-01T00:00:00Z')
+
 function toTime(ms: number): string | undefined {
   // Outside these years toISOString writes a sign and six digits, which PostgreSQL does not read.
-  const fits = ms >= Date.UTC(1, 0) && ms < Date.UTC(10_000, 0)
+  const fits = ms >= yearOneMs && ms < Date.UTC(10_000, 0)
   return fits ? new Date(ms).toISOString() : undefined
 }
 
