@@ -5,9 +5,8 @@
 import { SourceError, type Cause } from '@assay/core'
 import { z } from 'zod'
 import type { ConnectionRef } from '../connections/index.ts'
-import { isPassing, type Sql } from '../db/index.ts'
+import type { Sql } from '../db/index.ts'
 import type { Task } from '../jobs/index.ts'
-import { ConnectionGone } from '../ledger/index.ts'
 import { Overtaken, overtakenDelayMs } from './ask.ts'
 import { backoffMs } from './backoff.ts'
 import { OverBudget } from './budget.ts'
@@ -20,36 +19,27 @@ import {
   type ConnectionReading,
   type ReadingDeps,
 } from './read-connection.ts'
+import { readingPayload, toReadingTask } from './reading-task.ts'
 import { endRefreshes, hasQueued, startRefreshes } from './refresh-store.ts'
 import { queueRefresh, type RefreshJob } from './refreshes.ts'
 
 const attemptsMax = 4
 
-const payloadSchema = z.object({
-  tenant_id: z.string(),
-  user_id: z.string(),
-  connection_id: z.string(),
-  lane: z.string(),
+const payloadSchema = readingPayload.extend({
   kind: z.enum(['assets', 'transactions']),
   attempt: z.string().regex(/^\d+$/),
-  until: z.string().regex(/^\d+$/).optional(),
-  stage: z.enum(['recent', 'rest']).default('recent'),
 })
 type Payload = z.infer<typeof payloadSchema>
 
 export function createRefreshTask(deps: ReadingDeps): Task {
-  return async (given, signal) => {
-    const payload = payloadSchema.parse(given)
-    const ref = { tenantId: payload.tenant_id, userId: payload.user_id, connectionId: payload.connection_id }
-    try {
-      await runJob(deps, ref, payload, signal)
-    } catch (error) {
-      if (error instanceof ConnectionGone) return
-      if (isPassing(error)) throw error
+  return toReadingTask(
+    payloadSchema,
+    (ref, payload, signal) => runJob(deps, ref, payload, signal),
+    async (ref, payload, error) => {
       deps.log.error({ connection: ref.connectionId, err: error }, 'a refresh broke down')
       await end(deps.db, ref, payload, { status: 'failed', cause: 'internal' })
-    }
-  }
+    },
+  )
 }
 
 async function runJob(deps: ReadingDeps, ref: ConnectionRef, payload: Payload, signal: AbortSignal): Promise<void> {

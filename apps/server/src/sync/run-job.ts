@@ -12,9 +12,8 @@
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { ConnectionRef } from '../connections/index.ts'
-import { isPassing, type Sql } from '../db/index.ts'
+import type { Sql } from '../db/index.ts'
 import { addJob, type Task } from '../jobs/index.ts'
-import { ConnectionGone } from '../ledger/index.ts'
 import { Overtaken, overtakenDelayMs } from './ask.ts'
 import { backoffMs } from './backoff.ts'
 import { OverBudget } from './budget.ts'
@@ -29,20 +28,14 @@ import {
   type ReadingDeps,
   type RunState,
 } from './read-connection.ts'
+import { readingPayload, toReadingTask } from './reading-task.ts'
 import * as store from './store.ts'
 
 const intervalMs = 15 * 60_000
 /** After so many breakdowns in a row what is unfinished is read from its beginning: its place may be what breaks. */
 const bookmarksDroppedAfter = 3
 
-const payloadSchema = z.object({
-  tenant_id: z.string(),
-  user_id: z.string(),
-  connection_id: z.string(),
-  lane: z.string(),
-  /** Epoch ms; absent at the beginning of a run. */
-  until: z.string().regex(/^\d+$/).optional(),
-  stage: z.enum(['recent', 'rest']).default('recent'),
+const payloadSchema = readingPayload.extend({
   /** A person waits for the balances. */
   interactive: z.literal('yes').optional(),
 })
@@ -68,19 +61,11 @@ export async function queueRun(sql: Sql, ref: ConnectionRef, lane: string, when:
 }
 
 export function createRunTask(deps: ReadingDeps): Task {
-  return async (given, signal) => {
-    const payload = payloadSchema.parse(given)
-    const ref = { tenantId: payload.tenant_id, userId: payload.user_id, connectionId: payload.connection_id }
-    try {
-      await runJob(deps, ref, payload, signal)
-    } catch (error) {
-      // Removed meanwhile: nothing was kept of the page, and there is nothing left to read for.
-      if (error instanceof ConnectionGone) return
-      // The queue tries again, and there is no database to tell anybody by.
-      if (isPassing(error)) throw error
-      await breakDown(deps, ref, payload, error)
-    }
-  }
+  return toReadingTask(
+    payloadSchema,
+    (ref, payload, signal) => runJob(deps, ref, payload, signal),
+    (ref, payload, error) => breakDown(deps, ref, payload, error),
+  )
 }
 
 async function runJob(deps: ReadingDeps, ref: ConnectionRef, given: Payload, signal: AbortSignal): Promise<void> {
