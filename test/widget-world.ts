@@ -3,6 +3,7 @@
  * application on an origin of its own, and a real Chromium. One for each test file; every test gets an empty profile.
  */
 import { startDemo, type Demo } from '@assay/demo'
+import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { before, after } from 'node:test'
@@ -75,7 +76,8 @@ async function startWorld(host: WidgetHost, onEnd: (end: () => Promise<unknown>)
   })
   const addresses = { authUrl: service.url, baseUrl: service.url, widgetUrl }
   if (host === 'static') onEnd(await startStaticHost(staticPort, addresses))
-  const demo = await startDemo({ ...addresses, port: demoPort, clientId: client.clientId, clientSecret: secret ?? '' })
+  const access = { clientId: client.clientId, clientSecret: secret ?? '' }
+  const demo = await startDemo({ ...addresses, ...access, port: demoPort, onBug: assert.ifError })
   onEnd(() => demo.stop())
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: browserArguments })
   onEnd(() => browser.close())

@@ -81,6 +81,7 @@ async function startAll(config: Config): Promise<Running> {
       baseUrl: url,
       widgetUrl,
       ...client,
+      onBug: (error) => log.error({ err: error }, 'the demo application failed to answer'),
     })
     ends.push(() => demo.stop())
     await sendWebhooks(settings, demo, log)

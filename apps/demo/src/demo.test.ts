@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { html } from './html.ts'
 import { startDemo, type Demo } from './index.ts'
 
 /** Nobody listens at the service's addresses: these are the things Northwind does by itself. */
-async function open(t: TestContext): Promise<Demo> {
+async function open(t: TestContext, onBug: (error: unknown) => void = assert.ifError): Promise<Demo> {
   const demo = await startDemo({
     port: 0,
     authUrl: 'http://127.0.0.1:9',
@@ -13,9 +15,19 @@ async function open(t: TestContext): Promise<Demo> {
     widgetUrl: 'http://127.0.0.1:9/connect',
     clientId: 'cli_demo',
     clientSecret: 'not-a-secret',
+    onBug,
   })
   t.after(() => demo.stop())
   return demo
+}
+
+/** Sends bytes as they are and gives everything that comes back until the connection ends. */
+async function sendRaw(url: string, request: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.end(request)
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  return answer
 }
 
 const secret = `whsec_${Buffer.from('a secret of some length, 24+').toString('base64')}`
@@ -104,6 +116,53 @@ describe('Northwind', () => {
     const answer = await fetch(`${url}/nowhere`)
     assert.equal(answer.status, 404)
     assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self' http:/)
+  })
+
+  it('answers 400 to a target that is not an address', async (t) => {
+    const { url } = await open(t)
+    assert.equal((await fetch(`${url}//`)).status, 400)
+    for (const target of ['//', '///', '//[', 'http://[', 'http://127.0.0.1:99999999/']) {
+      const answer = await sendRaw(url, `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1\.1 400 /, target)
+    }
+    for (const target of ['/%', '/%ff', '/constructor', '/__proto__', '/..', '*']) {
+      const answer = await sendRaw(url, `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1\.1 (404|200) /, target)
+    }
+  })
+
+  it('a notice that does not exist is not shown, also under a name that every object has', async (t) => {
+    const { url } = await open(t)
+    for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'nonsense']) {
+      const answer = await fetch(`${url}/?notice=${name}&days=${name}&kind=${name}&by=${name}`)
+      assert.equal(answer.status, 200, name)
+      assert.doesNotMatch(await answer.text(), /class="notice"/, name)
+    }
+    assert.match(await (await fetch(`${url}/?notice=declined`)).text(), /class="notice"/)
+  })
+
+  it('a caller that hangs up in the middle of a body is not a bug', async (t) => {
+    const { url, trustWebhooks } = await open(t)
+    trustWebhooks(secret)
+    for (const path of ['/webhooks', '/disconnect']) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n`)
+      // The server has the head of the request once it asks for the body.
+      await once(socket, 'data')
+      socket.resetAndDestroy()
+    }
+    assert.equal((await fetch(url)).status, 200)
+  })
+
+  it('a bug answers 500, is reported, and ends nothing', async (t) => {
+    const bugs: unknown[] = []
+    const { url, trustWebhooks } = await open(t, (error) => bugs.push(error))
+    trustWebhooks(secret)
+    // The service signs objects only, so no code here expects anything else.
+    const headers = sign('msg_1', 'null')
+    assert.equal((await fetch(`${url}/webhooks`, { method: 'POST', body: 'null', headers })).status, 500)
+    assert.match(String(bugs[0]), /^TypeError/)
+    assert.equal((await fetch(url)).status, 200)
   })
 })
 

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { createRoutes } from './routes.ts'
 import { createService } from './service.ts'
 import { createSessions } from './sessions.ts'
+import { page } from './visit.ts'
 import { createWebhookBox } from './webhooks.ts'
 
 export interface DemoOptions {
@@ -16,6 +17,8 @@ export interface DemoOptions {
   widgetUrl: string
   clientId: string
   clientSecret: string
+  /** Hears of every error that a request met and this application did not expect. */
+  onBug: (error: unknown) => void
 }
 
 export interface Demo {
@@ -42,8 +45,16 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const answer = createRoutes({ ...options, url, service, sessions: createSessions(), webhooks })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, headers, body } = await answer(request)
-    response.writeHead(status, headers).end(body)
+    try {
+      const { status, headers, body } = await answer(request)
+      response.writeHead(status, headers).end(body)
+    } catch (error) {
+      // Without this, an error in one answer would end the process, and with it everything that `assay start` runs.
+      options.onBug(error)
+      if (response.headersSent) return void response.destroy()
+      const { status, headers, body } = page('Northwind failed to answer. Try again in a minute.', 500)
+      response.writeHead(status, headers).end(body)
+    }
   }
   return {
     url,

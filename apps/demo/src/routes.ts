@@ -6,27 +6,30 @@ import { ConnectionError, OAuthError, ProblemError } from '@assay/sdk'
 import { begin, beginEmbedded, complete, disconnect, receiveEvent, signOut } from './handlers.ts'
 import { welcomePage } from './pages/welcome.ts'
 import { notices, showCoverage, showEvents, showMore, showPortfolio } from './show.ts'
-import { BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
+import { BodyBroken, BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
-const publicFiles: Readonly<Record<string, string>> = {
-  '/style.css': 'text/css; charset=utf-8',
-  '/charts.css': 'text/css; charset=utf-8',
-  '/page.mjs': 'text/javascript; charset=utf-8',
-  '/icon.svg': 'image/svg+xml',
-}
+// These are maps and not objects, because a request chooses the key: every object has a `constructor`.
+const publicFiles: ReadonlyMap<string, string> = new Map([
+  ['/style.css', 'text/css; charset=utf-8'],
+  ['/charts.css', 'text/css; charset=utf-8'],
+  ['/page.mjs', 'text/javascript; charset=utf-8'],
+  ['/icon.svg', 'image/svg+xml'],
+])
 
-const routes: Readonly<Record<string, (deps: DemoDeps, visit: Visit) => Answer | Promise<Answer>>> = {
-  'GET /': showPortfolio,
-  'GET /transactions': showMore,
-  'GET /coverage': showCoverage,
-  'GET /connect': begin,
-  'POST /connect/request': beginEmbedded,
-  'GET /callback': complete,
-  'POST /disconnect': disconnect,
-  'POST /sign-out': signOut,
-  'POST /webhooks': receiveEvent,
-  'GET /webhooks': showEvents,
-}
+type Handler = (deps: DemoDeps, visit: Visit) => Answer | Promise<Answer>
+
+const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['GET /', showPortfolio],
+  ['GET /transactions', showMore],
+  ['GET /coverage', showCoverage],
+  ['GET /connect', begin],
+  ['POST /connect/request', beginEmbedded],
+  ['GET /callback', complete],
+  ['POST /disconnect', disconnect],
+  ['POST /sign-out', signOut],
+  ['POST /webhooks', receiveEvent],
+  ['GET /webhooks', showEvents],
+])
 
 export function createRoutes(deps: DemoDeps): (request: IncomingMessage) => Promise<Answer> {
   const policy = toPolicy(deps.widgetUrl)
@@ -37,10 +40,11 @@ export function createRoutes(deps: DemoDeps): (request: IncomingMessage) => Prom
 }
 
 async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> {
-  const url = new URL(request.url ?? '/', deps.url)
-  const type = publicFiles[url.pathname]
+  const url = URL.parse(request.url ?? '/', deps.url)
+  if (url === null) return page('Bad request', 400)
+  const type = publicFiles.get(url.pathname)
   if (type !== undefined) return { status: 200, headers: { 'Content-Type': type }, body: readPublic(url.pathname) }
-  const handle = routes[`${request.method ?? 'GET'} ${url.pathname}`]
+  const handle = routes.get(`${request.method ?? 'GET'} ${url.pathname}`)
   if (handle === undefined) return page(welcomePage('There is no such page.'), 404)
   // A form on another site must not act with this browser's cookie. The service itself sends no Origin.
   if (request.method === 'POST' && (request.headers.origin ?? deps.url) !== deps.url) return page('Forbidden', 403)
@@ -53,7 +57,8 @@ async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> 
       return goTo('/?notice=ended')
     }
     if (error instanceof BodyTooLarge) return page('Too large', 413)
-    if (isServiceFailing(error)) return page(welcomePage(notices['failed']), 502)
+    if (error instanceof BodyBroken) return page('Bad request', 400)
+    if (isServiceFailing(error)) return page(welcomePage(notices.get('failed')), 502)
     throw error
   }
 }

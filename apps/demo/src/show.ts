@@ -8,12 +8,13 @@ import { toView } from './view.ts'
 import { welcomePage } from './pages/welcome.ts'
 import { goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
-export const notices: Readonly<Record<string, string>> = {
-  declined: 'Nothing was shared. You can connect whenever you like.',
-  ended: 'Northwind may no longer read your accounts. Connect again to go on.',
-  failed: 'Your accounts cannot be read at the moment. Try again in a minute.',
-  unexpected: 'That answer did not belong to this browser. Start again from here.',
-}
+/** By the name in the address, which anybody may write. */
+export const notices: ReadonlyMap<string, string> = new Map([
+  ['declined', 'Nothing was shared. You can connect whenever you like.'],
+  ['ended', 'Northwind may no longer read your accounts. Connect again to go on.'],
+  ['failed', 'Your accounts cannot be read at the moment. Try again in a minute.'],
+  ['unexpected', 'That answer did not belong to this browser. Start again from here.'],
+])
 
 const dayMs = 86_400_000
 /** More than a page can show anyhow. */
@@ -21,7 +22,7 @@ const positionsMax = 1_000
 const connectionsMax = 100
 
 export async function showPortfolio(_: DemoDeps, { url, session }: Visit): Promise<Answer> {
-  const notice = notices[url.searchParams.get('notice') ?? '']
+  const notice = notices.get(url.searchParams.get('notice') ?? '')
   const client = session?.client
   if (client === undefined) return page(welcomePage(notice))
   const view = toView(url.searchParams)

@@ -28,6 +28,8 @@ export interface Answer {
 }
 
 export class BodyTooLarge extends Error {}
+/** The caller went away before the body had ended. */
+export class BodyBroken extends Error {}
 
 const bodyBytesMax = 64 * 1024
 
@@ -50,10 +52,15 @@ export function setCookie(session: DemoSession): Record<string, string> {
 export async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > bodyBytesMax) throw new BodyTooLarge(`a body of more than ${bodyBytesMax} bytes`)
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > bodyBytesMax) throw new BodyTooLarge(`a body of more than ${bodyBytesMax} bytes`)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof BodyTooLarge) throw error
+    throw new BodyBroken('the request ended before its body did', { cause: error })
   }
   return Buffer.concat(chunks).toString('utf8')
 }
