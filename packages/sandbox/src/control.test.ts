@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { listen, type WireAnswer } from './core/listener.ts'
 import { startSandbox, type Sandbox } from './index.ts'
 import { control, openAccount, send, startTestSandbox, type KrakenBody } from './testing/kraken-client.ts'
 
@@ -157,4 +159,107 @@ describe('the listeners', () => {
     })
     assert.equal(status, 421)
   })
+
+  it('answer every request, however malformed, and meet no bug', async () => {
+    const bugs: unknown[] = []
+    const own = await startTestSandbox({ log: (_, fields) => bugs.push(fields) })
+    try {
+      for (const url of [own.controlUrl, ...Object.values(own.urls)]) {
+        for (const target of hostileTargets) {
+          for (const method of ['GET', 'POST', 'DELETE', 'constructor']) {
+            const answer = await sendRaw(url, `${method} ${target} HTTP/1.1\r\n${hostAndClose}\r\n`)
+            assert.match(answer, /^HTTP\/1\.1 [1245]\d\d /, `${method} ${target}`)
+            assert.doesNotMatch(answer, /^HTTP\/1\.1 500 /, `${method} ${target}`)
+          }
+        }
+      }
+      assert.deepEqual(bugs, [])
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('take no name that every object has for one of their own', async () => {
+    const bugs: unknown[] = []
+    const own = await startTestSandbox({ log: (_, fields) => bugs.push(fields) })
+    try {
+      const account = await openAccount(own, 'default')
+      for (const name of ['constructor', '__proto__', 'toString']) {
+        for (const method of ['Ledgers', 'QueryLedgers', 'TradesHistory', 'DepositStatus', 'WithdrawStatus', name]) {
+          for (const parameter of ['type', 'asset', 'start', 'end', 'ofs', 'id', 'cursor', 'method', 'limit', name]) {
+            assert.equal((await account.call(method, { [parameter]: name })).status, 200, `${method} ${parameter}`)
+          }
+        }
+        const entry = { type: name, subtype: name, asset: name, amount: name }
+        const entries = [entry, { ...entry, asset: 'ZEUR' }, { ...entry, asset: 'ZEUR', amount: '1', fee: name }]
+        for (const wrong of entries) {
+          const booked = control(own, 'POST', `accounts/${account.accountId}/entries`, { entries: [wrong] })
+          await assert.rejects(booked, /^Error: 400: /, JSON.stringify(wrong))
+        }
+      }
+      assert.deepEqual(bugs, [])
+    } finally {
+      await own.close()
+    }
+  })
 })
+
+describe('a listener', () => {
+  it('answers 500 to a request that meets a bug, reports it, and serves the next', async () => {
+    const bugs: unknown[] = []
+    let calls = 0
+    const answer = async (): Promise<WireAnswer> => {
+      calls += 1
+      if (calls === 1) throw new TypeError('a bug')
+      // A header that cannot be written: the bug shows only when the answer is sent.
+      if (calls === 2) return { status: 200, headers: { location: 'a\nb' }, body: '' }
+      return { status: 200, body: '{}' }
+    }
+    const listener = await listen('127.0.0.1', 0, answer, (error) => bugs.push(error))
+    try {
+      const statuses = []
+      for (let call = 0; call < 3; call += 1) statuses.push((await fetch(listener.url)).status)
+      assert.deepEqual(statuses, [500, 500, 200])
+      assert.equal(bugs.length, 2)
+    } finally {
+      await listener.close()
+    }
+  })
+})
+
+const hostAndClose = 'Host: 127.0.0.1\r\nConnection: close\r\n'
+const hostileTargets = [
+  '/',
+  '//',
+  '//[',
+  'http://[',
+  '*',
+  '/%',
+  '/%ff',
+  '/%00',
+  '/control/accounts/%ff/state',
+  '/control/accounts/%c3%28/entries',
+  '/control/providers/__proto__/faults',
+  '/control/providers/constructor/faults',
+  '/control/constructor',
+  '/control/log?account_id=__proto__',
+  '/0/public/constructor',
+  '/0/public/Assets?asset=constructor',
+  '/0/public/Ticker?pair=__proto__',
+  '/0/private/__proto__',
+  '/v1/constructor',
+  '/oauth/authorize?client_id=constructor&scope=__proto__&redirect_uri=http://[',
+  '/oauth/token?grant_type=constructor',
+  '/api/v3/coins/%ff/market_chart/range?vs_currency=usd&from=0&to=1',
+  '/api/v3/coins/constructor/market_chart/range?vs_currency=constructor&from=0&to=1',
+  '/api/v3/coins/bitcoin/market_chart/range?vs_currency=usd&from=0&to=99999999999',
+  '/api/v3/simple/price?ids=__proto__,bitcoin&vs_currencies=constructor,usd',
+]
+
+async function sendRaw(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.end(bytes)
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  return answer
+}

@@ -47,7 +47,8 @@ export async function listen(
   const server = createServer((message, response) => {
     serve(message, response, closing.signal, answer).catch((error: unknown) => {
       onBug(error)
-      response.destroy()
+      if (response.headersSent) response.destroy()
+      else send(response, { status: 500, body: '' })
     })
   })
   await new Promise<void>((resolve, reject) => {
@@ -90,9 +91,14 @@ async function serve(
   send(response, await answer(request))
 }
 
-/** So that whoever decodes a part of the path later cannot stumble. */
+/** Routes decode a part of the path, which fails when its bytes are not UTF-8 (%ff). */
 function isWellEscaped(path: string): boolean {
-  return !/%(?![0-9a-fA-F]{2})/.test(path)
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Undefined when there is too much of it, or the caller went away half-way. */

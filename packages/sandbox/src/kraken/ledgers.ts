@@ -17,7 +17,7 @@ const pageSize = 50
 const queriedIdsMax = 20
 
 // The filter's name for what the app buys and sells; no entry has that type.
-const typesBehind: Readonly<Record<string, readonly string[]>> = { sale: ['spend', 'receive'] }
+const typesBehind: ReadonlyMap<string, readonly string[]> = new Map([['sale', ['spend', 'receive']]])
 
 export function ledgers(account: KrakenAccount, parameters: URLSearchParams, context: CallContext): object {
   const filter = ledgerFilter(parameters)
@@ -104,7 +104,7 @@ function ledgersOf(account: KrakenAccount, trade: TradeRow): string[] {
 function ledgerFilter(parameters: URLSearchParams): { name: string; keep: (row: LedgerRow) => boolean } | undefined {
   const type = parameters.get('type') ?? 'all'
   const names = parameters.get('asset') ?? 'all'
-  const types = type === 'all' ? undefined : new Set(typesBehind[type] ?? [type])
+  const types = type === 'all' ? undefined : new Set(typesBehind.get(type) ?? [type])
   const codes = names === 'all' ? undefined : new Set(names.split(',').map(codeOf))
   if (types === undefined && codes === undefined) return undefined
   return {
