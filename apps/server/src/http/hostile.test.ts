@@ -23,3 +23,24 @@ it('CONNECT, which is for proxies, is refused like anything malformed', async (t
   const answer = await sendRaw(url, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')
   assert.match(answer, /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/)
 })
+
+it('a target that is not an address, or a name that every object has, is refused like any other', async (t) => {
+  const { url, lines } = await startTestServer(t)
+  const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
+  const targets = [
+    ...['//', '///', '//[', '//evil.example/accounts/v2/rows', 'http://[', 'http://127.0.0.1:99999999/', '*', '/..'],
+    ...['/%', '/%ff', '/%00', '/accounts/v2/things/%', '/accounts/v2/things/%ff', '/accounts/v2/rows?%', '/?%ff'],
+    ...names.flatMap((name) => [`/${name}`, `/accounts/v2/${name}`, `/accounts/v2/rows?${name}=${name}`, `/?${name}`]),
+  ]
+  for (const target of targets) {
+    for (const method of ['GET', 'POST', 'OPTIONS', 'constructor']) {
+      const head = `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ann\r\nConnection: close`
+      const answer = await sendRaw(url, `${head}\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1\.1 (204|4\d\d) /, `${method} ${target}`)
+    }
+  }
+  assert.deepEqual(
+    lines.filter((line) => (JSON.parse(line) as { level: unknown }).level === 'error'),
+    [],
+  )
+})
