@@ -1,0 +1,56 @@
+/** Whoever can write to the compile cache runs code in our process: it must not lie where others can be first. */
+import { readEnvironment } from '@assay/server/config'
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { findOwnDirectory } from './own-directory.ts'
+
+async function newFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'assay-cache-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+describe('the compile cache', () => {
+  it('is never in the folder for temporary files', async (t) => {
+    const folder = await newFolder(t)
+    const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
+    const env = { PATH: readEnvironment()['PATH'], TMPDIR: folder }
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'help'], { env })
+    assert.match(stdout, /^Usage: assay/)
+    assert.deepEqual(await readdir(folder), [])
+  })
+
+  it('is a directory that we made, or found, and that nobody else may write to', async (t) => {
+    const folder = await newFolder(t)
+    const made = path.join(folder, 'not/there/yet')
+    assert.equal(findOwnDirectory(made), made)
+    assert.equal((await stat(made)).mode & 0o777, 0o700)
+    assert.equal(findOwnDirectory(made), made)
+  })
+
+  it('is left out where the directory is open to others, somebody else’s, a link, a file or cannot be made', async (t) => {
+    const folder = await newFolder(t)
+    const open = path.join(folder, 'open')
+    await mkdir(open)
+    for (const mode of [0o777, 0o720, 0o702, 0o1777]) {
+      await chmod(open, mode)
+      assert.equal(findOwnDirectory(open), undefined, mode.toString(8))
+    }
+    const own = path.join(folder, 'own')
+    await mkdir(own, { mode: 0o700 })
+    const link = path.join(folder, 'link')
+    await symlink(own, link)
+    assert.equal(findOwnDirectory(link), undefined)
+    assert.equal(findOwnDirectory(path.join(import.meta.filename, 'inside')), undefined)
+    assert.equal(findOwnDirectory(import.meta.filename), undefined)
+    // Only root can give a directory away.
+    if (process.getuid?.() !== 0) return
+    await chown(own, 65534, 65534)
+    assert.equal(findOwnDirectory(own), undefined)
+  })
+})

@@ -1,0 +1,19 @@
+/**
+ * Node runs what it finds in its compile cache without a look at the source. So the cache lies inside this installation,
+ * where a person who can write could change the program itself, and never in the folder for temporary files, where every
+ * user of the machine may be the first to make a folder of that name.
+ */
+import { lstatSync, mkdirSync } from 'node:fs'
+
+/** Makes the directory if it can. Undefined when it is not a directory that this user alone may write to. */
+export function findOwnDirectory(directory: string): string | undefined {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const found = lstatSync(directory)
+    const isOwn = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0
+    return isOwn ? directory : undefined
+  } catch {
+    // An installation that this user may not write to: the program works as well without a cache.
+    return undefined
+  }
+}
