@@ -1,5 +1,6 @@
 /** An integrator's application, by the reference alone: authorize, redeem, read. Plain fetch; nothing of ours. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { until } from './until.ts'
 
 export const demo = {
   clientId: 'cli_demo',
@@ -110,12 +111,10 @@ interface ConnectionState {
 }
 
 /** Waits until every connection of the user has left `syncing`, or has stopped with a cause that waiting does not mend. */
-export async function untilRead(url: string, token: string, timeoutMs = 60_000): Promise<ConnectionState[]> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
+export function untilRead(url: string, token: string): Promise<ConnectionState[]> {
+  const find = async (): Promise<ConnectionState[] | undefined> => {
     const { data } = await fetchJson<Page<ConnectionState>>(url, '/accounts/v2/providers', token)
-    if (data.every(({ status }) => status !== 'syncing')) return data
-    if (performance.now() > deadline) throw new Error(`still being read after ${timeoutMs} ms: ${JSON.stringify(data)}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    return data.every(({ status }) => status !== 'syncing') ? data : undefined
   }
+  return until('the end of the first read', find, 100)
 }

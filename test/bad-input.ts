@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { createChance, pick } from './bad-input-values.ts'
 import { listTargets, spoil, toDraft, toWire, type Target, type Wire } from './bad-input-requests.ts'
 import type { Operation } from './openapi-documents.ts'
+import { patienceMs } from './until.ts'
 
 export type Bearers = Readonly<Record<Exclude<Target['access'], 'nobody'>, string>>
 
@@ -34,7 +35,6 @@ export const badInputSettings = {
   ASSAY_SLOW_SECRETS_AFTER: '1000000',
 }
 
-const silenceMs = 20_000
 const bearersGoodFor = 500
 const atATime = 8
 
@@ -91,7 +91,7 @@ function exchange(url: string, { bytes, isWhole }: Wire): Promise<string | undef
       socket.destroy()
       resolve(result)
     }
-    socket.setTimeout(silenceMs, () => end(undefined))
+    socket.setTimeout(patienceMs, () => end(undefined))
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1')
       // A stream that goes on for minutes has answered.
@@ -114,7 +114,7 @@ function statusOf(answer: string | undefined): number {
 }
 
 function findFault(answer: string | undefined, { path }: Target, { isWhole, bytes }: Wire): string | undefined {
-  if (answer === undefined) return `no answer for ${silenceMs} ms`
+  if (answer === undefined) return `no answer for ${patienceMs} ms`
   const status = statusOf(answer)
   // Half a request, then the end: there is nobody to answer.
   if (answer.replace(continues, '') === '') return isWhole ? 'no answer' : undefined

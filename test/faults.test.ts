@@ -18,7 +18,6 @@ import { until } from './until.ts'
 
 /** As short as a stalled call needs to be noticed; every other answer comes within milliseconds. */
 const providerTimeoutMs = 1_500
-const readMaxMs = 50_000
 
 interface Fault {
   kind: string
@@ -107,7 +106,6 @@ describe('a provider that misbehaves', () => {
         const found = await find(reader)
         return wanted.includes(found.status) ? found : undefined
       },
-      readMaxMs,
       100,
     )
   /** Reads again and waits for the end of that. */
@@ -123,7 +121,6 @@ describe('a provider that misbehaves', () => {
           const { status } = (await fetchJson<{ data: { status: string } }>(service.url, path, token)).data
           return status === 'succeeded' ? true : undefined
         },
-        readMaxMs,
         100,
       )
     }
@@ -304,7 +301,6 @@ describe('a provider that misbehaves', () => {
           ? true
           : undefined
       },
-      readMaxMs,
       250,
     )
     const { status, status_cause } = await find(reader)

@@ -12,7 +12,6 @@ import { startTestService, type TestService } from './service.ts'
 import { until } from './until.ts'
 
 const assay = path.resolve(import.meta.dirname, '../apps/cli/bin/assay.mjs')
-const readMaxMs = 60_000
 
 interface Log {
   requests: { endpoint: string; status: number; error: string | null; count: number }[]
@@ -74,7 +73,6 @@ describe('three workers', () => {
         const { data } = await fetchJson<Page<{ status: string }>>(service.url, '/accounts/v2/providers', reader.token)
         return data[0]?.status === 'active' ? true : undefined
       },
-      readMaxMs,
       100,
     )
   const untilQuiet = (): Promise<true> =>
@@ -85,7 +83,6 @@ describe('three workers', () => {
           where task_identifier in ('sync', 'refresh') and run_at < clock_timestamp() + interval '1 minute'`
         return (await service.db.rows(busy)).length === 0 ? true : undefined
       },
-      readMaxMs,
       100,
     )
 
@@ -102,7 +99,7 @@ describe('three workers', () => {
   it('never use one key at once, nor a nonce out of order, with refreshes coming in while they read', async () => {
     for (let count = 0; count < 3; count += 1) startWorker(20_000)
     const alive = (): Promise<unknown[]> => service.db.rows('select from worker_heartbeats')
-    await until('three workers', async () => ((await alive()).length === 3 ? true : undefined), readMaxMs, 100)
+    await until('three workers', async () => ((await alive()).length === 3 ? true : undefined), 100)
     const readers = await Promise.all(['a', 'b', 'c', 'd'].map((name) => connect(name)))
     // In the middle of the first read of each, and of both kinds at the same moment.
     await Promise.all(readers.flatMap((reader) => ['assets', 'transactions'].map((kind) => refresh(reader, kind))))
@@ -135,16 +132,12 @@ describe('three workers', () => {
       ])
       return rows.length
     }
-    await until('some pages', async () => ((await countEntries()) > 100 ? true : undefined), readMaxMs)
+    await until('some pages', async () => ((await countEntries()) > 100 ? true : undefined))
     stood.kill('SIGSTOP')
     const standstill = await countEntries()
     startWorker(5_000)
     // Two of them now believe that the connection is theirs to read.
-    await until(
-      'the other to read on',
-      async () => ((await countEntries()) > standstill + 100 ? true : undefined),
-      readMaxMs,
-    )
+    await until('the other to read on', async () => ((await countEntries()) > standstill + 100 ? true : undefined))
     stood.kill('SIGCONT')
     await untilActive(reader)
     await untilQuiet()

@@ -11,6 +11,9 @@ import { run } from 'node:test'
 import { startTestPostgres } from '../test/postgres.ts'
 import { reportTests } from './report-tests.ts'
 
+/** For a file that hangs. One that passes takes a minute, and ten where four others want the same processor. */
+const fileTimeoutMs = 1_800_000
+
 const debianPackages = [
   { package: 'chromium', file: '/usr/bin/chromium', why: 'the browser tests' },
   { package: 'pgbouncer', file: '/usr/sbin/pgbouncer', why: 'the test of a transaction pooler' },
@@ -63,7 +66,7 @@ const files = findTestFiles(process.argv.slice(2))
 const postgres = await startTestPostgres()
 process.env['ASSAY_TEST_POSTGRES'] = postgres.address
 try {
-  const result = await reportTests(run({ files, concurrency: 2, timeout: 300_000 }), files.length)
+  const result = await reportTests(run({ files, concurrency: 2, timeout: fileTimeoutMs }), files.length)
   console.log(
     `${result.passed} passed, ${result.failed} failed${result.skipped > 0 ? `, ${result.skipped} skipped` : ''}`,
   )

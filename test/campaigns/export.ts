@@ -17,7 +17,6 @@ import { until } from '../until.ts'
 const assay = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
 /** Left alone, V8 lets garbage lie for as long as there is memory. With little room, what is used is what is needed. */
 const tightHeap = '--max-old-space-size=96 --max-semi-space-size=4'
-const startMaxMs = 60_000
 const rowsPerInsert = 2_000
 /** After each this much the reader rests, so that the writer has to wait for it and not the other way round. */
 const restEveryBytes = 1_000_000
@@ -100,7 +99,7 @@ async function addHistory({ db }: TestService, token: string, size: number): Pro
 async function findAddress(api: ChildProcess): Promise<string> {
   let said = ''
   api.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  return until('the address of the API', async () => /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0], startMaxMs)
+  return until('the address of the API', async () => /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0])
 }
 
 async function exportSlowly(url: string, token: string): Promise<{ lines: number; bytes: number }> {

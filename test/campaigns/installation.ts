@@ -49,7 +49,6 @@ export interface Installation {
 export const firstDatabase = 'assay'
 
 const program = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
-const readyTimeoutMs = 60_000
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 export async function openInstallation(): Promise<Installation> {
@@ -117,14 +116,10 @@ async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<
     // PostgreSQL is started again by the process that owns it, which is this one, as it would be by the service.
     const pid = Number((await readFile(postmasterFile, 'utf8')).split('\n')[0])
     process.kill(pid, 'SIGKILL')
-    await until(
-      'PostgreSQL to come back',
-      async () => (await isOtherPostmaster(postmasterFile, pid)) || undefined,
-      readyTimeoutMs,
-    )
+    await until('PostgreSQL to come back', async () => (await isOtherPostmaster(postmasterFile, pid)) || undefined)
   }
 
-  await until('the API', () => isUp(url), readyTimeoutMs)
+  await until('the API', () => isUp(url))
   return {
     url,
     db,

@@ -40,8 +40,6 @@ export interface KillCampaign {
   close(): Promise<void>
 }
 
-const runTimeoutMs = 600_000
-const progressTimeoutMs = 90_000
 const pollMs = 100
 const pauseMaxMs = 500
 
@@ -164,7 +162,7 @@ async function look({ db }: Running, { connectionId }: Account): Promise<Sight> 
 async function untilRest(running: Running, account: Account): Promise<void> {
   const isAtRest = async (): Promise<true | undefined> =>
     (await look(running, account)).phase === 'idle' ? true : undefined
-  await until('the sync to end', isAtRest, runTimeoutMs, pollMs)
+  await until('the sync to end', isAtRest, pollMs)
 }
 
 /** A kill has to meet something at work: otherwise a hundred of them would only hold up a start. */
@@ -174,23 +172,19 @@ async function untilProgress(running: Running, account: Account): Promise<void> 
     const sight = await look(running, account)
     return sight.place !== place || sight.phase === 'idle' ? true : undefined
   }
-  await until('any progress', hasMoved, progressTimeoutMs, pollMs)
+  await until('any progress', hasMoved, pollMs)
 }
 
 /** Asks again while PostgreSQL is being started. */
 async function away<T>(ask: () => Promise<T>): Promise<T> {
-  return until(
-    'the database',
-    async () => {
-      try {
-        return await ask()
-      } catch (error) {
-        if (isDatabaseAway(error)) return undefined
-        throw error
-      }
-    },
-    progressTimeoutMs,
-  )
+  return until('the database', async () => {
+    try {
+      return await ask()
+    } catch (error) {
+      if (isDatabaseAway(error)) return undefined
+      throw error
+    }
+  })
 }
 
 async function judge(
@@ -203,7 +197,7 @@ async function judge(
   const open = 'select count(*)::int as count from webhook_messages where ended_at is null'
   const isDelivered = async (): Promise<true | undefined> =>
     (await away(() => db.row<{ count: number }>(open))).count === 0 ? true : undefined
-  await until('every message to be delivered', isDelivered, progressTimeoutMs, pollMs)
+  await until('every message to be delivered', isDelivered, pollMs)
   const messages = await db.rows<{ id: string }>('select id from webhook_messages')
   return [
     ...(undisturbed === undefined ? [] : compareEvidence(undisturbed, await gatherEvidence(db, connectionId))),

@@ -46,7 +46,7 @@ export async function run(words: string[]): Promise<boolean> {
 
 async function bear(running: Running, forMs: number): Promise<boolean> {
   let { token } = await connect(running.url, 'reader', [{ provider_id: 'kraken', scenario: 'default' }])
-  await untilRead(running.url, token, 300_000)
+  await untilRead(running.url, token)
   const traffic: Traffic = { url: running.url, paths, token: () => token }
   const renew = async (): Promise<void> => {
     token = (await connect(running.url, 'reader', [])).token

@@ -241,7 +241,7 @@ describe('assay start and serve', () => {
     const demoPort = await findFreePort()
     const { child, output, errors } = start(['start', '--port', '0', '--demo-port', String(demoPort), '--data', data])
     t.after(() => child.kill('SIGKILL'))
-    await until('the service', () => (output().includes('Ctrl-C stops') ? true : undefined), 60_000)
+    await until('the service', () => (output().includes('Ctrl-C stops') ? true : undefined))
     const file = `${data}.tar.gz`
     const backup = await run(['backup', file, '--with-key', '--data', data])
     assert.equal(backup.code, 0, backup.err)

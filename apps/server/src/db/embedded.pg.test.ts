@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openTestDatabase, silentLog } from '../../../../test/postgres.ts'
+import { until as untilThere } from '../../../../test/until.ts'
 import { isDatabaseAway } from './away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { findBinaries } from './embedded/binaries.ts'
@@ -37,13 +38,8 @@ async function readPostmasterPid(dataDirectory: string): Promise<number> {
   return Number((await readFile(path.join(dataDirectory, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadline, `waited 20 seconds for ${condition.toString()}`)
-    await delay(10)
-  }
-}
+const until = (condition: () => boolean | Promise<boolean>): Promise<true> =>
+  untilThere(condition.toString(), async () => ((await condition()) ? true : undefined))
 
 /** Another process that owns the directory and runs `work`; what it printed last, and when it was refused, why. */
 function startOwner(dataDirectory: string, work: string): { child: ChildProcess; printed: () => string } {

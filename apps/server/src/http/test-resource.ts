@@ -5,6 +5,7 @@ import { after } from 'node:test'
 import type { Endpoint, ResponseOf } from '@assay/contract'
 import { demo, redeem, untilRead, type ProviderWish, type Tokens } from '../../../../test/application.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../../test/service.ts'
+import { until as untilThere } from '../../../../test/until.ts'
 
 export interface Answer<T = unknown> {
   status: number
@@ -103,12 +104,10 @@ async function askEnterpriseToken(url: string, scope: string): Promise<string> {
 }
 
 /** Asks again until the answer fits; what is waited for happens in a worker. */
-export async function until<T>(read: () => Promise<T>, fits: (value: T) => boolean, timeoutMs = 30_000): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
+export async function until<T>(read: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
+  const find = async (): Promise<{ value: T } | undefined> => {
     const value = await read()
-    if (fits(value)) return value
-    assert.ok(performance.now() < deadline, `not in time: ${JSON.stringify(value)}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    return fits(value) ? { value } : undefined
   }
+  return (await untilThere(fits.toString(), find, 50)).value
 }

@@ -99,7 +99,7 @@ describe('a worker that was taken for dead and came back', async () => {
     )
     const ended: string[] = []
     await queue.start({ task: async (payload) => void ended.push((payload as { name: string }).name) })
-    await until('the job behind', () => (ended.length > 0 ? true : undefined), 5_000)
+    await until('the job behind', () => (ended.length > 0 ? true : undefined))
     assert.deepEqual(ended, ['next'])
     await db.execute("delete from worker_heartbeats where worker_id = 'alive'")
   })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { ErrorResponse, getSession, ResponseOf } from '@assay/contract'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../../../test/service.ts'
+import { until as untilThere } from '../../../../../test/until.ts'
 import { ownedBySuite } from '../../oauth/test-oauth.ts'
 
 export type WireSession = ResponseOf<typeof getSession>['session']
@@ -161,15 +162,7 @@ async function beginInBrowser(connect: TestConnect, parameters: Record<string, s
   return browser
 }
 
-const untilMs = 15_000
-
 /** Asks again until there is an answer: jobs run beside the test, and nothing says how soon. */
-export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
-  const deadline = performance.now() + untilMs
-  for (;;) {
-    const answer = await ask()
-    if (answer !== undefined) return answer
-    if (performance.now() > deadline) throw new Error(`no answer within ${untilMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+export function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  return untilThere(ask.toString(), ask, 20)
 }
