@@ -13,6 +13,7 @@ import { after, type TestContext } from 'node:test'
 import { createDatabase, migrate, startEmbedded, type Database, type DatabaseLog } from '../apps/server/src/db/index.ts'
 import type { Binaries } from '../apps/server/src/db/embedded/binaries.ts'
 import { migrationsDirectory } from '../apps/server/src/db/migrate.ts'
+import { patienceMs } from './until.ts'
 
 export interface TestAddress {
   host: string
@@ -41,7 +42,8 @@ export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgr
   const server = await startEmbedded({
     dataDirectory,
     log: silentLog,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+    // Without autovacuum a table's statistics, and so the plans that tests look at, change only when a test says so.
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' },
     ...(binaries === undefined ? {} : { binaries }),
   })
   const { host, user } = server.connection
@@ -58,9 +60,10 @@ export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgr
   return { address: JSON.stringify({ host, user }), stop }
 }
 
-/** Opens any database of the test server with the settings tests use. */
+/** Opens any database of the test server with the settings tests use: a busy machine is slow, and not away. */
 export function openTestDatabase(connection: TestAddress): Database {
-  return createDatabase({ connection, pooler: 'none', poolSizeMax: 5, statementTimeoutMs: 10_000, log: silentLog })
+  const patience = { statementTimeoutMs: patienceMs, acquireTimeoutMs: patienceMs }
+  return createDatabase({ connection, pooler: 'none', poolSizeMax: 5, ...patience, log: silentLog })
 }
 
 /** A migrated database for this test alone. */

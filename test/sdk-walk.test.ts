@@ -20,7 +20,7 @@ const insertCopies = `
   from (select * from transactions where user_id = $1 order by length(document) limit 1) t, generate_series($5::int, $6::int, $7::int) n`
 
 describe('a walk of the SDK over 100,000 transactions', async () => {
-  const api = await openResource({ settings: { ASSAY_LIMIT_TOKEN: '1000000' } })
+  const api = await openResource()
   const { db } = api.service
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
   const big = await api.signIn('big', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })

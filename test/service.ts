@@ -9,6 +9,7 @@ import path from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../apps/server/src/db/index.ts'
 import { testDatabase } from './postgres.ts'
+import { patienceMs } from './until.ts'
 
 export interface TestService {
   url: string
@@ -52,6 +53,10 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
     ASSAY_SANDBOX_URL: sandbox.controlUrl,
     ASSAY_LOG_LEVEL: 'error',
     ASSAY_WORKER_SILENT_AFTER: '1000',
+    // Tests ask again and again for what happens in the background: the slower the machine, the more often.
+    ASSAY_LIMIT_TOKEN: '1000000',
+    ASSAY_LIMIT_ADDRESS: '1000000',
+    DATABASE_STATEMENT_TIMEOUT: String(patienceMs),
     DATABASE_URL: `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`,
     ...options.settings,
   }

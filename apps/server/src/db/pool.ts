@@ -27,11 +27,12 @@ export interface DatabaseOptions {
   pooler: 'none' | 'transaction'
   poolSizeMax: number
   statementTimeoutMs: number
+  /** How long a caller waits for a free or a new connection before the database counts as away. */
+  acquireTimeoutMs?: number
   log: DatabaseLog
 }
 
-/** How long a caller waits for a free or a new connection before the database counts as away. */
-const acquireTimeoutMs = 5_000
+const acquireTimeoutMsDefault = 5_000
 const idleTimeoutMs = 30_000
 /** A statement that was cancelled and still has not answered by then is on a dead line. */
 const cancelGraceMs = 2_000
@@ -97,11 +98,11 @@ export function createDatabase(options: DatabaseOptions): Database {
   return { ...toSql(run), transaction, close }
 }
 
-function createPool({ connection, poolSizeMax, log }: DatabaseOptions): OpenPool {
+function createPool({ connection, poolSizeMax, acquireTimeoutMs, log }: DatabaseOptions): OpenPool {
   const limits = {
     application_name: 'assay',
     max: poolSizeMax,
-    connectionTimeoutMillis: acquireTimeoutMs,
+    connectionTimeoutMillis: acquireTimeoutMs ?? acquireTimeoutMsDefault,
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
     types: valueTypes,

@@ -17,10 +17,7 @@ interface List {
 const transactionsTotal = 41
 
 describe('pages of every list', async () => {
-  const api = await openResource({
-    role: 'api',
-    settings: { ASSAY_LIMIT_TOKEN: '100000', ASSAY_LIMIT_ADDRESS: '100000' },
-  })
+  const api = await openResource({ role: 'api' })
   const { db } = api.service
   const ann = await api.signIn('ann')
   const bob = await api.signIn('bob')
