@@ -40,7 +40,10 @@ describe('an account', () => {
     await taken
     const second = db.transaction((tx) => store.acceptPending(tx, refOf('con_second'), account))
     await until('the second to wait', () =>
-      db.maybeRow("select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"),
+      db.maybeRow(
+        `select pid from pg_stat_activity
+         where wait_event_type = 'Lock' and datname = current_database() and backend_type = 'client backend'`,
+      ),
     )
     letFirstEnd()
     assert.equal(await first, undefined)

@@ -20,7 +20,16 @@ export async function forgetWorkers(db: Database, workerIds: readonly string[]):
   await db.execute('delete from worker_heartbeats where worker_id = any($1::text[])', [workerIds])
 }
 
-export async function sweepSilentWorkers(db: Database, silentAfterMs: number, log: Logger): Promise<void> {
+/**
+ * `ownIds` are never silent, whatever their heartbeats say: on a busy machine these may come late, and a worker that frees
+ * its own lock does the job a second time beside the first.
+ */
+export async function sweepSilentWorkers(
+  db: Database,
+  silentAfterMs: number,
+  ownIds: readonly string[],
+  log: Logger,
+): Promise<void> {
   // A lock without any heartbeat belongs to a worker killed before its first beat; it gets the same grace, by lock time.
   const silent = await db.rows<{ worker_id: string }>(
     `with locks as (
@@ -29,9 +38,9 @@ export async function sweepSilentWorkers(db: Database, silentAfterMs: number, lo
        select locked_by, locked_at from graphile_worker._private_job_queues where locked_by is not null
      ), limits as (select clock_timestamp() - make_interval(secs => $1::double precision / 1000) as silent_since)
      select distinct worker_id from locks, limits
-     where locked_at <= silent_since
+     where locked_at <= silent_since and worker_id <> all($2::text[])
        and not exists (select from worker_heartbeats h where h.worker_id = locks.worker_id and h.beat_at > silent_since)`,
-    [silentAfterMs],
+    [silentAfterMs, ownIds],
   )
   if (silent.length === 0) return
   const workerIds = silent.map((row) => row.worker_id)

@@ -86,7 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   let first: Runner
   try {
-    await sweepSilentWorkers(db, options.alone ? 0 : silentAfterMs, log)
+    await sweepSilentWorkers(db, options.alone ? 0 : silentAfterMs, [], log)
     await deleteOldLanes(db)
     first = await begin()
   } catch (error) {
@@ -95,7 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
   const beat = repeat(silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
   const sweep = repeat(silentAfterMs / 2, log, async () => {
-    await sweepSilentWorkers(db, silentAfterMs, log)
+    await sweepSilentWorkers(db, silentAfterMs, [...workerIds], log)
     await forgetLongSilent(db)
     await freeOrphanedLanes(db)
     await deleteReplaced(db)
