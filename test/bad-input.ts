@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { createChance, pick } from './bad-input-values.ts'
 import { listTargets, spoil, toDraft, toWire, type Target, type Wire } from './bad-input-requests.ts'
 import type { Operation } from './openapi-documents.ts'
+import { parseResponse, readText, type RawResponse } from './raw-response.ts'
 import { patienceMs } from './until.ts'
 
 export type Bearers = Readonly<Record<Exclude<Target['access'], 'nobody'>, string>>
@@ -71,66 +72,83 @@ async function sendOne(
   spoil(draft, chance)
   const wire = toWire(draft, chance)
   const answer = await exchange(url, wire)
-  const status = statusOf(answer)
+  const response = answer === undefined ? undefined : parseResponse(answer)
+  const status = response?.status ?? 0
   report.byStatus.set(status, (report.byStatus.get(status) ?? 0) + 1)
-  const fault = findFault(answer, target, wire)
+  const fault = answer === undefined ? `no answer for ${patienceMs} ms` : findFault(response, answer, target, wire)
   if (fault === undefined) return
-  const line = wire.bytes
-    .toString('latin1')
-    .slice(0, 200)
-    .replaceAll(/[\r\n]+/g, ' ⏎ ')
-  report.faults.push(`request ${number} of seed ${seed}: ${fault}\n  ${line}\n  ${answer?.slice(0, 600)}`)
+  const line = toLine(wire.bytes, 200)
+  report.faults.push(`request ${number} of seed ${seed}: ${fault}\n  ${line}\n  ${toLine(answer ?? Buffer.of(), 600)}`)
+}
+
+function toLine(bytes: Buffer, max: number): string {
+  return bytes.toString('latin1', 0, max).replaceAll(/[\r\n]+/g, ' ⏎ ')
 }
 
 /** What came back until the connection ended, or as much as tells; undefined when nothing came for too long. */
-function exchange(url: string, { bytes, isWhole }: Wire): Promise<string | undefined> {
+function exchange(url: string, { bytes, isWhole }: Wire): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    let answer = ''
-    const end = (result: string | undefined): void => {
+    const chunks: Buffer[] = []
+    const end = (result: Buffer | undefined): void => {
       socket.destroy()
       resolve(result)
     }
     socket.setTimeout(patienceMs, () => end(undefined))
     socket.on('data', (chunk: Buffer) => {
-      answer += chunk.toString('latin1')
+      chunks.push(chunk)
       // A stream that goes on for minutes has answered.
-      if (/^HTTP\/1\.1 200 [^]*application\/x-ndjson[^]*\r\n\r\n/.test(answer)) end(answer)
+      const answer = Buffer.concat(chunks)
+      if (isNdjson(parseResponse(answer))) end(answer)
     })
-    socket.on('error', () => end(answer))
-    socket.on('close', () => end(answer))
+    socket.on('error', () => end(Buffer.concat(chunks)))
+    socket.on('close', () => end(Buffer.concat(chunks)))
     // To one that has ended its side Node's server gives no answer that takes longer.
     if (isWhole) socket.write(bytes)
     else socket.end(bytes)
   })
 }
 
-const speaksOauth = /^\/(oauth|\.well-known)\//
-const continues = 'HTTP/1.1 100 Continue\r\n\r\n'
-const head = /^(?:HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 (\d{3}) /
-
-function statusOf(answer: string | undefined): number {
-  return Number(head.exec(answer ?? '')?.[1] ?? 0)
+function isNdjson(response: RawResponse | undefined): boolean {
+  return response?.status === 200 && response.headers.get('content-type')?.startsWith('application/x-ndjson') === true
 }
 
-function findFault(answer: string | undefined, { path }: Target, { isWhole, bytes }: Wire): string | undefined {
-  if (answer === undefined) return `no answer for ${patienceMs} ms`
-  const status = statusOf(answer)
+const speaksOauth = /^\/(oauth|\.well-known)\//
+const continues = 'HTTP/1.1 100 Continue\r\n\r\n'
+
+function findFault(
+  response: RawResponse | undefined,
+  answer: Buffer,
+  { path }: Target,
+  { isWhole, bytes }: Wire,
+): string | undefined {
   // Half a request, then the end: there is nobody to answer.
-  if (answer.replace(continues, '') === '') return isWhole ? 'no answer' : undefined
+  if (!isWhole && (answer.length === 0 || answer.equals(Buffer.from(continues)))) return undefined
+  if (response === undefined) return answer.length === 0 ? 'no answer' : 'no HTTP response'
+  const { status, headers } = response
   if (status < 200 || status >= 500) return `status ${status}`
-  if (!/\r\nx-request-id: req_/i.test(answer)) return 'no request id'
+  if (headers.get('x-request-id')?.startsWith('req_') !== true) return 'no request id'
   // To HEAD there is no body.
   if (status < 400 || bytes.subarray(0, 5).toString() === 'HEAD ') return undefined
-  const body = answer.slice(answer.indexOf('\r\n\r\n', answer.indexOf(` ${status} `)) + 4)
-  if (/\r\ncontent-type: application\/problem\+json\r\n/i.test(answer)) return findProblemFault(body, status)
-  return speaksOauth.test(path) && /"error":"[a-z_]+"/.test(body)
+  const body = readBody(response)
+  if (body === undefined) return 'a body that is not JSON'
+  if (headers.get('content-type') === 'application/problem+json') return findProblemFault(body, status)
+  return speaksOauth.test(path) && /^[a-z_]+$/.test(String(body['error']))
     ? undefined
     : 'neither a problem document nor an OAuth error'
 }
 
-function findProblemFault(body: string, status: number): string | undefined {
-  const problem = JSON.parse(body) as Record<string, unknown>
+/** Undefined when it is not what its headers say, or not a JSON object. */
+function readBody(response: RawResponse): Record<string, unknown> | undefined {
+  try {
+    const body: unknown = JSON.parse(readText(response))
+    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function findProblemFault(problem: Record<string, unknown>, status: number): string | undefined {
   const names = ['type', 'title', 'status', 'code', 'detail', 'request_id', 'errors']
   const missing = names.filter((name) => problem[name] === undefined)
   if (missing.length > 0) return `a problem document without ${missing.join(', ')}`
