@@ -232,6 +232,29 @@ describe('one data directory', () => {
     await Promise.all(winners.map(({ child }) => kill(child)))
   })
 
+  test('kill -9 of PostgreSQL before it is ready: the start begins again', async (t) => {
+    const binaries = path.join(root, 'killed-once')
+    await mkdir(path.join(binaries, 'bin'), { recursive: true })
+    const mark = path.join(root, 'killed')
+    const real = path.join(await findBinaries(), 'bin', 'postgres')
+    const program = `#!/bin/sh
+if [ "$1" = --version ] || [ -e ${mark}/yes ]; then exec ${real} "$@"; fi
+touch ${mark}/yes
+kill -9 $$
+`
+    await writeFile(path.join(binaries, 'bin', 'postgres'), program, { mode: 0o755 })
+    await mkdir(mark)
+    // As root PostgreSQL runs as another user.
+    await chmod(mark, 0o777)
+    await chmod(root, 0o755)
+    const server = await startEmbedded({ dataDirectory: data(), log: silentLog, binaries })
+    t.after(() => server.stop())
+    assert.ok(existsSync(path.join(mark, 'yes')))
+    const db = openTestDatabase(server.connection)
+    assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
+    await db.close()
+  })
+
   test('a PostgreSQL that cannot start says why', async () => {
     const refused = startEmbedded({ dataDirectory: data(), log: silentLog, settings: { shared_buffers: 'lots' } })
     await assert.rejects(refused, /PostgreSQL did not start\. It said:\n.*shared_buffers/)

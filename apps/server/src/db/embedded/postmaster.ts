@@ -51,12 +51,13 @@ const fixedSettings = {
 }
 
 class StartError extends Error {
-  readonly output: string
+  /** The start may succeed at the next try. */
+  readonly passes: boolean
 
-  constructor(message: string, output: string) {
+  constructor(message: string, output: string, wasKilled = false) {
     super(output === '' ? message : `${message}. It said:\n${output}`)
     this.name = 'StartError'
-    this.output = output
+    this.passes = wasKilled || output.includes('is still in use')
   }
 }
 
@@ -89,16 +90,19 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Starts PostgreSQL and resolves when it takes connections; an abort ends a start under way. */
+/**
+ * Starts PostgreSQL and resolves when it takes connections; an abort ends a start under way. It is tried again while
+ * backends of a killed postmaster are still there, and when the new one is killed before it is ready.
+ */
 export async function startPostmaster(cluster: Cluster, signal: AbortSignal): Promise<ChildProcess> {
   const deadline = performance.now() + leftoversTimeoutMs
   for (;;) {
     try {
       return await startOnce(cluster, signal)
     } catch (error) {
-      const leftovers = error instanceof StartError && error.output.includes('is still in use')
-      if (!leftovers || performance.now() > deadline) throw error
+      if (!(error instanceof StartError && error.passes) || performance.now() > deadline) throw error
       await delay(100, undefined, { signal })
+      await stopOrphan(cluster)
     }
   }
 }
@@ -113,7 +117,7 @@ async function startOnce(cluster: Cluster, signal: AbortSignal): Promise<ChildPr
   while (!(await isReady(cluster.directory, child.pid))) {
     if (hasExited(child)) {
       await closed
-      throw new StartError('PostgreSQL did not start', output())
+      throw new StartError('PostgreSQL did not start', output(), child.signalCode !== null)
     }
     if (signal.aborted || performance.now() > deadline) {
       await stopPostmaster(child)
