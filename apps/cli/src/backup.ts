@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
-import { showProgress, untilAskedToStop, UsageError, writeJson, writeLine } from './console.ts'
+import { listenForStop, showProgress, UsageError, writeJson, writeLine } from './console.ts'
 
 const backupUsage = 'usage: assay backup <file> [--with-key] [--data <directory>] [--json]'
 const restoreUsage = 'usage: assay restore <file> [--replace] [--data <directory>] [--json]'
@@ -26,7 +26,7 @@ export async function backup(words: string[]): Promise<void> {
     keys,
     version: readBuild().version,
     now: Date.now,
-    signal: signalOfStop(),
+    signal: listenForStop().signal,
     onProgress: progress.show,
     log: createLog({ level: 'warn' }),
   }).finally(progress.end)
@@ -50,7 +50,7 @@ export async function restore(words: string[]): Promise<void> {
     dataDirectory,
     file,
     replace: values.replace,
-    signal: signalOfStop(),
+    signal: listenForStop().signal,
     onProgress: progress.show,
     log: createLog({ level: 'warn' }),
   }).finally(progress.end)
@@ -101,12 +101,6 @@ function readKeys(place: KeysPlace): string {
   if (keys === undefined)
     throw new UsageError('--with-key needs the keys: set ASSAY_SEALING_KEYS as the service has it.')
   return keys
-}
-
-function signalOfStop(): AbortSignal {
-  const asked = new AbortController()
-  void untilAskedToStop().then(() => asked.abort())
-  return asked.signal
 }
 
 function toMebibytes(bytes: number): number {

@@ -236,6 +236,19 @@ describe('assay start and serve', () => {
     assert.match(err, new RegExp(`port ${port} is in use`))
   })
 
+  it('a stop by signal ends a start that waits for its database', async (t) => {
+    const { connection } = await testDatabase(t)
+    const { child, output, errors } = start(['serve', '--role', 'api'], {
+      ...environmentOf({ ...connection, host: '/nowhere' }),
+      ASSAY_PORT: '0',
+    })
+    t.after(() => child.kill('SIGKILL'))
+    await until('the start to wait', () => (output().includes('the start waits for it') ? true : undefined), 60_000)
+    child.kill('SIGTERM')
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+    assert.deepEqual([code, signal, await errors], [0, null, ''])
+  })
+
   it('a stop by signal is quiet and complete; a backup made beside it is restored with every credential', async (t) => {
     const data = await dataDirectory(t)
     const demoPort = await findFreePort()

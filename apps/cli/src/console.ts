@@ -55,19 +55,28 @@ export function showProgress(what: string): { show(doneBytes: number, totalBytes
   }
 }
 
-/** Resolves at the first request to stop. A second Ctrl-C a second later means it. */
-export function untilAskedToStop(): Promise<void> {
-  return new Promise((resolve) => {
-    let askedAt: number | undefined
-    const ask = (): void => {
-      if (askedAt === undefined) {
-        askedAt = performance.now()
-        resolve()
-        return
-      }
-      // The terminal and npm both hand on one Ctrl-C.
-      if (performance.now() - askedAt > 1_000) process.exit(130)
+export interface StopRequest {
+  /** Aborted by the first request to stop. */
+  signal: AbortSignal
+  /** Resolves when that came. */
+  asked: Promise<void>
+}
+
+/** A second Ctrl-C a second after the first means it. */
+export function listenForStop(): StopRequest {
+  const controller = new AbortController()
+  const { signal } = controller
+  let askedAt: number | undefined
+  const ask = (): void => {
+    if (askedAt === undefined) {
+      askedAt = performance.now()
+      controller.abort()
+      return
     }
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask)
-  })
+    // The terminal and npm both hand on one Ctrl-C.
+    if (performance.now() - askedAt > 1_000) process.exit(130)
+  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ask)
+  const asked = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  return { signal, asked }
 }

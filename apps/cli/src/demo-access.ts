@@ -7,12 +7,29 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 const clientId = 'cli_demo'
 const firstReadMaxMs = 60_000
 const pollMs = 250
+const unavailableMaxMs = 60_000
 
+/** The service answers 503 while its database is away. */
+class Unavailable extends Error {}
+
+/** Begins again when the database dies meanwhile: a code whose answer was lost cannot be redeemed a second time. */
 export async function openDemoAccess(
   url: string,
   redirectUri: string,
   tell: (line: string) => void,
 ): Promise<{ token: string }> {
+  const deadline = performance.now() + unavailableMaxMs
+  for (;;) {
+    try {
+      return await openOnce(url, redirectUri, tell)
+    } catch (error) {
+      if (!(error instanceof Unavailable) || performance.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    }
+  }
+}
+
+async function openOnce(url: string, redirectUri: string, tell: (line: string) => void): Promise<{ token: string }> {
   const token = await authorize(url, redirectUri, [])
   if ((await listConnections(url, token)).length > 0) return { token }
   tell('Connecting a demo account at the simulated Kraken and reading its history …')
@@ -69,6 +86,8 @@ async function post<T>(url: string, type: string, body: Record<string, unknown>)
 async function answerOf(response: Response): Promise<unknown> {
   const answer: unknown = await response.json()
   // The body says why, and is ours: it holds no secret.
-  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${JSON.stringify(answer)}`)
+  const message = `${response.url} answered ${response.status}: ${JSON.stringify(answer)}`
+  if (response.status === 503) throw new Unavailable(message)
+  if (!response.ok) throw new Error(message)
   return answer
 }

@@ -4,7 +4,7 @@ import { parseConfig, readEnvironment } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
-import { untilAskedToStop, UsageError } from './console.ts'
+import { listenForStop, UsageError } from './console.ts'
 
 const roles: readonly Role[] = ['api', 'worker', 'all']
 
@@ -26,8 +26,13 @@ export async function worker(words: string[]): Promise<void> {
 async function run(role: Role, overrides: Record<string, string>): Promise<void> {
   const config = parseConfig({ ...readEnvironment(), ...overrides })
   const log = createLog({ level: config.logLevel })
-  const asked = untilAskedToStop()
-  const service = await startService(config, role, log, readBuild())
+  const { asked, signal } = listenForStop()
+  const service = await startService(config, role, log, readBuild(), signal).catch((error: unknown) => {
+    // Asked to stop while it waited for its database: there is nothing to stop.
+    if (error === signal.reason) return undefined
+    throw error
+  })
+  if (service === undefined) return
   log.info({ role, url: service.url }, 'ready')
   await asked
   log.info({}, 'stopping')

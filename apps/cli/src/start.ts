@@ -7,12 +7,12 @@
  */
 import { startDemo, type Demo } from '@assay/demo'
 import { startService } from '@assay/server'
-import { openAdmin } from '@assay/server/admin'
+import { openAdmin, whenAnswering } from '@assay/server/admin'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
-import { untilAskedToStop, writeLine } from './console.ts'
+import { listenForStop, writeLine } from './console.ts'
 import { openDemoAccess } from './demo-access.ts'
 
 const usage = 'usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>]'
@@ -30,7 +30,7 @@ export async function start(words: string[]): Promise<void> {
     },
   })
   if (values.help) return writeLine(usage)
-  const asked = untilAskedToStop()
+  const { asked, signal } = listenForStop()
   const environment = { ASSAY_LOG_LEVEL: 'warn', ...readEnvironment(), ASSAY_MODE: 'sandbox' }
   const config = parseConfig({
     ...environment,
@@ -38,7 +38,11 @@ export async function start(words: string[]): Promise<void> {
     ...(values['demo-port'] === undefined ? {} : { ASSAY_DEMO_PORT: values['demo-port'] }),
     ...(values.data === undefined ? {} : { ASSAY_DATA_DIRECTORY: values.data }),
   })
-  const running = await startAll(config)
+  const running = await startAll(config, signal).catch((error: unknown) => {
+    if (error === signal.reason) return undefined
+    throw error
+  })
+  if (running === undefined) return
   try {
     const stopped = asked.then(() => true)
     const access = await Promise.race([openDemoAccess(running.url, `${running.demoUrl}/callback`, writeLine), asked])
@@ -56,7 +60,7 @@ interface Running {
   stop(): Promise<void>
 }
 
-async function startAll(config: Config): Promise<Running> {
+async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
   const log = createLog({ level: config.logLevel })
   const ends: (() => Promise<void>)[] = []
   const stop = async (): Promise<void> => {
@@ -69,7 +73,7 @@ async function startAll(config: Config): Promise<Running> {
     const sandbox = await startSandbox({ pace, seed: sandboxSeed, log: (text, fields) => log.warn(fields ?? {}, text) })
     ends.push(() => sandbox.close())
     const settings = { ...config, sandbox: { ...config.sandbox, url: sandbox.controlUrl } }
-    const service = await startService(settings, 'all', log, readBuild())
+    const service = await startService(settings, 'all', log, readBuild(), signal)
     ends.push(() => service.stop())
     const { url } = service
     if (url === undefined) throw new Error('a service that serves requests has an address')
@@ -84,7 +88,7 @@ async function startAll(config: Config): Promise<Running> {
       onBug: (error) => log.error({ err: error }, 'the demo application failed to answer'),
     })
     ends.push(() => demo.stop())
-    await sendWebhooks(settings, demo, log)
+    await whenAnswering({ log, signal }, () => sendWebhooks(settings, demo, log))
     return { url, demoUrl: demo.url, stop }
   } catch (error) {
     await stop()

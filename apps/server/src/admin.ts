@@ -23,7 +23,7 @@ import { createTenants, type Tenants } from './tenants/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 
 export type { ReplayReport } from './ledger/index.ts'
-export { backUp, restore } from './db/index.ts'
+export { backUp, restore, whenAnswering } from './db/index.ts'
 export type { Client } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 

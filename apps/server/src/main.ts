@@ -27,11 +27,20 @@ export interface Service {
   stop(): Promise<void>
 }
 
-export async function startService(config: Config, role: Role, log: Log, build: Build): Promise<Service> {
+/** The database may die at any statement of a start: it waits until the database is back. `signal` ends the waiting. */
+export async function startService(
+  config: Config,
+  role: Role,
+  log: Log,
+  build: Build,
+  signal?: AbortSignal,
+): Promise<Service> {
   const opened = await openDatabase({ ...config.database, url: config.database.url }, log)
   try {
-    await whenAnswering(log, () => prepareDatabase(config, opened, log))
-    return await startParts(config, role, log, build, opened)
+    return await whenAnswering({ db: opened.db, log, signal }, async () => {
+      await prepareDatabase(config, opened, log)
+      return startParts(config, role, log, build, opened)
+    })
   } catch (error) {
     await opened.close()
     throw error
@@ -47,6 +56,7 @@ export async function prepareDatabase(config: Config, opened: OpenedDatabase, lo
   )
 }
 
+/** All or nothing: what was started is stopped again when a later part fails, so that a start can begin anew. */
 async function startParts(
   config: Config,
   role: Role,
@@ -93,9 +103,12 @@ async function startParts(
     url: http?.url,
     async stop() {
       clearInterval(clockTimer)
-      await http?.stop()
-      await worker?.stop()
-      await opened.close()
+      try {
+        await http?.stop()
+        await worker?.stop()
+      } finally {
+        await opened.close()
+      }
     },
   }
 }

@@ -13,14 +13,25 @@ test('a refused, reset or missing connection is away', () => {
     '57P01',
     '57P02',
     '57P03',
+    '57P05',
     '53300',
+    '08000',
+    '08001',
+    '08003',
     '08006',
+    '08P01',
   ]) {
     assert.equal(isDatabaseAway(coded(code)), true, code)
   }
   assert.equal(isDatabaseAway(coded('ENOENT', { syscall: 'connect' })), true)
-  assert.equal(isDatabaseAway(new Error('Connection terminated unexpectedly')), true)
-  assert.equal(isDatabaseAway(new Error('timeout exceeded when trying to connect')), true)
+  for (const message of [
+    'Connection terminated unexpectedly',
+    'timeout exceeded when trying to connect',
+    'timeout expired',
+    'There was an error establishing an SSL connection',
+  ]) {
+    assert.equal(isDatabaseAway(new Error(message)), true, message)
+  }
 })
 
 test('a wrong statement, a conflict, a cancelled statement and a missing file are not', () => {

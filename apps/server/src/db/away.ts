@@ -10,17 +10,19 @@ const awayCodes = new Set([
   // the network, or the embedded server's socket before it is there
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
   ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
-  // PostgreSQL shutting down, crashed, starting; no connection left
-  ...['57P01', '57P02', '57P03', '53300'],
+  // PostgreSQL shutting down, crashed, starting; a connection that was idle for too long; no connection left
+  ...['57P01', '57P02', '57P03', '57P05', '53300'],
   // a primary that has just become a replica: connected, and unable to write until the pool has moved on
   '25006',
 ])
 
-// node-postgres gives these no code (seen in 8.23.1: lib/client.js, pg-pool/index.js).
+// node-postgres gives these no code (seen in 8.23.1: lib/client.js, lib/connection.js, pg-pool/index.js).
 const awayMessages = [
   'Connection terminated',
   'Query read timeout',
   'timeout exceeded when trying to connect',
+  'timeout expired',
+  'There was an error establishing an SSL connection',
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',
   'Cannot use a pool after calling end on the pool',

@@ -1,21 +1,62 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { pino } from 'pino'
+import { describe, it, type TestContext } from 'node:test'
+import { pino, type Logger } from 'pino'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import type { Database } from './sql.ts'
 import { whenAnswering } from './when-answering.ts'
 
-it('a start goes on as soon as the database is there, and does not wait out a mistake', async (t) => {
-  const { db, connection } = await testDatabase(t)
+function collectWarnings(): { log: Logger; lines: string[] } {
   const lines: string[] = []
-  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  return { log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), lines }
+}
+
+async function openNowhere(t: TestContext): Promise<Database> {
+  const { connection } = await testDatabase(t)
   const nowhere = openTestDatabase({ ...connection, host: '/nowhere' })
   t.after(() => nowhere.close())
-  const places = [nowhere, nowhere, db]
-  const answer = await whenAnswering(log, async () => (places.shift() ?? db).row<{ one: number }>('select 1 as one'))
-  assert.deepEqual([answer.one, lines.length], [1, 2])
-  await assert.rejects(
-    whenAnswering(log, () => db.row('select from nothing_of_that_name')),
-    /nothing_of_that_name/,
-  )
-  assert.equal(lines.length, 2)
+  return nowhere
+}
+
+describe('a start', () => {
+  it('goes on as soon as the database is there, and says once that it waits', async (t) => {
+    const { db } = await testDatabase(t)
+    const nowhere = await openNowhere(t)
+    const { log, lines } = collectWarnings()
+    const places = [nowhere, nowhere]
+    const wavering = { rows: <Row>(text: string): Promise<Row[]> => (places.shift() ?? db).rows<Row>(text) }
+    const answer = await whenAnswering({ db: wavering, log }, () => db.row<{ one: number }>('select 1 as one'))
+    assert.deepEqual([answer.one, places.length, lines.length], [1, 0, 1])
+  })
+
+  it('begins again from its first step when the database dies at a later one', async (t) => {
+    const { db } = await testDatabase(t)
+    const nowhere = await openNowhere(t)
+    const second = [nowhere, nowhere, db]
+    const steps: string[] = []
+    await whenAnswering({ db, log: collectWarnings().log }, async () => {
+      steps.push('first')
+      await (second.shift() ?? db).rows('select 1')
+      steps.push('second')
+    })
+    assert.deepEqual(steps, ['first', 'first', 'first', 'second'])
+  })
+
+  it('does not wait out a mistake', async (t) => {
+    const { db } = await testDatabase(t)
+    const { log, lines } = collectWarnings()
+    await assert.rejects(
+      whenAnswering({ db, log }, () => db.row('select from nothing_of_that_name')),
+      /nothing_of_that_name/,
+    )
+    assert.equal(lines.length, 0)
+  })
+
+  it('stops waiting when it is asked to', async (t) => {
+    const nowhere = await openNowhere(t)
+    const asked = new AbortController()
+    const { log } = collectWarnings()
+    const waiting = whenAnswering({ db: nowhere, log, signal: asked.signal }, () => assert.fail('there is no database'))
+    asked.abort()
+    await assert.rejects(waiting, (error) => error === asked.signal.reason)
+  })
 })

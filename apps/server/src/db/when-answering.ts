@@ -1,21 +1,55 @@
-/** A machine that boots starts everything at once, and the database may be the last to be ready: a start waits for it. */
+/**
+ * A start waits for its database, and begins again from its first step when the database dies at a later one. Every step
+ * of a start may therefore be done twice.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDatabaseAway } from './away.ts'
+import { codeOf } from './error-code.ts'
 import type { DatabaseLog } from './pool.ts'
+import type { Database } from './sql.ts'
 
+export interface Waiting {
+  /** Left out when the database is known to have answered before. */
+  db?: Pick<Database, 'rows'>
+  log: DatabaseLog
+  /** Ends the waiting: the promise is then rejected with its reason. */
+  signal?: AbortSignal | undefined
+}
+
+/** For a database that has never answered: its address may be wrong, and the operator has to be told. */
 const patienceMs = 30_000
-const pauseMs = 500
+const pauseMs = 250
+/** While the database is away for long, one line of the log in this time is enough. */
+const tellEveryMs = 5_000
 
-/** `work` is tried again while the database is away; anything else is thrown at once. */
-export async function whenAnswering<T>(log: DatabaseLog, work: () => Promise<T>): Promise<T> {
+/**
+ * `work` is tried again while the database is away; anything else is thrown at once. A database that has answered once is
+ * waited for without an end: a failover or the recovery after a crash may take minutes, and a process that gave up
+ * meanwhile would only have to be started again.
+ */
+export async function whenAnswering<T>({ db, log, signal }: Waiting, work: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + patienceMs
+  let hasAnswered = db === undefined
+  let toldAt = -Infinity
   for (;;) {
+    signal?.throwIfAborted()
     try {
+      await db?.rows('select 1')
+      hasAnswered = true
       return await work()
     } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > giveUpAt) throw error
-      log.warn({ err: error }, 'the database does not answer yet; it is tried again')
-      await delay(pauseMs)
+      hasAnswered ||= isRunningServer(error)
+      if (!isDatabaseAway(error) || (!hasAnswered && performance.now() > giveUpAt)) throw error
+      if (performance.now() - toldAt > tellEveryMs) {
+        toldAt = performance.now()
+        log.warn({ err: error }, 'the database does not answer; the start waits for it')
+      }
     }
+    await delay(pauseMs, undefined, { signal }).catch(() => undefined)
   }
+}
+
+/** PostgreSQL itself says that it is starting, stopping or full (SQLSTATE classes 57P and 53). */
+function isRunningServer(error: unknown): boolean {
+  return /^(57P|53)/.test(codeOf(error) ?? '')
 }

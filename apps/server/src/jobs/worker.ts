@@ -18,7 +18,7 @@ import {
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker'
-import { openPool, type Database, type DatabaseAddress } from '../db/index.ts'
+import { isDatabaseAway, openPool, type Database, type DatabaseAddress } from '../db/index.ts'
 import { deleteOldLanes, freeOrphanedLanes } from './lanes.ts'
 import { createRoom, type Room } from './make-room.ts'
 import { endYielding, interactivePriority } from './priority.ts'
@@ -112,7 +112,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         // Heartbeats go on until the last job has ended, or others would take it over.
         await running
         await Promise.all([beat.stop(), sweep.stop(), look.stop()])
-        await forgetWorkers(db, [...workerIds])
+        // While the database is away there is nothing to clear: a worker that it remembers falls silent.
+        await forgetWorkers(db, [...workerIds]).catch((error: unknown) => {
+          if (!isDatabaseAway(error)) throw error
+        })
       } finally {
         await close()
       }
