@@ -56,7 +56,7 @@ describe('PostgreSQL dies at each statement of a start', { concurrency: true }, 
     assert.ok(postgres.deaths() > deathsMin, String(postgres.deaths()))
     await until('readiness', () => isReady(url))
     const { token } = await connect(url, 'reader', [{ provider_id: 'kraken', scenario: 'default' }])
-    await untilRead(url, token, 60_000)
+    await untilRead(url, token)
     assert.deepEqual(await db.rows('select sandbox from installation'), [{ sandbox: true }])
   })
 })
@@ -69,21 +69,17 @@ describe('PostgreSQL dies', () => {
     const { url } = await start()
     const { token } = await connect(url, 'reader', [])
     postgres.beginDying()
-    await until(
-      `${runningDeaths} deaths`,
-      async () => {
-        const { status, headers } = await fetch(`${url}/accounts/v2/providers`, {
-          headers: { authorization: `Bearer ${token}` },
-        })
-        assert.ok(status === 200 || (status === 503 && headers.has('retry-after')), String(status))
-        return postgres.deaths() >= runningDeaths || undefined
-      },
-      60_000,
-    )
+    await until(`${runningDeaths} deaths`, async () => {
+      const { status, headers } = await fetch(`${url}/accounts/v2/providers`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      assert.ok(status === 200 || (status === 503 && headers.has('retry-after')), String(status))
+      return postgres.deaths() >= runningDeaths || undefined
+    })
     postgres.settle()
     await until('readiness', () => isReady(url))
     const again = await connect(url, 'reader', [{ provider_id: 'kraken', scenario: 'default' }])
-    await untilRead(url, again.token, 60_000)
+    await untilRead(url, again.token)
   })
 
   it('and stays away while the service is stopped, which ends in order', async (test) => {
