@@ -34,8 +34,8 @@ export interface DatabaseOptions {
 
 const acquireTimeoutMsDefault = 5_000
 const idleTimeoutMs = 30_000
-/** A statement that was cancelled and still has not answered by then is on a dead line. */
-const cancelGraceMs = 2_000
+/** A statement that was cancelled and still has not answered by then is on a dead line; a busy server needs seconds. */
+const cancelGraceMs = 10_000
 const cancelSocketTimeoutMs = 60_000
 /** Texts beyond this are run without a name: a query built from parts must not fill the server's memory with plans. */
 const namedStatementsMax = 1_000
