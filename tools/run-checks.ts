@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, format, unused code and import boundaries. All of them run, then the verdict. */
+/** `npm run check`: types, lint, format, unused code, import boundaries, lockfile. All of them run, then the verdict. */
 import { spawnSync } from 'node:child_process'
 
 const checks = [
@@ -8,6 +8,7 @@ const checks = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
   { name: 'unused code', command: ['knip'] },
   { name: 'import boundaries', command: ['node', '--test', '--test-reporter=dot', 'test/boundaries.test.ts'] },
+  { name: 'lockfile', command: ['node', 'tools/strip-engines.ts', '--check'] },
 ]
 
 const failed: string[] = []
