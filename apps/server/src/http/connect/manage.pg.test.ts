@@ -49,9 +49,12 @@ describe('the manage page', async () => {
     await read(token)
     await read(token)
     const page = await signIn('shown@example.com')
+    // Counts are written every few seconds, perhaps between the two reads, and an hour may end between them.
+    const countReads = ({ grants }: Me): number =>
+      (grants[0]?.accesses ?? []).reduce((sum, { count }) => sum + count, 0)
     const me = await until(async () => {
       const found = await page.me()
-      return found.grants[0]?.accesses.length === 0 ? undefined : found
+      return countReads(found) < 2 ? undefined : found
     })
     assert.deepEqual(getMe.response.safeParse(me).error?.issues, undefined)
     assert.equal(me.user.email, 'shown@example.com')
@@ -60,9 +63,11 @@ describe('the manage page', async () => {
       [connectionId],
     )
     assert.equal(me.grants[0]?.client.client_id, 'cli_demo')
-    const [access] = me.grants[0]?.accesses ?? []
-    assert.deepEqual([access?.endpoint, access?.count], ['listProviders', 2])
-    assert.match(access?.hour ?? '', /:00:00\.000Z$/)
+    assert.equal(countReads(me), 2)
+    for (const { endpoint, hour } of me.grants[0]?.accesses ?? []) {
+      assert.equal(endpoint, 'listProviders')
+      assert.match(hour, /:00:00\.000Z$/)
+    }
   })
 
   it('needs a sign-in for everything', async () => {
@@ -154,17 +159,17 @@ describe('the manage page', async () => {
 
   it('ends after fifteen minutes of silence, and after an hour however busy', async () => {
     const idle = await signIn('idle@example.com')
-    await connect.moveClock(890)
+    await connect.moveClock(800)
     assert.equal((await idle.call('GET', '/me')).status, 200)
-    await connect.moveClock(910)
+    await connect.moveClock(900)
     assert.equal((await idle.call('GET', '/me')).status, 401)
 
     const busy = await signIn('busy@example.com')
-    for (let quarter = 0; quarter < 4; quarter += 1) {
-      await connect.moveClock(880)
+    for (let turn = 0; turn < 4; turn += 1) {
+      await connect.moveClock(800)
       assert.equal((await busy.call('GET', '/me')).status, 200)
     }
-    await connect.moveClock(100)
+    await connect.moveClock(400)
     assert.equal((await busy.call('GET', '/me')).status, 401)
   })
 })
