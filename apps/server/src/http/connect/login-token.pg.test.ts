@@ -21,12 +21,13 @@ describe('signing in by login_token', async () => {
     alg?: string
     kid?: string
     lifeSeconds?: number
-    iat?: number
+    /** Issued so long after now; before it, when negative. */
+    laterSeconds?: number
   }
   const verifier = randomBytes(32).toString('base64url')
   const challenge = createHash('sha256').update(verifier).digest('base64url')
   const write = async (wishes: Wishes = {}): Promise<string> => {
-    const iat = wishes.iat ?? Math.floor(Date.now() / 1_000)
+    const iat = Math.floor(Date.now() / 1_000) + (wishes.laterSeconds ?? 0)
     const claims = { iss: 'cli_demo', sub: 'ann-17', aud: connect.url, jti: randomUUID(), code_challenge: challenge }
     return new SignJWT({ ...claims, iat, exp: iat + (wishes.lifeSeconds ?? 60), ...wishes.claims })
       .setProtectedHeader({ alg: wishes.alg ?? 'ES256', kid: wishes.kid ?? esKid })
@@ -71,8 +72,8 @@ describe('signing in by login_token', async () => {
     ['another audience', { claims: { aud: 'https://other.example' } }, /wrong or missing aud/],
     ['another client as issuer', { claims: { iss: 'cli_enterprise' } }, /wrong or missing iss/],
     ['a life of more than a minute', { lifeSeconds: 61 }, /at most 60 seconds/],
-    ['an end in the past', { iat: Math.floor(Date.now() / 1_000) - 120 }, /has expired/],
-    ['a beginning in the future', { iat: Math.floor(Date.now() / 1_000) + 30 }, /from the future/],
+    ['an end in the past', { laterSeconds: -120 }, /has expired/],
+    ['a beginning in the future', { laterSeconds: 30 }, /from the future/],
     ['no jti', { claims: { jti: undefined } }, /wrong or missing jti/],
     ['an empty sub', { claims: { sub: '' } }, /must have a sub/],
     ['a sub with a control character', { claims: { sub: 'ann\0' } }, /must have a sub/],
