@@ -129,12 +129,25 @@ it('the doctor opens the secrets of webhooks and the codes of sign-ins too, and 
 
 it('a clock that is two seconds off is a warning, one that is ten seconds off is an illness', async (t) => {
   const { db } = await testDatabase(t)
-  const look = async (offMs: number): Promise<unknown[]> => {
-    const findings = await examine({ db, keyring, now: () => Date.now() + offMs })
+  const look = async (now: () => number): Promise<unknown[]> => {
+    const findings = await examine({ db, keyring, now })
     const clock = findings.find(({ check }) => check === 'clock')
     return [clock?.well, clock?.warns]
   }
-  assert.deepEqual(await look(0), [true, undefined])
-  assert.deepEqual(await look(-3_500), [true, true])
-  assert.deepEqual(await look(11_500), [false, true])
+  assert.deepEqual(await look(Date.now), [true, undefined])
+  assert.deepEqual(await look(() => Date.now() - 9_500), [true, true])
+  assert.deepEqual(await look(() => Date.now() + 9_500), [true, true])
+  assert.deepEqual(await look(() => Date.now() + 60_000), [false, true])
+  assert.deepEqual(await look(() => Date.now() - 60_000), [false, true])
+})
+
+it('a database that takes its time to answer is not a clock that is off', async (t) => {
+  const { db } = await testDatabase(t)
+  // The question leaves at the time of PostgreSQL, or a minute before it, and its answer is there a minute later.
+  for (const leftMs of [Date.now(), Date.now() - 60_000]) {
+    const looks = [leftMs, leftMs + 60_000]
+    const findings = await examine({ db, keyring, now: () => looks.shift() ?? leftMs + 60_000 })
+    const clock = findings.find(({ check }) => check === 'clock')
+    assert.deepEqual([clock?.well, clock?.warns], [true, undefined], clock?.found)
+  }
 })
