@@ -147,7 +147,7 @@ describe('a stop', () => {
     const underWay = server.get('/readyz')
     await entered.promise
 
-    const stopped = server.server.stop(5_000)
+    const stopped = server.server.stop(600_000)
     await assert.rejects(fetch(`${server.url}/healthz`))
     released.resolve(undefined)
     assert.equal((await underWay).status, 200)
