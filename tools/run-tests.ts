@@ -1,18 +1,23 @@
 /**
- * `npm test`: every test of the project, in a fresh process for each file, against one PostgreSQL that is started here.
- * The last line is `N passed, N failed`. `npm test -- path …` runs only the files whose path contains one of the words.
+ * `npm test`: every test of the project against one PostgreSQL that is started here, in as few processes as
+ * `plan-tests.ts` allows. The last line is `N passed, N failed`. `npm test -- path …` runs only the files whose path
+ * contains one of the words.
  *
  * What the machine must have is looked for first: as root on Debian it is installed, otherwise the command to run is
  * named, so that nobody waits ten minutes for a failure that could be told at once.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
 import { run } from 'node:test'
 import { startTestPostgres } from '../test/postgres.ts'
-import { reportTests } from './report-tests.ts'
+import { fileTimeoutMs, planTests } from './plan-tests.ts'
+import { createTestReport, type TestReport } from './report-tests.ts'
 
-/** For a file that hangs. One that passes takes a minute, and ten where four others want the same processor. */
-const fileTimeoutMs = 1_800_000
+const testProcess = path.resolve(import.meta.dirname, 'test-process.ts')
+/** One more than there are processors: tests wait for databases and browsers for half of their time. */
+const processesMax = availableParallelism() + 1
 
 const debianPackages = [
   { package: 'chromium', file: '/usr/bin/chromium', why: 'the browser tests' },
@@ -52,25 +57,34 @@ function findTestFiles(words: readonly string[]): string[] {
     .filter((file) => !file.includes('node_modules'))
   const wanted = words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)))
   if (wanted.length === 0) stop(`No test file matches ${words.join(' ')}.`)
-  // Those with a database or a browser take longest: begun first, they do not end last.
-  return wanted.toSorted((a, b) => weight(b) - weight(a) || (a < b ? -1 : 1))
+  return wanted
 }
 
-function weight(file: string): number {
-  if (file.startsWith('test/')) return 2
-  return file.endsWith('.pg.test.ts') ? 1 : 0
+/** The files behind a crash run in a further process. */
+async function runProcess(report: TestReport, files: readonly string[]): Promise<void> {
+  const stream = run({ files: [testProcess], argv: files, timeout: fileTimeoutMs * files.length })
+  const left = await report.follow(stream, files)
+  if (left.length > 0) await runProcess(report, left)
 }
 
 ensureMachine()
 const files = findTestFiles(process.argv.slice(2))
+const queue = planTests(files)
+const report = createTestReport(files.length)
 const postgres = await startTestPostgres()
 process.env['ASSAY_TEST_POSTGRES'] = postgres.address
+// Modules load in half the time, also in the processes that tests start: the command line has its compile cache there.
+const compileCache = path.resolve('node_modules/.cache/assay')
+mkdirSync(compileCache, { recursive: true, mode: 0o700 })
+process.env['NODE_COMPILE_CACHE'] = compileCache
 try {
-  const result = await reportTests(run({ files, concurrency: 2, timeout: fileTimeoutMs }), files.length)
-  console.log(
-    `${result.passed} passed, ${result.failed} failed${result.skipped > 0 ? `, ${result.skipped} skipped` : ''}`,
-  )
-  process.exitCode = result.failed === 0 && result.passed > 0 ? 0 : 1
+  const workOff = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) await runProcess(report, next)
+  }
+  await Promise.all(Array.from({ length: processesMax }, workOff))
+  const { passed, failed, skipped } = report.conclude()
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  process.exitCode = failed === 0 && passed > 0 ? 0 : 1
 } finally {
   await postgres.stop()
 }

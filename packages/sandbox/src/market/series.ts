@@ -23,6 +23,12 @@ const waves = [
 
 const byId = new Map([...coins, ...currencies].map((coin) => [coin.id, coin]))
 
+/**
+ * What was computed before, by coin and day. A simulated account asks for 2,000 days of a dozen coins, each account for
+ * the same ones, and a price takes 9 µs.
+ */
+const computed = new Map<Coin, Map<number, bigint>>()
+
 export const firstDay = dayOf(Date.UTC(firstYear, 0, 1))
 
 export function findCoin(id: string): Coin | undefined {
@@ -35,6 +41,14 @@ export function dayOf(ms: number): number {
 
 /** US dollars for one unit, as whole units of 10^-15. */
 export function priceInUsd(coin: Coin, day: number): bigint {
+  const prices = computed.get(coin) ?? new Map<number, bigint>()
+  computed.set(coin, prices)
+  const price = prices.get(day) ?? computePrice(coin, day)
+  prices.set(day, price)
+  return price
+}
+
+function computePrice(coin: Coin, day: number): bigint {
   const wobble = waves.reduce((total, wave) => total + wave.share * noise(coin.id, day, wave.days), 0)
   const factor = whole + (BigInt(wobble) * BigInt(coin.swing)) / BigInt(million)
   return (levelOn(coin, day) * factor) / whole

@@ -1,0 +1,87 @@
+/** `npm test` itself, over files made for this: whatever goes wrong in one file is counted, named, and hides no other. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, it } from 'node:test'
+
+const program = path.resolve(import.meta.dirname, 'run-tests.ts')
+
+/** Of one workspace, so that they share a process. */
+const files = {
+  'a-hooks.test.ts': `
+    let [before, each] = [0, 0]
+    test.before(() => { before += 1 })
+    test.beforeEach(() => { each += 1 })
+    test('one', () => assert.deepEqual([before, each], [1, 1]))
+    test('two', () => assert.deepEqual([before, each], [1, 2]))`,
+  'b-fails.test.ts': `
+    test('is well', () => undefined)
+    test('is wrong', () => assert.equal(1, 2))
+    test('is not run', { skip: true }, () => assert.fail())`,
+  'c-does-not-load.test.ts': `throw new Error('broken on purpose')`,
+  'd-crashes.test.ts': `
+    test('crashes', () => process.kill(process.pid, 'SIGKILL'))`,
+  'e-exits.test.ts': `test('leaves as if all were well', () => process.exit(0))`,
+  'f-after-both.test.ts': `
+    test('has hooks of no other file', () => undefined)
+    test('is run all the same', () => undefined)`,
+}
+
+async function runTests(folder: string, ...words: string[]): Promise<{ code: number | null; output: string }> {
+  // With this variable, node:test would take the run for a part of this test's own.
+  const env = { ...process.env }
+  delete env['NODE_TEST_CONTEXT']
+  const child = spawn(process.execPath, [program, ...words], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const closed = once(child, 'close') as Promise<[number | null]>
+  const [output, [code]] = await Promise.all([text(child.stdout), closed])
+  return { code, output }
+}
+
+describe('npm test', () => {
+  let folder = ''
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'assay-run-tests-'))
+    await mkdir(path.join(folder, 'packages/one'), { recursive: true })
+    const head = "import assert from 'node:assert/strict'\nimport test from 'node:test'\n"
+    for (const [name, body] of Object.entries(files)) {
+      await writeFile(path.join(folder, 'packages/one', name), head + body)
+    }
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  it('counts and names every failure, a crash and an early exit among them, and runs every other file', async () => {
+    const { code, output } = await runTests(folder)
+    assert.equal(code, 1)
+    const lines = output.trimEnd().split('\n')
+    const ends = lines.flatMap((line) => /^\[\d+\/6\] packages\/one\/(\S+: .+), [\d.]+ s$/.exec(line)?.[1] ?? [])
+    assert.deepEqual(ends.toSorted(), [
+      'a-hooks.test.ts: 2 passed',
+      'b-fails.test.ts: 1 FAILED',
+      'c-does-not-load.test.ts: 1 FAILED',
+      'd-crashes.test.ts: 1 FAILED',
+      'e-exits.test.ts: 1 FAILED',
+      'f-after-both.test.ts: 2 passed',
+    ])
+    const again = output.slice(output.indexOf('All failures again'))
+    for (const words of [
+      /✗ is wrong \(packages\/one\/b-fails\.test\.ts:\d+\)/,
+      /✗ .*c-does-not-load\.test\.ts.*\n.*broken on purpose/,
+      /✗ the test process ended before this file \(packages\/one\/d-crashes\.test\.ts\)/,
+      /✗ the test process ended before this file \(packages\/one\/e-exits\.test\.ts\)/,
+    ]) {
+      assert.match(again, words)
+    }
+    assert.equal(lines.at(-1), '5 passed, 4 failed, 1 skipped')
+  })
+
+  it('runs the files whose path has one of the words', async () => {
+    const { code, output } = await runTests(folder, 'hooks', 'after-both')
+    assert.match(output, /^4 passed, 0 failed$/m)
+    assert.doesNotMatch(output, /fails|crashes/)
+    assert.equal(code, 0)
+  })
+})
