@@ -6,12 +6,10 @@ import { fetchDocuments } from '../openapi-documents.ts'
 import { firstDatabase, openInstallation } from './installation.ts'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
-const toMiB = (bytes: number): number => Math.round(bytes / 2 ** 20)
+const toMiB = (bytes: number): number => Math.round((10 * bytes) / 2 ** 20) / 10
 
 /** Until then everything is loaded and every cache is filled: from here on memory must stay. */
 const warmUp = 2_000
-/** A heap as narrow as this is swept often, so that what the process holds is close to what it needs. */
-const narrowHeap = { NODE_OPTIONS: '--max-old-space-size=96' }
 /** From the second quarter to the last, in the median. A kilobyte kept of each request would be 10 MiB. */
 const growthMax = 1.05
 
@@ -26,8 +24,9 @@ export async function run(words: string[]): Promise<boolean> {
   const [requests, seed] = [Number(values.requests), Number(values.seed)]
   say(`bad input campaign: ${requests} requests, seed ${seed} (--seed ${seed} sends the same again)`)
   const installation = await openInstallation()
-  const settings = { ...badInputSettings, ...narrowHeap }
-  const { url, readApiMemory, listDeserters, stop } = await installation.run(firstDatabase, { settings })
+  const { url, readApiMemory, listDeserters, stop } = await installation.run(firstDatabase, {
+    settings: badInputSettings,
+  })
   try {
     const { operations } = await fetchDocuments(url)
     const common = { url, operations, signIn: () => signInForBadInput(url) }
@@ -47,7 +46,7 @@ export async function run(words: string[]): Promise<boolean> {
     const quarter = Math.ceil(readings.length / 4)
     const second = median(readings.slice(quarter, 2 * quarter))
     const last = median(readings.slice(-quarter))
-    say(`memory of the API: ${toMiB(second)} MiB in the second quarter, ${toMiB(last)} MiB in the last`)
+    say(`memory held by the API: ${toMiB(second)} MiB in the second quarter, ${toMiB(last)} MiB in the last`)
     const failures = [
       ...faults,
       ...listDeserters().map((words) => `a process ended: ${words}`),

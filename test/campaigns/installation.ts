@@ -28,7 +28,7 @@ export interface Running {
   kill(victim: Victim): Promise<void>
   /** Processes that ended without being killed, with their last words. */
   listDeserters(): string[]
-  /** Resident memory of the API process, in bytes. */
+  /** What the API process holds on to, in bytes; it collects its garbage for that, which takes a moment. */
   readApiMemory(): Promise<number>
   /** In order: what it is doing comes to an end. */
   endWorker(): Promise<void>
@@ -49,6 +49,7 @@ export interface Installation {
 export const firstDatabase = 'assay'
 
 const program = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
+const probed = ['--expose-gc', '--import', path.join(import.meta.dirname, 'memory-probe.ts')]
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 export async function openInstallation(): Promise<Installation> {
@@ -107,7 +108,8 @@ async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<
   const url = `http://127.0.0.1:${port}`
   const deserters: string[] = []
   const starts = {
-    api: () => startProcess(['serve', '--role', 'api'], { ...environment, ASSAY_PORT: String(port) }, [], deserters),
+    api: () =>
+      startProcess(['serve', '--role', 'api'], { ...environment, ASSAY_PORT: String(port) }, probed, deserters),
     worker: () => startProcess(['worker'], environment, hook === undefined ? [] : ['--import', hook], deserters),
   }
   const processes = { api: starts.api(), worker: starts.worker() }
@@ -126,7 +128,7 @@ async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<
     environment,
     endWorker: () => processes.worker.end('SIGTERM'),
     listDeserters: () => deserters,
-    readApiMemory: () => readMemory(processes.api.child),
+    readApiMemory: () => readMemory(processes.api),
     async kill(victim) {
       if (victim === 'postgres') return killPostgres()
       await processes[victim].end('SIGKILL')
@@ -141,6 +143,7 @@ async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<
 
 interface Process {
   child: ChildProcess
+  gone: Promise<void>
   end(signal: NodeJS.Signals): Promise<void>
 }
 
@@ -152,14 +155,14 @@ function startProcess(
 ): Process {
   const child = spawn(process.execPath, [...nodeWords, program, ...words], {
     env: { PATH: process.env['PATH'], ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   // Whoever interrupts a campaign wants it gone, with all of its processes.
   const endWithUs = (): void => void child.kill('SIGKILL')
   process.once('exit', endWithUs)
   let lastWords = ''
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-2_000)))
+    stream?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-2_000)))
   }
   let expected = false
   const gone = once(child, 'close').then(() => {
@@ -168,6 +171,7 @@ function startProcess(
   })
   return {
     child,
+    gone,
     async end(signal) {
       expected = true
       child.kill(signal)
@@ -190,10 +194,13 @@ async function isOtherPostmaster(file: string, killed: number): Promise<boolean>
   return lines[7]?.trim() === 'ready' && Number(lines[0]) !== killed
 }
 
-async function readMemory({ pid }: ChildProcess): Promise<number> {
-  const status = await readFile(`/proc/${String(pid)}/status`, 'utf8')
-  const [, kibibytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? []
-  return Number(kibibytes) * 1_024
+async function readMemory({ child, gone }: Process): Promise<number> {
+  const answered = once(child, 'message') as Promise<[number]>
+  child.send('memory')
+  const ended = gone.then((): never => {
+    throw new Error('the process ended while its memory was read')
+  })
+  return (await Promise.race([answered, ended]))[0]
 }
 
 /** Chosen once, so that the API has the same address after each start. */

@@ -19,6 +19,11 @@ export interface Answer {
 /** Enough to keep two processors busy, few enough that none waits for long. */
 const atOnce = 24
 const patienceMs = 30_000
+/**
+ * Open requests at a steady rate. A machine that becomes busy with other things answers fewer requests than were measured;
+ * without a limit they would pile up, and each would wait for a connection until it is refused.
+ */
+const openMax = 100
 
 /** How many requests a second are answered when the next follows each answer at once. */
 export async function measurePeak(traffic: Traffic, forMs: number): Promise<number> {
@@ -39,19 +44,24 @@ export async function measurePeak(traffic: Traffic, forMs: number): Promise<numb
 
 /**
  * Requests at a steady rate, whether the ones before are answered or not: an API that stands still is not spared. A
- * request's time counts from the moment it was due.
+ * request's time counts from the moment it was due. Resolves to how many were not sent, because too many were open.
  */
 export async function sendSteadily(
   traffic: Traffic,
   rate: number,
   forMs: number,
   onAnswer: (answer: Answer, atMs: number) => void,
-): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: openMax })
   const began = performance.now()
   const open = new Set<Promise<void>>()
+  let heldBack = 0
   for (let sent = 0; performance.now() - began < forMs;) {
     for (const due = ((performance.now() - began) * rate) / 1_000; sent < due; sent += 1) {
+      if (open.size >= openMax) {
+        heldBack += 1
+        continue
+      }
       const dueMs = began + (sent * 1_000) / rate
       const answering = send(agent, traffic, dueMs).then((answer) => {
         open.delete(answering)
@@ -63,6 +73,7 @@ export async function sendSteadily(
   }
   await Promise.all(open)
   agent.destroy()
+  return heldBack
 }
 
 let turn = 0
