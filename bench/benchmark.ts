@@ -1,10 +1,10 @@
-/** What a benchmark is handed, and what it gives back. */
+/** What a benchmark receives, and what it returns. */
 import type { Comparison, Figures, Say } from './measure.ts'
 import type { Postgres } from './world/postgres.ts'
 
 /**
- * `default` ends within half an hour, all together; `full` is the size of the goals, up to 10 million rows; `try` shows
- * in a minute whether a benchmark works, and nothing else.
+ * `default`: all benchmarks together end within half an hour. `full`: the size of the goals, up to 10 million rows.
+ * `try`: shows in a minute or two that a benchmark works; its figures mean nothing.
  */
 export type Size = 'try' | 'default' | 'full'
 
@@ -13,11 +13,11 @@ export interface Bench {
   rounds: number
   /** How long one run under load takes. */
   seconds: number
-  /** Progress, for whoever waits. */
+  /** Tells the person who waits what is being done. */
   say: Say
   /** Started at the first call and shared by all benchmarks. */
   postgres(): Promise<Postgres>
-  /** Undone when the benchmark ends, the last first. */
+  /** Runs when the benchmark ends, in reverse order. */
   onEnd(undo: () => Promise<void>): void
 }
 
@@ -25,9 +25,10 @@ export interface Finding {
   /** What was measured, as a sentence without its full stop. */
   title: string
   unit: string
-  /** Two sides, and the goal is a bound of their ratio; or figures of our own, and the goal is a bound of their median. */
+  /** Two sides, and the goal limits their ratio; or figures of our own, and the goal limits their median. */
   measured: Comparison | Figures
-  goal: Goal
+  /** Undefined: the figure is reported, and nothing is asked of it. */
+  goal: Goal | undefined
   /** Further figures and what they mean. */
   notes: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** Where the figures come from. A ratio can be compared between machines; a figure means nothing without this. */
+/** Where the figures come from. A ratio can be compared between machines; a figure means nothing without its machine. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
@@ -16,8 +16,8 @@ export function describeLoad(): string {
 }
 
 /**
- * How much of the processors' time the host gave to other machines while we measured; empty where nobody tells. Above a
- * few percent the slower side of a comparison is the one that happened to be robbed.
+ * How much of the processors' time the host gave to other machines while we measured; empty where the system does not
+ * say. Above a few percent, the slower side of a comparison is the one that happened to lose more of it.
  */
 export function watchSteal(): () => string {
   const before = readTimes()

@@ -1,25 +1,29 @@
 /**
- * `npm run bench`: all benchmarks at a size that ends within half an hour. `npm run bench -- pages depth` runs those;
- * `--full` takes the size of the goals, `--try` one that proves nothing but that it runs; `--rounds 9` more rounds than
- * five. Not a test: a missed goal fails nothing.
+ * `npm run bench`: all benchmarks at a size that ends within half an hour. `npm run bench -- pages depth` runs those two;
+ * `--full` takes the size of the goals, `--try` a size that only shows that everything runs; `--rounds 9` runs more than
+ * five rounds. A benchmark is not a test: a missed goal fails nothing.
  */
 import { parseArgs } from 'node:util'
 import { readEnvironment } from '@assay/server/config'
 import type { Bench, Benchmark, Size } from './benchmark.ts'
 import { assets } from './benchmarks/assets.ts'
+import { changes } from './benchmarks/changes.ts'
 import { depth } from './benchmarks/depth.ts'
 import { derive } from './benchmarks/derive.ts'
 import { enterprise } from './benchmarks/enterprise.ts'
 import { growth } from './benchmarks/growth.ts'
+import { history } from './benchmarks/history.ts'
 import { pages } from './benchmarks/pages.ts'
 import { peer } from './benchmarks/peer.ts'
 import { start } from './benchmarks/start.ts'
+import { storage } from './benchmarks/storage.ts'
 import { sync } from './benchmarks/sync.ts'
 import { token } from './benchmarks/token.ts'
 import { widget } from './benchmarks/widget.ts'
 import { describeLoad, describeMachine, watchSteal } from './machine.ts'
 import { roundsMin } from './measure.ts'
 import { CannotRun, ensurePeers } from './prepare.ts'
+import { startProgress, toClock, type Progress } from './progress.ts'
 import { describeFinding } from './report.ts'
 import { openPostgres, type Postgres } from './world/postgres.ts'
 
@@ -30,9 +34,12 @@ const benchmarks: readonly Benchmark[] = [
   peer,
   growth,
   enterprise,
+  changes,
   token,
   sync,
   derive,
+  history,
+  storage,
   start,
   widget,
 ]
@@ -40,6 +47,9 @@ const benchmarks: readonly Benchmark[] = [
 const usage = `usage: npm run bench -- [name …] [--full | --try] [--rounds n]
 
 ${benchmarks.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}`
+
+/** How long one run under load takes. */
+const runSeconds: Readonly<Record<Size, number>> = { try: 1, default: 4, full: 8 }
 
 interface Wish {
   chosen: readonly Benchmark[]
@@ -70,45 +80,57 @@ function readWish(words: readonly string[]): Wish | undefined {
   return { chosen, size, rounds }
 }
 
-/** On a terminal one line that changes; into a file nothing but findings. */
-function say(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K… ${text}`)
-}
-
-async function runAll({ chosen, size, rounds }: Wish): Promise<void> {
+async function runAll(wish: Wish): Promise<void> {
+  const { chosen, size, rounds } = wish
+  const progress = startProgress(process.stderr)
   let postgres: Promise<Postgres> | undefined
   const undos: (() => Promise<void>)[] = []
   const endAll = async (): Promise<void> => {
     while (undos.length > 0) await undos.pop()?.()
   }
   const stop = async (): Promise<void> => {
+    progress.stop()
     await endAll()
     await (await postgres)?.stop()
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop().finally(() => process.exit(130)))
   console.log(`${describeMachine()}; ${describeLoad()}; ${new Date().toISOString().slice(0, 16)}Z`)
+  const began = performance.now()
   try {
     for (const benchmark of chosen) {
-      console.log(`\n${benchmark.name}: ${benchmark.summary}`)
+      const say = (text: string): void => progress.say(`${benchmark.name}: ${text}`)
       const bench: Bench = {
         size,
         rounds,
-        seconds: size === 'try' ? 1 : 8,
-        say: (text) => say(`${benchmark.name}: ${text}`),
-        postgres: () => (postgres ??= openPostgres(readEnvironment()['DATABASE_URL'], say)),
+        seconds: runSeconds[size],
+        say,
+        postgres: () => (postgres ??= openPostgres(readEnvironment()['DATABASE_URL'])),
         onEnd: (undo) => void undos.push(undo),
       }
-      const began = performance.now()
-      const describeSteal = watchSteal()
-      const findings = await benchmark.run(bench)
-      await endAll()
-      say('')
-      for (const finding of findings) console.log(describeFinding(finding))
-      console.log(`  took ${Math.round((performance.now() - began) / 1_000)} s${describeSteal()}`)
+      await runOne(benchmark, bench, progress, endAll)
     }
+    console.log(`\nAll of it took ${toClock(performance.now() - began)} minutes.`)
   } finally {
     await stop()
   }
+}
+
+async function runOne(
+  benchmark: Benchmark,
+  bench: Bench,
+  progress: Progress,
+  endAll: () => Promise<void>,
+): Promise<void> {
+  console.log(`\n${benchmark.name}: ${benchmark.summary}`)
+  const began = performance.now()
+  const describeSteal = watchSteal()
+  bench.say('starting')
+  const findings = await benchmark.run(bench)
+  bench.say('stopping what it started')
+  await endAll()
+  progress.clear()
+  for (const finding of findings) console.log(describeFinding(finding))
+  console.log(`  took ${Math.round((performance.now() - began) / 1_000)} s${describeSteal()}`)
 }
 
 try {
@@ -119,7 +141,7 @@ try {
     await runAll(wish)
   }
 } catch (error) {
-  // What parseArgs says of a wrong option is a sentence already.
+  // The message of parseArgs about a wrong option is a sentence already.
   const isTold = error instanceof CannotRun || (error instanceof TypeError && 'code' in error)
   if (!isTold) throw error
   console.error(error.message)

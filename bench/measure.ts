@@ -1,13 +1,15 @@
 /**
- * Two sides, measured alternately. A shared machine is faster in one minute than in the next, so the figure that means
- * something is the ratio of two runs beside each other: each round runs both sides, and every other round begins with
- * the other side, so that a machine that slows down during the run favours none.
+ * Sides that are measured alternately. A shared machine is faster in one minute than in the next, so only the ratio of
+ * two runs beside each other means something. Each round runs all sides, and every other round runs them in the opposite
+ * order, so that a machine that slows down during a round favours none of them.
  */
 
 export interface Side {
   name: string
   /** One run; its figure, in the comparison's unit. */
   run(): Promise<number>
+  /** What is run once before the rounds, uncounted, when a whole run would take too long. */
+  warmUp?(): Promise<unknown>
 }
 
 export interface Figures {
@@ -19,9 +21,9 @@ export interface Figures {
 export interface Comparison {
   ours: Figures
   reference: Figures
-  /** Ours by the reference's, of the medians. */
+  /** Ours divided by the reference's, of the medians. */
   ratio: number
-  /** The smallest and the largest of a single round. */
+  /** The smallest and the largest ratio of a single round. */
   spread: readonly [number, number]
 }
 
@@ -34,38 +36,41 @@ export interface Effort {
 
 export const roundsMin = 5
 
-export async function compare(ours: Side, reference: Side, { rounds, say }: Effort): Promise<Comparison> {
-  if (rounds < roundsMin) throw new RangeError(`a comparison takes at least ${roundsMin} rounds`)
-  // Once each, uncounted: pages come into memory, plans into sessions, hot code through the compiler.
-  say('warming up both sides')
-  for (const side of [ours, reference]) await side.run()
-
-  const found = new Map<Side, number[]>([
-    [ours, []],
-    [reference, []],
-  ])
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const side of round % 2 === 1 ? [ours, reference] : [reference, ours]) {
-      say(`round ${round} of ${rounds}: ${side.name}`)
-      found.get(side)?.push(await side.run())
-    }
-  }
-  return toComparison(
-    { name: ours.name, values: found.get(ours) ?? [] },
-    { name: reference.name, values: found.get(reference) ?? [] },
-  )
+/** Ours against one reference. */
+export async function compare(ours: Side, reference: Side, effort: Effort): Promise<Comparison> {
+  const [first, second] = await measureAll([ours, reference], effort)
+  return toComparison(first, second)
 }
 
-/** One side alone, where a goal is a figure. */
-export async function measure(side: Side, { rounds, say }: Effort): Promise<Figures> {
-  say('warming up')
-  await side.run()
-  const values: number[] = []
-  for (let round = 1; round <= rounds; round += 1) {
-    say(`round ${round} of ${rounds}`)
-    values.push(await side.run())
+/** One side alone, where the goal is a figure. */
+export async function measure(side: Side, effort: Effort): Promise<Figures> {
+  const [figures] = await measureAll([side], effort)
+  return figures
+}
+
+type FiguresOf<Sides extends readonly Side[]> = { [Place in keyof Sides]: Figures }
+
+/** All sides in every round; their figures in the order of the sides. */
+export async function measureAll<const Sides extends readonly Side[]>(
+  sides: Sides,
+  { rounds, say }: Effort,
+): Promise<FiguresOf<Sides>> {
+  if (rounds < roundsMin) throw new RangeError(`a measurement takes at least ${roundsMin} rounds`)
+  // Uncounted: data comes into memory, plans into sessions, and hot code through the compiler.
+  for (const side of sides) {
+    say(`warming up: ${side.name}`)
+    await (side.warmUp ?? side.run)()
   }
-  return { name: side.name, values }
+  const found = sides.map(({ name }) => ({ name, values: [] as number[] }))
+  const places = sides.map((side, place) => ({ side, values: found[place]?.values ?? [] }))
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const { side, values } of round % 2 === 1 ? places : places.toReversed()) {
+      say(`round ${round} of ${rounds}: ${side.name}`)
+      values.push(await side.run())
+    }
+  }
+  // TypeScript does not follow a tuple through map.
+  return found as unknown as FiguresOf<Sides>
 }
 
 export function toComparison(ours: Figures, reference: Figures): Comparison {

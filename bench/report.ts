@@ -1,4 +1,4 @@
-/** Findings as text: ratio first, then what it was made of. */
+/** Findings as text: the ratio first, then the figures that it was made of. */
 import { isMet, type Finding, type Goal } from './benchmark.ts'
 import { median, type Comparison, type Figures } from './measure.ts'
 
@@ -11,17 +11,19 @@ export function describeFinding({ title, unit, measured, goal, notes }: Finding)
   return [title, ...lines, ...notes.map((note) => `  ${note}`)].join('\n')
 }
 
-function comparisonRows({ ours, reference, ratio, spread }: Comparison, unit: string, goal: Goal): [string, string][] {
+type Row = [name: string, text: string]
+
+function comparisonRows({ ours, reference, ratio, spread }: Comparison, unit: string, goal: Goal | undefined): Row[] {
   const [least, most] = spread.map(show)
   return [
     [ours.name, describeFigures(ours, unit)],
     [reference.name, describeFigures(reference, unit)],
-    ['ratio', `${show(ratio)}  (single rounds ${least} to ${most}); goal ${describeGoal(goal, ratio)}`],
+    ['ratio', `${show(ratio)}  (single rounds ${least} to ${most})${describeGoal(goal, ratio)}`],
   ]
 }
 
-function figureRows(figures: Figures, unit: string, goal: Goal): [string, string][] {
-  return [[figures.name, `${describeFigures(figures, unit)}; goal ${describeGoal(goal, median(figures.values))}`]]
+function figureRows(figures: Figures, unit: string, goal: Goal | undefined): Row[] {
+  return [[figures.name, `${describeFigures(figures, unit)}${describeGoal(goal, median(figures.values))}`]]
 }
 
 function describeFigures({ values }: Figures, unit: string): string {
@@ -30,9 +32,10 @@ function describeFigures({ values }: Figures, unit: string): string {
   return `${show(median(values))} ${unit}  (${range}, ${values.length} runs)`
 }
 
-function describeGoal(goal: Goal, value: number): string {
+function describeGoal(goal: Goal | undefined, value: number): string {
+  if (goal === undefined) return ''
   const words = 'atLeast' in goal ? `≥ ${show(goal.atLeast)}` : `≤ ${show(goal.atMost)}`
-  return `${words}: ${isMet(goal, value) ? 'met' : 'MISSED'}`
+  return `; goal ${words}: ${isMet(goal, value) ? 'met' : 'MISSED'}`
 }
 
 export function show(value: number): string {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { ofConnection } from './of-connection.ts'
 import { authorize, fetchJson, redeem, walk, type Page } from './application.ts'
 import {
   explainedBySymbol,
@@ -156,7 +157,8 @@ describe('a provider that misbehaves', () => {
     assert.deepEqual(explainedBySymbol(transactions), movedBySymbol(state))
     assert.equal(new Set(transactions.map(({ id }) => id)).size, transactions.length)
     const { entries } = await service.db.row<{ entries: number }>(
-      "select count(*)::int as entries from raw_records where connection_id = $1 and stream = 'ledger'",
+      `select count(*)::int as entries from raw_records
+       where ${ofConnection} and stream = 'ledger'`,
       [reader.connectionId],
     )
     assert.equal(entries, state.ledger.length)
@@ -250,7 +252,8 @@ describe('a provider that misbehaves', () => {
       [window?.start_time, window?.end_time],
     )
     const { entries } = await service.db.row<{ entries: number }>(
-      "select count(*)::int as entries from raw_records where connection_id = $1 and stream = 'ledger'",
+      `select count(*)::int as entries from raw_records
+       where ${ofConnection} and stream = 'ledger'`,
       [reader.connectionId],
     )
     assert.ok(entries > 0)
@@ -269,12 +272,13 @@ describe('a provider that misbehaves', () => {
     assert.equal((await untilStatus(reader, 'needs_reauth')).status_cause, 'key_expired')
   })
 
-  /** The regular run, which also looks at the key. */
+  /** The regular run. It looks at the key once a day, so the last look is made a day old. */
   async function runAgain({ connectionId }: Reader): Promise<void> {
     const { seen } = await service.db.row<{ seen: string }>(
       'select last_synced_at::text as seen from connections where id = $1',
       [connectionId],
     )
+    await service.db.execute('update connections set rights_checked_at = null where id = $1', [connectionId])
     await service.db.execute(
       `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
        from graphile_worker.jobs where key = $1`,

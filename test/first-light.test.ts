@@ -192,28 +192,28 @@ describe('a Kraken account, end to end', () => {
     const { token, authorization } = await connect(service.url, 'leaving', [{ provider_id: 'kraken' }])
     await untilRead(service.url, token)
     const id = authorization.connections[0]?.connection_id ?? ''
+    const { user_key: userKey, connection_key: connectionKey } = await service.db.row<{
+      user_key: string
+      connection_key: number
+    }>('select user_key, connection_key from connections where id = $1', [id])
     const response = await fetch(`${service.url}/platform/v1/provider?connection_id=${id}`, {
       method: 'DELETE',
       headers: { authorization: `Bearer ${token}` },
     })
     assert.deepEqual(await response.json(), { removed: true, connection_ids: [id], data_destroyed: true })
-    for (const table of [
-      'connections',
-      'raw_records',
-      'transactions',
-      'holdings',
-      'covered_windows',
-      'transaction_assets',
-    ]) {
-      const column = table === 'connections' ? 'id' : 'connection_id'
-      const where =
-        table === 'transaction_assets' ? 'user_id in (select user_id from removed_transactions)' : `${column} = '${id}'`
-      assert.deepEqual(await service.db.rows(`select 1 from ${table} where ${where}`), [], table)
+    const tables = ['connections', 'raw_records', 'due_groups', 'transactions', 'postings', 'daily_changes', 'holdings']
+    for (const table of [...tables, 'covered_windows', 'transfer_legs', 'awaited_prices', 'observed_values']) {
+      const left = await service.db.rows(
+        `select 1 from ${table} where (user_key, connection_key) = ($1::bigint, $2::integer)`,
+        [userKey, connectionKey],
+      )
+      assert.deepEqual(left, [], table)
     }
   })
 
   it('gives the same ids and bytes when a history is derived again', async () => {
     const { user_id: userId } = await redeem(service.url, await authorize(service.url, 'reader of default', []))
+    const ofUser = '(select user_key from users where id = $1)'
     const moveClock = async (): Promise<void> => {
       const moved = await fetch(`${service.url}/sandbox/clock`, {
         method: 'POST',
@@ -226,13 +226,18 @@ describe('a Kraken account, end to end', () => {
       until(what, async () => ((await service.db.rows(text, [userId])).length === 0 ? true : undefined), 50)
     // On a busy machine a price may come after the transaction that it belongs to; upkeep, due now, writes it in.
     await moveClock()
-    await untilNone('every price is there', 'select 1 from awaited_prices where user_id = $1 limit 1')
+    await untilNone('every price is there', `select 1 from awaited_prices where user_key = ${ofUser} limit 1`)
     const { token } = await connect(service.url, 'reader of default', [])
     const first = await fetchText(service.url, '/accounts/v2/transactions?limit=100', token)
-    await service.db.execute('update raw_records set derived = false where user_id = $1', [userId])
+    await service.db.execute(
+      `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
+       select user_key, connection_key, group_key, max(occurred_at), 1 from raw_records where user_key = ${ofUser}
+       group by user_key, connection_key, group_key`,
+      [userId],
+    )
     await moveClock()
     const { token: later } = await connect(service.url, 'reader of default', [])
-    await untilNone('derived again', 'select 1 from raw_records where user_id = $1 and not derived limit 1')
+    await untilNone('derived again', `select 1 from due_groups where user_key = ${ofUser} limit 1`)
     assert.equal(await fetchText(service.url, '/accounts/v2/transactions?limit=100', later), first)
   })
 })

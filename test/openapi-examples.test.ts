@@ -103,6 +103,7 @@ describe('the examples of the OpenAPI documents', async () => {
     const { data } = await ask<{ data: { id: string }[] }>('listTransactions', token)
     await send('getTransaction', token, { [standIn.transaction]: data[0]?.id ?? '' })
     await send('exportTransactions', token)
+    await send('listTransactionChanges', token)
   })
 
   it('v2: a user connects, refreshes and removes', async () => {
@@ -136,6 +137,7 @@ describe('the examples of the OpenAPI documents', async () => {
     const token = await api.enterpriseToken()
     for (const id of [
       'listEnterpriseTransactions',
+      'listEnterpriseChanges',
       'listUsers',
       'searchUsers',
       'continueUserSearch',

@@ -10,6 +10,7 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { after, type TestContext } from 'node:test'
+import { createLog } from '@assay/server/log'
 import { createDatabase, migrate, startEmbedded, type Database, type DatabaseLog } from '../apps/server/src/db/index.ts'
 import type { Binaries } from '../apps/server/src/db/embedded/binaries.ts'
 import { migrationsDirectory } from '../apps/server/src/db/migrate.ts'
@@ -63,7 +64,8 @@ export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgr
 /** Opens any database of the test server with the settings tests use: a busy machine is slow, and not away. */
 export function openTestDatabase(connection: TestAddress): Database {
   const patience = { statementTimeoutMs: patienceMs, acquireTimeoutMs: patienceMs }
-  return createDatabase({ connection, pooler: 'none', poolSizeMax: 5, ...patience, log: silentLog })
+  const options = { connection, pooler: 'none', poolSizeMax: 5, log: silentLog, trustMachineClock: true } as const
+  return createDatabase({ ...options, ...patience })
 }
 
 /** A migrated database for this test alone. */
@@ -128,6 +130,10 @@ async function makeTemplate(server: Server): Promise<string> {
   const db = openTestDatabase({ ...server, database: draft })
   await migrate(db, { log: silentLog })
   await db.close()
+  // The queue's tables too, which a service would otherwise create at each start. Imported here, because only the one
+  // process that makes the template needs the module.
+  const { installQueue } = await import('../apps/server/src/jobs/index.ts')
+  await installQueue({ ...server, database: draft }, createLog({ level: 'silent' }))
   await administer(server, async (admin) => {
     // CREATE DATABASE cannot run in a transaction, a rename can: the lock decides whose draft becomes the template.
     const taken = await admin.transaction(async (tx) => {

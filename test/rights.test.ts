@@ -50,7 +50,8 @@ describe('rights that change', () => {
     await post(`${service.sandbox.controlUrl}/control/accounts/${accountId}/key`, {
       permissions: ['query-funds', 'query-ledger', 'query-closed-trades', 'modify-trades'],
     })
-    await advance(service, 3_600_000)
+    // Rights are read once a day.
+    await advance(service, 25 * 3_600_000)
     const { token: later } = await connect(service.url, 'grown', [])
     const state = async () =>
       (
@@ -72,7 +73,10 @@ describe('rights that change', () => {
     const authorization = await authorize(service.url, 'gone', [{ provider_id: 'kraken', scenario: 'empty' }])
     const { access_token: token, grant_id: grantId, user_id: userId } = await redeem(service.url, authorization)
     await untilRead(service.url, token)
-    await service.db.execute('update grants set revoked_at = assay_now() where id = $1', [grantId])
+    await service.db.execute('update grants set revoked_at = $2::timestamptz where id = $1', [
+      grantId,
+      service.db.now(),
+    ])
 
     const before = await countCalls(service)
     await advance(service, 2 * 3_600_000)
@@ -93,7 +97,10 @@ describe('rights that change', () => {
     const authorization = await authorize(service.url, 'back', [{ provider_id: 'kraken', scenario: 'empty' }])
     const { access_token: token, grant_id: grantId } = await redeem(service.url, authorization)
     await untilRead(service.url, token)
-    await service.db.execute('update grants set revoked_at = assay_now() where id = $1', [grantId])
+    await service.db.execute('update grants set revoked_at = $2::timestamptz where id = $1', [
+      grantId,
+      service.db.now(),
+    ])
     await advance(service, dayMs)
     const { token: again } = await connect(service.url, 'back', [])
     const syncedAt = async () =>

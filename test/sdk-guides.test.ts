@@ -43,7 +43,14 @@ declare const save: (tokens: Tokens) => Promise<void>
 declare const request: Request
 declare const rawBody: string
 declare const webhookSecret: string
-import type { Tokens } from '@assay/sdk'
+declare const db: {
+  loadCursor: () => Promise<string | undefined>
+  apply: (changes: readonly TransactionChange[], cursor: string) => Promise<void>
+  reset: () => Promise<void>
+}
+declare const cursor: string
+declare const saveCursor: (cursor: string | undefined) => Promise<void>
+import type { Tokens, TransactionChange } from '@assay/sdk'
 `
 
 describe('the snippets of the guides', async () => {

@@ -52,8 +52,18 @@ async function setWebhook(service: TestService, url: string): Promise<string> {
   }
 }
 
-const changesOf = (received: readonly Received[]): string[] =>
-  received.map(({ body }) => (JSON.parse(body) as { data: { change: string } }).data.change)
+interface Message {
+  type: string
+  data: { change?: string; connection_id: string; added?: number; changed?: number; removed?: number }
+}
+
+const messagesOf = (received: readonly Received[], type: string): Message['data'][] =>
+  received.flatMap(({ body }) => {
+    const message = JSON.parse(body) as Message
+    return message.type === type ? [message.data] : []
+  })
+const changesOf = (received: readonly Received[]): (string | undefined)[] =>
+  messagesOf(received, 'connection.changed').map(({ change }) => change)
 
 describe('connection.changed', () => {
   it('tells of a first read and of a removal, signed as Standard Webhooks asks', async (t) => {
@@ -69,12 +79,30 @@ describe('connection.changed', () => {
       headers: { authorization: `Bearer ${token}` },
     })
     await until('word of the removal', () => changesOf(received).includes('removed') || undefined)
+    // Nothing was read that could change, and the answer to the removal has said that everything is destroyed.
+    for (const type of ['transactions.changed', 'connection.destroyed']) {
+      assert.deepEqual(messagesOf(received, type), [])
+    }
     for (const { headers, body } of received) {
       const text = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`
       const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
       assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(text).digest('base64')}`)
       assert.equal((JSON.parse(body) as { data: { connection_id: string } }).data.connection_id, id)
     }
+  })
+
+  it('says once that transactions are there, however many commits brought them', async (t) => {
+    const service = await startTestService(t)
+    const { url, received } = await startReceiver(t, () => 204)
+    await setWebhook(service, url)
+    const { token, authorization } = await connect(service.url, 'counted', [{ provider_id: 'kraken' }])
+    await untilRead(service.url, token)
+    const id = authorization.connections[0]?.connection_id
+    await until('word of transactions', () => messagesOf(received, 'transactions.changed').length > 0 || undefined)
+    const messages = messagesOf(received, 'transactions.changed')
+    assert.equal(messages.length, 1)
+    assert.equal(messages[0]?.connection_id, id)
+    assert.ok((messages[0]?.added ?? 0) > 0)
   })
 
   it('tries again after a failure, with the same id, and takes a redirect for one', async (t) => {

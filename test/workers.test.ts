@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { ofConnection } from './of-connection.ts'
 import { authorize, fetchJson, redeem, type Page } from './application.ts'
 import { startTestService, type TestService } from './service.ts'
 import { until } from './until.ts'
@@ -127,7 +128,7 @@ describe('three workers', () => {
     assert.ok(stood)
     const reader = await connect('taken over')
     const countEntries = async (): Promise<number> => {
-      const rows = await service.db.rows("select from raw_records where connection_id = $1 and stream = 'ledger'", [
+      const rows = await service.db.rows(`select from raw_records where ${ofConnection} and stream = 'ledger'`, [
         reader.connectionId,
       ])
       return rows.length

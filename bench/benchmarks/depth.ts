@@ -3,7 +3,8 @@ import type { Benchmark } from '../benchmark.ts'
 import { compare } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
 import { measureLatency } from '../world/latency.ts'
-import { openPopulation, tenantId, userIdOf } from '../world/population.ts'
+import { userKeyOf } from '../world/people.ts'
+import { openPopulation } from '../world/population.ts'
 import { pageRequest, pageSize, type Place } from '../world/transaction-pages.ts'
 
 const user = 1
@@ -17,14 +18,13 @@ export const depth: Benchmark = {
     const api = await startApi(underLoad(database.url))
     bench.onEnd(() => api.stop())
 
-    // The row before the last page: all that follows it is one page, full and without a next.
+    // The row before the last page: what follows it is one page, full and without a next.
     const { occurred_at: occurredAt, id } = await database.db.row<{ occurred_at: string; id: string }>(
-      `select occurred_at, id from transactions where tenant_id = $1 and user_id = $2
-       order by occurred_at, id offset $3 limit 1`,
-      [tenantId, userIdOf(user), pageSize],
+      'select occurred_at, id from transactions where user_key = $1 order by occurred_at, id offset $2 limit 1',
+      [userKeyOf(user), pageSize],
     )
     const medianOf = async (after: Place | undefined): Promise<number> =>
-      measureLatency(api.url, pageRequest(user, after), bench.seconds / 2)
+      measureLatency(api.url, pageRequest({ user, after }), bench.seconds / 2)
     const measured = await compare(
       { name: 'last page', run: () => medianOf({ occurredAt, id }) },
       { name: 'page 1', run: () => medianOf(undefined) },

@@ -1,38 +1,42 @@
 /**
  * derive: stored raw records become transactions again, as after a change of the rules: read, grouped, priced, rendered
- * and compared with what is there. By a worker, asked for by a refresh, which also reads the last hour of the ledger.
+ * and compared with what is stored. A worker does it, asked by a refresh, which also reads the last hour of the ledger.
  */
-import type { Bench, Benchmark } from '../benchmark.ts'
+import type { Benchmark } from '../benchmark.ts'
 import { measure, median } from '../measure.ts'
 import { show } from '../report.ts'
-import { startInstallation, type Installation } from '../world/installation.ts'
+import { startInstallation } from '../world/installation.ts'
+import { ledgerUsers, openLedger } from '../world/ledger.ts'
 import { cpuSecondsOf } from '../world/process.ts'
 
-/** Of 100,000 ledger entries each. */
-const accountsFull = 10
+/** As a page of new records makes its groups due (ledger/raw-store.ts). */
+const makeAllDue = `
+  insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
+  select user_key, connection_key, group_key, max(occurred_at), 1 from raw_records group by 1, 2, 3`
 
 export const derive: Benchmark = {
   name: 'derive',
   summary: 'replay of stored raw records',
   async run(bench) {
-    const database = await (await bench.postgres()).newDatabase('bench_derive')
-    const installation = await startInstallation(bench, database)
+    const database = await openLedger(bench)
+    const { db } = database
+    const installation = await startInstallation(database, bench.say)
+    bench.onEnd(() => installation.stop())
     const worker = await installation.startWorker()
     bench.onEnd(() => worker.stop())
-    await readAccounts(bench, installation)
-    const { db } = database
     const { records } = await db.row<{ records: number }>('select count(*)::int as records from raw_records')
 
     const cpuShares: number[] = []
     const replay = async (): Promise<number> => {
-      await db.execute('update raw_records set derived = false')
-      await db.execute('vacuum analyze')
-      const token = await installation.newToken(user)
+      await db.execute('vacuum due_groups')
+      await db.execute(makeAllDue)
+      await db.execute('analyze due_groups')
+      const tokens = await Promise.all([...ledgerUsers(bench).keys()].map((user) => installation.newToken(user)))
       const [cpuBefore, began] = [cpuSecondsOf(worker.pid), performance.now()]
-      await installation.refresh(token)
+      await Promise.all(tokens.map((token) => installation.refresh(token)))
       const seconds = (performance.now() - began) / 1_000
-      const { left } = await db.row<{ left: number }>('select count(*)::int as left from raw_records where not derived')
-      if (left > 0) throw new Error(`${left} records were not derived`)
+      const { left } = await db.row<{ left: number }>('select count(*)::int as left from due_groups')
+      if (left > 0) throw new Error(`${left} groups were not derived`)
       cpuShares.push((cpuSecondsOf(worker.pid) - cpuBefore) / seconds)
       return records / seconds
     }
@@ -48,15 +52,4 @@ export const derive: Benchmark = {
       },
     ]
   },
-}
-
-const user = 'replay'
-
-async function readAccounts({ size, say }: Bench, { sandbox, ...assay }: Installation): Promise<void> {
-  const accounts = size === 'full' ? accountsFull : 1
-  for (let account = 1; account <= accounts; account += 1) {
-    say(`reading account ${account} of ${accounts}`)
-    const token = await assay.newToken(user)
-    await assay.connect(token, await sandbox.newAccount(size === 'try' ? 'default' : 'large'))
-  }
 }

@@ -1,34 +1,32 @@
 /**
- * enterprise: a tenant's pages over all its users, against pgbench with the same query; and its statistics on a database
- * and on one with ten times the transactions.
+ * enterprise: a tenant's pages over all its users, against a bare prototype and against pgbench with the API's own
+ * statement; and the statistics of a tenant, against those of one with a tenth of the transactions.
  */
 import { listEnterpriseTransactions as endpoint } from '@assay/contract'
-import type { Sql } from '../../apps/server/src/db/index.ts'
-import { listTransactions } from '../../apps/server/src/enterprise/transactions-store.ts'
-import { subjectOf } from '../../apps/server/src/http/serve.ts'
 import type { Bench, Benchmark, Finding } from '../benchmark.ts'
-import { compare } from '../measure.ts'
-import { startApi, underLoad } from '../world/api.ts'
+import { compare, measureAll, toComparison } from '../measure.ts'
+import { startApi, underLoad, type Api } from '../world/api.ts'
 import { measureLatency } from '../world/latency.ts'
-import { prepareLoad, type LoadRequest } from '../world/load.ts'
-import { captureStatement, preparePgbench, type PgbenchScript } from '../world/pgbench.ts'
-import { clientId, openPopulation, tenantId, tenantToken, type Population } from '../world/population.ts'
+import type { LoadRequest } from '../world/load.ts'
+import { describeCpus, loadedSide } from '../world/loaded-side.ts'
+import { tenantId, tenantToken } from '../world/people.ts'
+import { preparePgbench } from '../world/pgbench.ts'
+import { openPopulation, type Population } from '../world/population.ts'
+import type { BenchDatabase } from '../world/postgres.ts'
+import { checkSameData, startPrototype } from '../world/prototype.ts'
 import {
-  capturedPage,
-  pageExpressions,
-  pageSize,
-  randomHead,
+  prototypeTenantPageRequest,
   randomPlace,
-  toCursor,
+  tenantPageRequest,
+  tenantPageScript,
 } from '../world/transaction-pages.ts'
 
 const requestsTotal = 10_000
 const statistics = ['users', 'accounts-by-provider', 'balances', 'top-assets']
-const headers = { authorization: `Bearer ${tenantToken}` }
 
 export const enterprise: Benchmark = {
   name: 'enterprise',
-  summary: "a tenant's pages against pgbench, its statistics when the transactions grow tenfold",
+  summary: "a tenant's pages against a prototype and pgbench, its statistics with ten times the transactions",
   async run(bench) {
     const [small, large] = populationsOf(bench)
     const [few, many] = [await openPopulation(bench, small), await openPopulation(bench, large)]
@@ -36,7 +34,7 @@ export const enterprise: Benchmark = {
     bench.onEnd(() => atFew.stop())
     bench.onEnd(() => atMany.stop())
     return [
-      await comparePages(bench, atMany.url, many.url, large),
+      ...(await comparePages(bench, atMany, many, large)),
       ...(await compareStatistics(bench, { few: atFew.url, many: atMany.url }, small, large)),
     ]
   },
@@ -44,43 +42,39 @@ export const enterprise: Benchmark = {
 
 function populationsOf({ size }: Bench): [Population, Population] {
   const users = size === 'try' ? 100 : 10_000
-  const transactionsEach = size === 'full' ? 100 : 10
+  const transactionsEach = size === 'full' ? 100 : 5
   const small = { users, transactionsEach, positionsEach: 30 }
   return [small, { ...small, transactionsEach: transactionsEach * 10 }]
 }
 
 async function comparePages(
   bench: Bench,
-  apiUrl: string,
-  databaseUrl: string,
+  api: Api,
+  { db, url }: BenchDatabase,
   { users, transactionsEach }: Population,
-): Promise<Finding> {
-  const requests = Array.from({ length: requestsTotal }, randomTenantPage)
-  const load = await prepareLoad('enterprise', { url: apiUrl, seconds: bench.seconds, requests })
-  const pgbench = preparePgbench('enterprise', databaseUrl, await tenantPageScript(), bench.seconds)
-  const measured = await compare(
-    { name: 'api', run: async () => (await load()).perSecond },
-    { name: 'pgbench', run: pgbench },
-    bench,
+): Promise<Finding[]> {
+  const { seconds } = bench
+  const prototype = await startPrototype(url)
+  bench.onEnd(() => prototype.stop())
+  const places = Array.from({ length: requestsTotal }, randomPlace)
+  const ours = { server: api, requests: places.map(tenantPageRequest) }
+  const theirs = { server: prototype, requests: places.map(prototypeTenantPageRequest) }
+  await checkSameData(ours, theirs)
+  const apiSide = await loadedSide({ name: 'api', ...ours, seconds })
+  const bareSide = await loadedSide({ name: 'prototype', ...theirs, seconds })
+  const { tenant_key: tenantKey } = await db.row<{ tenant_key: number }>(
+    'select tenant_key from tenants where id = $1',
+    [tenantId],
   )
-  return {
-    title: `GET ${endpoint.path} at random depth, ${users} users × ${transactionsEach} transactions`,
-    unit: 'pages/s',
-    measured,
-    goal: { atLeast: 0.35 },
-    notes: [],
-  }
-}
-
-function randomTenantPage(): LoadRequest {
-  const caller = { tenantId, clientId, userId: null, grantId: null, scopes: new Set<string>() }
-  const cursor = toCursor(endpoint.id, subjectOf(caller), randomPlace())
-  return { method: 'GET', path: `${endpoint.path}?limit=${pageSize}&cursor=${cursor}`, headers }
-}
-
-async function tenantPageScript(): Promise<PgbenchScript> {
-  const send = (sql: Sql): Promise<unknown> => listTransactions(sql, '{tenant}', capturedPage)
-  return { head: randomHead(1), statement: await captureStatement(send, pageExpressions) }
+  const run = preparePgbench('enterprise', url, await tenantPageScript(tenantKey), seconds)
+  const [mine, bare, alone] = await measureAll([apiSide, bareSide, { name: 'pgbench', run }], bench)
+  const title = `GET ${endpoint.path} at random depth, ${users} users × ${transactionsEach} transactions`
+  const unit = 'pages/s'
+  const notes = [describeCpus([apiSide, bareSide])]
+  return [
+    { title, unit, measured: toComparison(mine, bare), goal: { atLeast: 0.8 }, notes },
+    { title: 'The same pages', unit, measured: toComparison(mine, alone), goal: undefined, notes: [] },
+  ]
 }
 
 async function compareStatistics(
@@ -90,18 +84,14 @@ async function compareStatistics(
   large: Population,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const name of statistics) {
-    const request: LoadRequest = { method: 'GET', path: `/enterprise/v2/stats/${name}`, headers }
+  const name = ({ users, transactionsEach }: Population): string => `${users * transactionsEach} transactions`
+  for (const statistic of statistics) {
+    const headers = { authorization: `Bearer ${tenantToken}` }
+    const request: LoadRequest = { method: 'GET', path: `/enterprise/v2/stats/${statistic}`, headers }
     const seconds = bench.seconds / 4
     const measured = await compare(
-      {
-        name: `${large.users * large.transactionsEach} transactions`,
-        run: () => measureLatency(urls.many, request, seconds),
-      },
-      {
-        name: `${small.users * small.transactionsEach} transactions`,
-        run: () => measureLatency(urls.few, request, seconds),
-      },
+      { name: name(large), run: () => measureLatency(urls.many, request, seconds) },
+      { name: name(small), run: () => measureLatency(urls.few, request, seconds) },
       bench,
     )
     findings.push({ title: request.path, unit: 'ms (p50)', measured, goal: { atMost: 1.5 }, notes: [] })

@@ -1,10 +1,10 @@
-/** growth: the same pages on a small and on a large database. The work is the same; only the depth of the trees grows. */
+/** growth: the same pages from a small and from a large database. The work is the same; only the indexes are deeper. */
 import type { Bench, Benchmark } from '../benchmark.ts'
 import { compare } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
-import { prepareLoad } from '../world/load.ts'
+import { loadedSide } from '../world/loaded-side.ts'
 import { openPopulation, pagePopulation, type Population } from '../world/population.ts'
-import { pageSize, randomPage } from '../world/transaction-pages.ts'
+import { pageRequest, pageSize, randomPages } from '../world/transaction-pages.ts'
 
 const requestsTotal = 10_000
 
@@ -41,7 +41,12 @@ async function startSide(bench: Bench, population: Population): Promise<() => Pr
   const database = await openPopulation(bench, population)
   const api = await startApi(underLoad(database.url))
   bench.onEnd(() => api.stop())
-  const requests = Array.from({ length: requestsTotal }, () => randomPage(population.users))
-  const load = await prepareLoad(`growth.${population.users}`, { url: api.url, seconds: bench.seconds, requests })
-  return async () => 1_000 / (await load()).perSecond
+  const requests = randomPages(population.users, requestsTotal).map(pageRequest)
+  const side = await loadedSide({
+    name: `growth of ${population.users}`,
+    server: api,
+    requests,
+    seconds: bench.seconds,
+  })
+  return async () => 1_000 / (await side.run())
 }

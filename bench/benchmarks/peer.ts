@@ -7,18 +7,20 @@ import path from 'node:path'
 import type { Bench, Benchmark, Finding } from '../benchmark.ts'
 import { compare } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
-import { prepareLoad, type LoadRequest } from '../world/load.ts'
-import { openPopulation, pagePopulation, tenantId, userIdOf } from '../world/population.ts'
+import type { LoadRequest } from '../world/load.ts'
+import { describeCpus, loadedSide, type LoadedServer } from '../world/loaded-side.ts'
+import { userKeyOf } from '../world/people.ts'
+import { openPopulation, pagePopulation } from '../world/population.ts'
 import { startProcess } from '../world/process.ts'
-import { pageRequest, pageSize, randomPlace, type Place } from '../world/transaction-pages.ts'
+import { pageRequest, pageSize, randomPages, type Wanted } from '../world/transaction-pages.ts'
 
 const program = path.resolve(import.meta.dirname, '../programs/postgraphile.mjs')
 const requestsTotal = 2_000
 
-const query = `query Page($userId: String!, $after: Cursor) {
-  allTransactions(condition: { tenantId: "${tenantId}", userId: $userId }, orderBy: [OCCURRED_AT_DESC, ROW_ID_DESC],
+const query = `query Page($userKey: BigInt!, $after: Cursor) {
+  allTransactions(condition: { userKey: $userKey }, orderBy: [OCCURRED_AT_DESC, ROW_ID_DESC],
                   first: ${pageSize}, after: $after) {
-    nodes { rowId connectionId providerId updatedAt document }
+    nodes { rowId connectionKey providerId updatedAt document }
     pageInfo { hasNextPage endCursor }
   }
 }`
@@ -34,48 +36,38 @@ export const peer: Benchmark = {
     const words = [program, database.url]
     const postgraphile = await startProcess({ name: 'postgraphile', words, ready: /ready at (http\S+)/ })
     bench.onEnd(() => postgraphile.stop())
-    const sides = { ours: api.url, theirs: postgraphile.ready }
-    const toCursor = await findCursorShape(sides.theirs)
+    const servers = { ours: api, theirs: { ...postgraphile, url: postgraphile.ready } }
+    const toCursor = await findCursorShape(servers.theirs.url)
 
-    const users = Array.from({ length: requestsTotal }, () => 1 + Math.floor(Math.random() * population.users))
-    const first = users.map((user) => ({ user, after: undefined }))
-    const deep = users.map((user) => ({ user, after: randomPlace() }))
+    const deep = randomPages(population.users, requestsTotal)
+    const first = deep.map(({ user }) => ({ user, after: undefined }))
     return [
-      await comparePages(bench, sides, 'First pages of random users', first, toCursor),
-      await comparePages(bench, sides, 'Pages at random depth', deep, toCursor),
+      await comparePages(bench, servers, 'First pages of random users', first, toCursor),
+      await comparePages(bench, servers, 'Pages at random depth', deep, toCursor),
     ]
   },
-}
-
-interface Wanted {
-  user: number
-  after: Place | undefined
 }
 
 type ToCursor = (wanted: Wanted) => string | undefined
 
 async function comparePages(
   bench: Bench,
-  sides: { ours: string; theirs: string },
+  servers: Record<'ours' | 'theirs', LoadedServer['server']>,
   title: string,
   wanted: readonly Wanted[],
   toCursor: ToCursor,
 ): Promise<Finding> {
   const { seconds } = bench
-  const ours = wanted.map(({ user, after }) => pageRequest(user, after))
   const theirs = wanted.map((one) => peerRequest(one.user, toCursor(one)))
-  const api = await prepareLoad('peer.api', { url: sides.ours, seconds, requests: ours })
-  const postgraphile = await prepareLoad('peer.postgraphile', { url: sides.theirs, seconds, requests: theirs })
-  const measured = await compare(
-    { name: 'api', run: async () => (await api()).perSecond },
-    { name: 'postgraphile', run: async () => (await postgraphile()).perSecond },
-    bench,
-  )
-  return { title: `${title}, ${pageSize} rows each`, unit: 'pages/s', measured, goal: { atLeast: 4 }, notes: [] }
+  const api = await loadedSide({ name: 'api', server: servers.ours, requests: wanted.map(pageRequest), seconds })
+  const postgraphile = await loadedSide({ name: 'postgraphile', server: servers.theirs, requests: theirs, seconds })
+  const measured = await compare(api, postgraphile, bench)
+  const notes = [describeCpus([api, postgraphile])]
+  return { title: `${title}, ${pageSize} rows each`, unit: 'pages/s', measured, goal: { atLeast: 3 }, notes }
 }
 
 function peerRequest(user: number, after: string | undefined): LoadRequest {
-  const variables = { userId: userIdOf(user), after: after ?? null }
+  const variables = { userKey: userKeyOf(user), after: after ?? null }
   return {
     method: 'POST',
     path: '/graphql',
@@ -84,18 +76,27 @@ function peerRequest(user: number, after: string | undefined): LoadRequest {
   }
 }
 
-/** Its cursor is base64 of [digest of the order, occurred_at, id, tenant, user, id]: learned from a real one. */
-async function findCursorShape(url: string): Promise<ToCursor> {
-  const { path: target, method, headers, body } = peerRequest(1, undefined)
+interface PeerPage {
+  data: { allTransactions: { nodes: { rowId: string }[]; pageInfo: { endCursor: string } } }
+}
+
+async function fetchPage(url: string, user: number, after: string | undefined): Promise<PeerPage> {
+  const { path: target, method, headers, body } = peerRequest(user, after)
   const response = await fetch(`${url}${target}`, { method, headers, body: body ?? null })
-  const answer = (await response.json()) as { data: { allTransactions: { pageInfo: { endCursor: string } } } }
-  const real = answer.data.allTransactions.pageInfo.endCursor
-  const [digest, ...values] = JSON.parse(Buffer.from(real, 'base64').toString()) as string[]
-  if (values.length !== 5) throw new Error(`PostGraphile changed its cursors: ${JSON.stringify(values)}`)
+  return (await response.json()) as PeerPage
+}
+
+/** Its cursor is base64 of [digest of the order, occurred_at, id, user_key, id], which we learn from a real one. */
+async function findCursorShape(url: string): Promise<ToCursor> {
+  const { pageInfo, nodes } = (await fetchPage(url, 1, undefined)).data.allTransactions
+  const [digest, ...values] = JSON.parse(Buffer.from(pageInfo.endCursor, 'base64').toString()) as string[]
+  const [, id, userKey, idAgain] = values
+  if (values.length !== 4 || id !== nodes.at(-1)?.rowId || userKey !== userKeyOf(1) || idAgain !== id)
+    throw new Error(`PostGraphile changed its cursors: ${JSON.stringify(values)}`)
   return ({ user, after }) => {
     if (after === undefined) return undefined
-    const { occurredAt, id } = after
-    const place = [digest, occurredAt.replace('Z', '000+00:00'), id, tenantId, userIdOf(user), id]
+    const uuid = after.id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+    const place = [digest, after.occurredAt.replace('Z', '000+00:00'), uuid, userKeyOf(user), uuid]
     return Buffer.from(JSON.stringify(place)).toString('base64')
   }
 }

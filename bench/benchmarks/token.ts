@@ -1,16 +1,20 @@
 /**
  * token: redeeming a code (with its verifier and the client's secret) and refreshing, against node-oidc-provider with
- * its models in the same PostgreSQL. Both rotate refresh tokens; every code and every token is used once.
+ * its models in the same PostgreSQL. Both rotate refresh tokens; every code and every token is used once. Codes of a
+ * connect session are measured too: redeeming one also shows the connection that the session made, which the peer has
+ * nothing to compare with, so that ratio is reported without a goal.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Database } from '../../apps/server/src/db/index.ts'
+import { newUserToken } from '../../apps/server/src/oauth/token-values.ts'
 import type { Benchmark, Finding } from '../benchmark.ts'
-import { compare, type Effort } from '../measure.ts'
+import { compare, measureAll, toComparison, type Effort, type Side } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
-import { clientId, openPopulation, pagePopulation, tenantId, userIdOf } from '../world/population.ts'
+import { clientId, sha256, userIdOf, userKeyOf } from '../world/people.ts'
+import { openPopulation } from '../world/population.ts'
 import { startProcess } from '../world/process.ts'
 
 const program = path.resolve(import.meta.dirname, '../programs/oidc-provider.mjs')
@@ -19,6 +23,7 @@ const redirectUri = 'https://bench.example/callback'
 const verifier = 'a-verifier-that-is-long-enough-for-rfc-7636-section-4-1'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 const connections = 10
+const users = 400
 
 interface Server {
   tokenUrl: string
@@ -30,39 +35,54 @@ export const token: Benchmark = {
   name: 'token',
   summary: 'code exchange and refresh, against node-oidc-provider on the same PostgreSQL',
   async run(bench) {
-    const population = pagePopulation(bench.size)
-    const { db, url } = await openPopulation(bench, population)
-    await db.execute('insert into client_secrets (client_id, secret_hash) values ($1, $2) on conflict do nothing', [
-      clientId,
-      createHash('sha256').update(secret).digest(),
-    ])
+    // Not the population of the other benchmarks: this one writes.
+    const { db, url } = await openPopulation(bench, { users, transactionsEach: 10, positionsEach: 0 })
+    await db.execute(
+      'insert into client_secrets (client_id, secret_hash, created_at) values ($1, $2, $3) on conflict do nothing',
+      [clientId, sha256(secret), db.now()],
+    )
     const api = await startApi(underLoad(url))
     bench.onEnd(() => api.stop())
     const words = [program, url, clientId, secret, redirectUri, challenge]
     const peer = await startProcess({ name: 'oidc-provider', words, ready: /ready at (http\S+)/ })
     bench.onEnd(() => peer.stop())
 
-    const ours = {
-      tokenUrl: `${api.url}/oauth/token`,
-      issueCodes: (count: number) => insertCodes(db, population.users, count),
-    }
+    const tokenUrl = `${api.url}/oauth/token`
+    const ours = { tokenUrl, issueCodes: (count: number) => insertCodes(db, count) }
+    const sessions = { tokenUrl, issueCodes: (count: number) => insertSessionCodes(db, count) }
     const theirs = { tokenUrl: `${peer.ready}/token`, issueCodes: (count: number) => fetchCodes(peer.ready, count) }
     const count = bench.size === 'try' ? 50 : 2_000
-    return [await compareExchange(ours, theirs, count, bench), await compareRefresh(ours, theirs, count, bench)]
+    return [
+      ...(await compareExchange({ ours, sessions, theirs }, count, bench)),
+      await compareRefresh(ours, theirs, count, bench),
+    ]
   },
 }
 
-async function compareExchange(ours: Server, theirs: Server, count: number, effort: Effort): Promise<Finding> {
-  const run = async (server: Server): Promise<number> => {
-    const codes = await server.issueCodes(count)
-    return timed(codes, (code, agent) => redeem(server, agent, code))
-  }
-  const measured = await compare(
-    { name: 'api', run: () => run(ours) },
-    { name: 'oidc-provider', run: () => run(theirs) },
+async function compareExchange(
+  { ours, sessions, theirs }: Record<'ours' | 'sessions' | 'theirs', Server>,
+  count: number,
+  effort: Effort,
+): Promise<Finding[]> {
+  const side = (name: string, server: Server): Side => ({
+    name,
+    run: async () => timed(await server.issueCodes(count), (code, agent) => redeem(server, agent, code)),
+  })
+  const [code, ofSession, peer] = await measureAll(
+    [side('api', ours), side('api, code of a session', sessions), side('oidc-provider', theirs)],
     effort,
   )
-  return { title: 'Code exchange', unit: 'exchanges/s', measured, goal: { atLeast: 2 }, notes: [] }
+  const unit = 'exchanges/s'
+  return [
+    { title: 'Code exchange', unit, measured: toComparison(code, peer), goal: { atLeast: 2 }, notes: [] },
+    {
+      title: 'Code exchange of a connect session that made one connection',
+      unit,
+      measured: toComparison(ofSession, peer),
+      goal: undefined,
+      notes: [],
+    },
+  ]
 }
 
 async function compareRefresh(ours: Server, theirs: Server, count: number, effort: Effort): Promise<Finding> {
@@ -127,22 +147,41 @@ async function post({ tokenUrl }: Server, agent: http.Agent, parameters: Record<
   return refreshToken
 }
 
-/** As the connect flow leaves them. Each for another user, as far as there are. */
-async function insertCodes(db: Database, users: number, count: number): Promise<string[]> {
-  const codes = Array.from({ length: count }, () => randomBytes(32).toString('base64url'))
+/** As the connect flow leaves them, spread evenly over the users. */
+async function insertCodes(db: Database, count: number, sessionIds?: readonly string[]): Promise<string[]> {
+  const owners = Array.from({ length: count }, (_, index) => 1 + (index % users))
+  const codes = owners.map((user) => newUserToken(userKeyOf(user), randomBytes))
   await db.execute(
-    `insert into authorization_codes (code_hash, tenant_id, user_id, client_id, redirect_uri, code_challenge,
-                                      code_challenge_method, scopes, session_id, consent, expires_at)
-     select hash, $1, user_id, $2, $3, $4, 'S256', '{transactions:read,offline_access}', null, '{}', now() + interval '1 hour'
-     from unnest($5::bytea[], $6::text[]) as code (hash, user_id)`,
+    `insert into authorization_codes (user_key, code_hash, tenant_key, tenant_id, user_id, client_id, redirect_uri,
+       code_challenge, code_challenge_method, scopes, session_id, consent, expires_at)
+     select u.user_key, c.hash, u.tenant_key, u.tenant_id, u.id, $1, $2, $3, 'S256', '{transactions:read,offline_access}',
+       c.session_id, '{}', $4::timestamptz + interval '1 hour'
+     from unnest($5::bytea[], $6::text[], $7::text[]) as c (hash, user_id, session_id) join users u on u.id = c.user_id`,
     [
-      tenantId,
-      clientId,
-      redirectUri,
-      challenge,
-      codes.map((code) => createHash('sha256').update(code).digest()),
-      codes.map((_, index) => userIdOf(1 + (index % users))),
+      ...[clientId, redirectUri, challenge, db.now()],
+      codes.map(sha256),
+      owners.map(userIdOf),
+      sessionIds ?? codes.map(() => null),
     ],
+  )
+  return codes
+}
+
+/** No other connection of a user has such a key. */
+const firstProvisionalKey = 1_000
+
+/** Each code ends a session in which one connection was made; it was verified, and is being read. */
+async function insertSessionCodes(db: Database, count: number): Promise<string[]> {
+  await db.execute('delete from connections where connection_key >= $1', [firstProvisionalKey])
+  const sessionIds = Array.from({ length: count }, () => `ses_${randomBytes(13).toString('hex')}`)
+  const codes = await insertCodes(db, count, sessionIds)
+  await db.execute(
+    `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
+       status, account_fingerprint, key_lane, session_id, created_at, added_at)
+     select c.user_key, $1::integer + row_number() over (partition by c.user_key), 'con_' || c.session_id, c.tenant_key,
+       c.tenant_id, c.user_id, 'kraken', 'api_key', 'syncing', c.session_id, c.session_id, c.session_id, $3, $3
+     from authorization_codes c where c.session_id = any($2::text[])`,
+    [firstProvisionalKey, sessionIds, db.now()],
   )
   return codes
 }

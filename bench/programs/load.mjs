@@ -1,5 +1,5 @@
-// Runs a load that world/load.ts wrote, and prints what came of it as JSON. Plain JavaScript, like everything that
-// imports from bench/node_modules: the tree must type-check where that is not installed.
+// Runs a load that world/load.ts wrote, and prints the result as JSON. Plain JavaScript, like everything that imports
+// from bench/node_modules: the tree must type-check where that is not installed.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 
@@ -31,7 +31,5 @@ console.log(
     seconds: result.duration,
     failures: failures + result.errors + result.timeouts,
     firstFailure: firstFailure || `${result.errors} errors, ${result.timeouts} timeouts`,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
   }),
 )

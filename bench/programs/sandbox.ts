@@ -1,28 +1,46 @@
-/** The simulated providers in a process of their own, with one scenario more: `large_tenth`, a tenth of `large`. */
+/**
+ * The simulated providers in a process of their own, with three more scenarios of Kraken: `large_tenth`, a tenth of
+ * `large`, and `trades` and `trades_few`, which have deposits and trades alone.
+ */
 import { startSandbox } from '@assay/sandbox'
 import { krakenScenarios } from '../../packages/sandbox/src/scenarios/kraken/index.ts'
 
 type KrakenScenario = (typeof krakenScenarios)[number]
+type StoryEvent = ReturnType<KrakenScenario['story']>['events'][number]
 
-const large = krakenScenarios.find(({ name }) => name === 'large')
-if (large === undefined) throw new Error('the sandbox has no scenario large any more')
+function findLarge(): KrakenScenario {
+  const large = krakenScenarios.find(({ name }) => name === 'large')
+  if (large === undefined) throw new Error('the sandbox has no scenario large')
+  return large
+}
+const large = findLarge()
 
-/** Buys and sells alternate and the last is a buy, so that an odd number of them never sells what was not bought. */
-const tenth: KrakenScenario = {
-  ...large,
-  name: 'large_tenth',
-  story: () => {
-    const { events, strategies } = large.story()
-    // Deposits and the staked DOT come first in the story, and everything else needs them.
-    const needed = 100
-    const rest = events.slice(needed)
-    return { strategies, events: [...events.slice(0, needed), ...rest.slice(-(2 * Math.floor(rest.length / 20) + 1))] }
-  },
+/** Deposits and the staked DOT come first in the story, and everything else needs them. */
+const fundingEvents = 70
+
+function partOfLarge(name: string, pick: (later: readonly StoryEvent[]) => readonly StoryEvent[]): KrakenScenario {
+  return {
+    ...large,
+    name,
+    story: () => {
+      const { events, strategies } = large.story()
+      return { strategies, events: [...events.slice(0, fundingEvents), ...pick(events.slice(fundingEvents))] }
+    },
+  }
 }
 
-// The list is the sandbox's own; a benchmark is no reason to make it an option.
+/** Buys and sells alternate and the last is a buy, so that an odd number of them never sells what was not bought. */
+function lastTrades(later: readonly StoryEvent[], count: number): StoryEvent[] {
+  return later.filter(({ kind }) => kind === 'trade').slice(-(2 * Math.floor(count / 2) + 1))
+}
+
+// The list is the sandbox's own; a benchmark is not a reason to make it an option.
 const scenarios = krakenScenarios as KrakenScenario[]
-scenarios.push(tenth)
+scenarios.push(
+  partOfLarge('large_tenth', (later) => [...later.slice(0, 30), ...lastTrades(later, later.length / 10)]),
+  partOfLarge('trades', (later) => lastTrades(later, 10_000)),
+  partOfLarge('trades_few', (later) => lastTrades(later, 300)),
+)
 const sandbox = await startSandbox({
   seed: 'bench',
   pace: 'fast',

@@ -16,7 +16,7 @@ export async function startApi(environment: Readonly<Record<string, string>>): P
   return { ...started, url: started.ready }
 }
 
-/** For load: limits are counted all the same, but set so that a few hundred tokens are not refused. */
+/** For load: requests are counted against the limits as always, but the limits are too high for a few hundred tokens. */
 export function underLoad(databaseUrl: string): Readonly<Record<string, string>> {
   return {
     DATABASE_URL: databaseUrl,

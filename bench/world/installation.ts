@@ -1,8 +1,9 @@
 /** A whole installation in sandbox mode, in processes of its own. Spoken to over its API, as an integrator does. */
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '../../apps/server/src/db/index.ts'
 import { authorize, redeem } from '../../test/application.ts'
-import type { Bench } from '../benchmark.ts'
+import type { Say } from '../measure.ts'
 import { assay, startApi } from './api.ts'
 import type { BenchDatabase } from './postgres.ts'
 import { dataDirectory, startProcess, type Process } from './process.ts'
@@ -10,14 +11,21 @@ import { sendJson, startSandbox, type Account, type Sandbox } from './sandbox.ts
 
 export interface Installation {
   sandbox: Sandbox
+  url: string
+  /** The settings of its processes. */
+  environment: Readonly<Record<string, string>>
   /** A new access token of the user of this name. */
   newToken(user: string): Promise<string>
   startWorker(): Promise<Process>
   /** Resolves when the account has been read and derived. */
   connect(token: string, account: Account): Promise<Connected>
+  /** Resolves when all that was read through it is destroyed. */
   remove(token: string, connectionId: string): Promise<void>
   /** Resolves when the transactions of all the user's connections were read and derived again. */
   refresh(token: string): Promise<void>
+  /** Of the database and of the simulated providers. */
+  advanceClock(byMs: number): Promise<void>
+  stop(): Promise<void>
 }
 
 export interface Connected {
@@ -27,54 +35,67 @@ export interface Connected {
 }
 
 const pollMs = 50
+/** Counting pages asks the simulated exchange, which is busy answering. */
+const countEveryMs = 500
 const waitMaxMs = 900_000
 /** Longer than the pause that is asked for between two refreshes. */
 const pauseMs = 120_000
 
 /** These accounts have no call limit, so our own restraint, made for real providers, is lifted too. */
 const liftBudgets = `
-  create function fill_bucket() returns trigger language plpgsql as $$ begin new.tokens := 1000; return new; end $$;
-  create trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
+  create or replace function fill_bucket() returns trigger language plpgsql as
+    $$ begin new.tokens := 1000; return new; end $$;
+  create or replace trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
 
-export async function startInstallation(bench: Bench, { db, url: databaseUrl }: BenchDatabase): Promise<Installation> {
+export async function startInstallation({ db, url: databaseUrl }: BenchDatabase, say: Say): Promise<Installation> {
   const sandbox = await startSandbox()
-  bench.onEnd(() => sandbox.stop())
   const environment = {
     ASSAY_MODE: 'sandbox',
     ASSAY_DATA_DIRECTORY: path.join(dataDirectory, 'sandbox'),
     ASSAY_SANDBOX_URL: sandbox.controlUrl,
+    ASSAY_LIMIT_TOKEN: '1000000',
     DATABASE_URL: databaseUrl,
   }
-  const { url, stop } = await startApi(environment)
-  bench.onEnd(stop)
+  const api = await startApi(environment)
+  const { url } = api
   await db.execute(liftBudgets)
+
+  async function add(token: string, account: Account): Promise<string> {
+    const connection = { type: 'api_key', api_key: account.apiKey, secret_key: account.secretKey }
+    const body = { provider_id: 'kraken', connection }
+    const added = await sendJson(`${url}/accounts/v2/providers`, 'POST', { body, token })
+    const { connection_id: connectionId } = (added as { data: { connection_id: string | null } }).data
+    if (connectionId === null) throw new Error(`the connection was refused: ${JSON.stringify(added)}`)
+    return connectionId
+  }
+
+  async function advanceClock(byMs: number): Promise<void> {
+    await sendJson(`${url}/sandbox/clock`, 'POST', { body: { advance_ms: byMs } })
+  }
 
   return {
     sandbox,
+    url,
+    environment,
+    advanceClock,
     newToken: async (user) => (await redeem(url, await authorize(url, user, []))).access_token,
     startWorker: () =>
       startProcess({ name: 'worker', words: [assay, 'worker'], environment, ready: /"role":"(worker)".*"ready"/ }),
     async connect(token, account) {
       const began = performance.now()
-      const connection = { type: 'api_key', api_key: account.apiKey, secret_key: account.secretKey }
-      const body = { provider_id: 'kraken', connection }
-      const added = await sendJson(`${url}/accounts/v2/providers`, 'POST', { body, token })
-      const { connection_id: connectionId } = (added as { data: { connection_id: string | null } }).data
-      if (connectionId === null) throw new Error(`the connection was refused: ${JSON.stringify(added)}`)
-      const pages = { count: 0, atMs: 0 }
-      await until(`${account.accountId} is read`, async () => {
-        const count = await sandbox.countPages(account.accountId)
-        if (count !== pages.count) Object.assign(pages, { count, atMs: performance.now() - began })
-        const row = await db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
-        return row.status === 'active'
-      })
-      return { connectionId, readingMs: pages.atMs }
+      const connectionId = await add(token, account)
+      return { connectionId, readingMs: await untilRead({ db, sandbox, say, connectionId, account, began }) }
     },
     async remove(token, connectionId) {
       await sendJson(`${url}/accounts/v2/providers?connection_id=${connectionId}`, 'DELETE', { token })
+      say('waiting until the removed connection is destroyed')
+      await until('the connection is destroyed', async () => {
+        const rows = await db.rows('select from connections where id = $1', [connectionId])
+        return rows.length === 0
+      })
     },
     async refresh(token) {
-      await sendJson(`${url}/sandbox/clock`, 'POST', { body: { advance_ms: pauseMs } })
+      await advanceClock(pauseMs)
       const begun = await sendJson(`${url}/accounts/v2/transactions/refresh`, 'POST', { body: {}, token })
       const { refresh_id: id } = (begun as { data: { refresh_id: string } }).data
       await until('the refresh has ended', async () => {
@@ -85,7 +106,37 @@ export async function startInstallation(bench: Bench, { db, url: databaseUrl }: 
         return status === 'succeeded'
       })
     },
+    async stop() {
+      await api.stop()
+      await sandbox.stop()
+    },
   }
+}
+
+interface ReadBegun {
+  db: Database
+  sandbox: Sandbox
+  say: Say
+  connectionId: string
+  account: Account
+  began: number
+}
+
+/** When the last page of the ledger was asked for, after `began`. */
+async function untilRead({ db, sandbox, say, connectionId, account, began }: ReadBegun): Promise<number> {
+  const pages = { count: 0, atMs: 0, lookedAtMs: 0 }
+  await until(`${account.accountId} is read`, async () => {
+    const atMs = performance.now() - began
+    if (atMs - pages.lookedAtMs >= countEveryMs) {
+      pages.lookedAtMs = atMs
+      const count = await sandbox.countPages(account.accountId)
+      if (count !== pages.count) Object.assign(pages, { count, atMs })
+      say(`reading an account: ${count} pages`)
+    }
+    const row = await db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
+    return row.status === 'active'
+  })
+  return pages.atMs
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {

@@ -1,7 +1,7 @@
-/** Requests by autocannon, in a process of its own so that it takes no time from anything but a processor. */
+/** Requests by autocannon, in a process of its own so that it takes nothing but processor time from what it measures. */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { runProgram, scratchFile } from './process.ts'
+import { cpuSecondsOf, runProgram, scratchFile } from './process.ts'
 
 export interface LoadRequest {
   method: 'GET' | 'POST'
@@ -12,6 +12,8 @@ export interface LoadRequest {
 
 export interface Load {
   url: string
+  /** The process that answers. */
+  pid: number
   seconds: number
   /** Dealt out to the connections; each repeats its share. */
   requests: readonly LoadRequest[]
@@ -19,8 +21,8 @@ export interface Load {
 
 export interface LoadResult {
   perSecond: number
-  p50Ms: number
-  p99Ms: number
+  /** Processor time of the answering process for each request, in microseconds: it hardly depends on other load. */
+  cpuUs: number
 }
 
 interface Reported {
@@ -28,8 +30,6 @@ interface Reported {
   seconds: number
   failures: number
   firstFailure: string
-  p50Ms: number
-  p99Ms: number
 }
 
 /** Twice the connections of the API's pool, so that it never waits for a request. */
@@ -38,17 +38,20 @@ export const apiConnections = 20
 const answerLengthMin = 1_000
 const program = path.resolve(import.meta.dirname, '../programs/load.mjs')
 
-/** Checks an answer and writes the requests; each call of what it returns is a run. */
+/** Checks an answer and writes the requests; each call of the returned function is a run. */
 export async function prepareLoad(name: string, load: Load): Promise<() => Promise<LoadResult>> {
+  const { pid, ...sent } = load
   const [first] = load.requests
   if (first === undefined) throw new RangeError('a load needs requests')
   await checkAnswer(load.url, first)
   const file = scratchFile(`${name}.load.json`)
-  writeFileSync(file, JSON.stringify({ ...load, connections: apiConnections }))
+  writeFileSync(file, JSON.stringify({ ...sent, connections: apiConnections }))
   return async () => {
+    const cpuBefore = cpuSecondsOf(pid)
     const found = JSON.parse(await runProgram(process.execPath, [program, file])) as Reported
     if (found.failures > 0) throw new Error(`${found.failures} requests failed, the first with ${found.firstFailure}`)
-    return { perSecond: found.requests / found.seconds, p50Ms: found.p50Ms, p99Ms: found.p99Ms }
+    const cpuUs = ((cpuSecondsOf(pid) - cpuBefore) * 1_000_000) / found.requests
+    return { perSecond: found.requests / found.seconds, cpuUs }
   }
 }
 
@@ -57,5 +60,5 @@ async function checkAnswer(url: string, { path: target, method, headers, body }:
   const response = await fetch(`${url}${target}`, { method, headers, body: body ?? null })
   const answer = await response.text()
   if (response.status !== 200) throw new Error(`${target}: ${response.status} ${answer}`)
-  if (answer.length < answerLengthMin) throw new Error(`${target}: there is nothing in ${answer}`)
+  if (answer.length < answerLengthMin) throw new Error(`${target}: the answer is too short: ${answer}`)
 }

@@ -1,9 +1,9 @@
 /**
  * The PostgreSQL that is measured: the embedded one as the product starts it, durable and with its own settings, in
- * bench/data; or the server of DATABASE_URL. Each dataset is a database of its own and kept for the next run.
+ * bench/data; or the server of DATABASE_URL. Each dataset is a database of its own.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   createDatabase,
@@ -12,16 +12,22 @@ import {
   type Database,
   type DatabaseLog,
 } from '../../apps/server/src/db/index.ts'
+import { createLog } from '../../apps/server/src/http/log.ts'
+import { installQueue } from '../../apps/server/src/jobs/index.ts'
 import type { Say } from '../measure.ts'
 import { dataDirectory } from './process.ts'
 
 export interface Postgres {
-  /** Ready for use; filled when it is not there yet, or was filled by other code. */
-  ensureDatabase(name: string, fill: (db: Database) => Promise<void>): Promise<BenchDatabase>
+  /** Kept for the next run; filled when it is missing, or when other code or another schema filled it. */
+  ensureDatabase(name: string, say: Say, fill: Fill): Promise<BenchDatabase>
+  /** Filled in this run of the program, and shared by the benchmarks that ask for it. */
+  sharedDatabase(name: string, fill: (database: BenchDatabase) => Promise<void>): Promise<BenchDatabase>
   /** Migrated and without a row, whatever it held before. */
   newDatabase(name: string): Promise<BenchDatabase>
   stop(): Promise<void>
 }
+
+export type Fill = (db: Database) => Promise<void>
 
 export interface BenchDatabase {
   db: Database
@@ -38,15 +44,18 @@ const quiet: DatabaseLog = {
   error: (fields, message) => console.error(message, fields),
 }
 
-export async function openPostgres(givenUrl: string | undefined, say: Say): Promise<Postgres> {
-  const server = givenUrl === undefined ? await startServer() : undefined
+export async function openPostgres(givenUrl: string | undefined): Promise<Postgres> {
+  const server = givenUrl === undefined ? await startEmbedded({ dataDirectory, log: quiet }) : undefined
   const urlOf = (database: string): string => toUrl(server?.connection ?? givenUrl ?? '', database)
   const open: Database[] = []
+  const shared = new Map<string, Promise<BenchDatabase>>()
 
   async function connect(name: string): Promise<BenchDatabase> {
     const url = urlOf(name)
     const db = openDatabase(url)
     open.push(db)
+    await migrate(db, { log: quiet })
+    await db.clock.refresh()
     return { db, url }
   }
 
@@ -56,21 +65,27 @@ export async function openPostgres(givenUrl: string | undefined, say: Say): Prom
       await admin.execute(`create database ${name}`)
     })
     const made = await connect(name)
-    await migrate(made.db, { log: quiet })
+    await installQueue({ url: made.url }, createLog({ level: 'silent' }))
     return made
   }
 
   return {
     newDatabase: create,
-    async ensureDatabase(name, fill) {
+    async sharedDatabase(name, fill) {
+      const made =
+        shared.get(name) ??
+        create(name).then(async (database) => {
+          await fill(database)
+          return database
+        })
+      shared.set(name, made)
+      return made
+    },
+    async ensureDatabase(name, say, fill) {
       const wanted = fingerprint()
       const found = await administer(urlOf('postgres'), (admin) => findFingerprint(admin, name))
-      if (found === wanted) {
-        const known = await connect(name)
-        await migrate(known.db, { log: quiet })
-        return known
-      }
-      say(`making the database ${name}`)
+      if (found === wanted) return connect(name)
+      say(`filling the database ${name}`)
       const made = await create(name)
       await fill(made.db)
       // Last: a database whose filling was interrupted is made again.
@@ -82,10 +97,6 @@ export async function openPostgres(givenUrl: string | undefined, say: Say): Prom
       await server?.stop()
     },
   }
-}
-
-async function startServer(): Promise<Awaited<ReturnType<typeof startEmbedded>>> {
-  return startEmbedded({ dataDirectory, log: quiet })
 }
 
 function openDatabase(url: string): Database {
@@ -117,10 +128,13 @@ function toUrl(server: string | { host: string; user: string }, database: string
   return url.href
 }
 
-/** Of what decides what a filled database holds. Its schema is brought up to date as any installation's is. */
+const fillers = ['people.ts', 'population.ts', 'idle-connections.ts', 'documents.json']
+const migrations = path.resolve(import.meta.dirname, '../../apps/server/src/db/migrations')
+
+/** Covers everything that decides what a filled database holds. */
 function fingerprint(): string {
   const hash = createHash('sha256')
-  for (const file of ['population.ts', 'documents.json'])
-    hash.update(readFileSync(path.join(import.meta.dirname, file)))
+  for (const file of fillers) hash.update(readFileSync(path.join(import.meta.dirname, file)))
+  for (const file of globSync(path.join(migrations, '*.sql')).toSorted()) hash.update(readFileSync(file))
   return hash.digest('hex')
 }

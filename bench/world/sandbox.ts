@@ -16,6 +16,8 @@ export interface Sandbox {
   setLatency(latencyMs: number): Promise<void>
   /** How many pages of its ledger were asked for. */
   countPages(accountId: string): Promise<number>
+  /** How many calls with its key there were in all. */
+  countCalls(accountId: string): Promise<number>
   stop(): Promise<void>
 }
 
@@ -31,6 +33,10 @@ export async function startSandbox(): Promise<Sandbox> {
   const started = await startProcess({ name: 'sandbox', words: [program], ready })
   const [controlUrl = '', krakenUrl = ''] = started.ready.split(' ')
   let accounts = 0
+  const listCalls = async (accountId: string): Promise<LogLine[]> => {
+    const log = await sendJson(`${controlUrl}/control/log?account_id=${accountId}`, 'GET')
+    return (log as { requests: LogLine[] }).requests
+  }
   return {
     controlUrl,
     krakenUrl,
@@ -51,13 +57,15 @@ export async function startSandbox(): Promise<Sandbox> {
       await sendJson(faults, 'DELETE')
       if (latencyMs > 0) await sendJson(faults, 'POST', { body: { kind: 'latency_ms', latency_ms: latencyMs } })
     },
-    async countPages(accountId) {
-      const log = await sendJson(`${controlUrl}/control/log?account_id=${accountId}`, 'GET')
-      const lines = (log as { requests: LogLine[] }).requests.filter(({ endpoint }) => endpoint.endsWith('Ledgers'))
-      return lines.reduce((sum, { count }) => sum + count, 0)
-    },
+    countPages: async (accountId) =>
+      sumCounts((await listCalls(accountId)).filter(({ endpoint }) => endpoint.endsWith('Ledgers'))),
+    countCalls: async (accountId) => sumCounts(await listCalls(accountId)),
     stop: started.stop,
   }
+}
+
+function sumCounts(lines: readonly LogLine[]): number {
+  return lines.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** The parsed answer; anything but success is thrown. */

@@ -1,13 +1,15 @@
-/** Requests for pages of a user's transactions, and the statement behind them for pgbench. */
-import { listTransactions as endpoint } from '@assay/contract'
-import { createCursors } from '../../apps/server/src/http/index.ts'
+/** Requests for pages of transactions, of a user and of a whole tenant, to the API and to the prototype; and for pgbench. */
+import { listEnterpriseTransactions, listTransactions } from '@assay/contract'
+import { createCursors } from '../../apps/server/src/http/cursor.ts'
 import { subjectOf } from '../../apps/server/src/http/serve.ts'
 import { parseKeyring } from '../../apps/server/src/keys.ts'
-import { listTransactions } from '../../apps/server/src/ledger/pages-store.ts'
+import { listTransactions as listOfTenant } from '../../apps/server/src/enterprise/transactions-store.ts'
+import { readTransactions } from '../../apps/server/src/portfolio/pages-store.ts'
 import { sealingKeys } from './api.ts'
 import type { LoadRequest } from './load.ts'
-import { captureStatement, type PgbenchScript } from './pgbench.ts'
-import * as people from './population.ts'
+import { captureScript, type PgbenchScript } from './pgbench.ts'
+import * as people from './people.ts'
+import { historyEndMs, historyStartMs } from './population.ts'
 
 export const pageSize = 30
 
@@ -16,53 +18,91 @@ export interface Place {
   id: string
 }
 
+/** A page of some user below some place of their history; the first page when there is no place. */
+export interface Wanted {
+  user: number
+  after: Place | undefined
+}
+
 /** Signed with the key that the API is started with, so that a walk can begin anywhere. */
 const cursors = createCursors(parseKeyring(sealingKeys).derive('cursor'))
+const middleId = '80000000000000000000000000000000'
 
-/** The page below some moment of some user's history; a cursor need not name a row that is there. */
-export function randomPage(users: number): LoadRequest {
-  return pageRequest(1 + Math.floor(Math.random() * users), randomPlace())
+export function randomUser(users: number): number {
+  return 1 + Math.floor(Math.random() * users)
 }
 
+/** A cursor need not name a row that exists. */
 export function randomPlace(): Place {
-  const atMs = people.historyStartMs + Math.random() * (people.historyEndMs - people.historyStartMs)
-  return { occurredAt: new Date(atMs).toISOString(), id: 'txn_8' }
+  const atMs = historyStartMs + Math.random() * (historyEndMs - historyStartMs)
+  return { occurredAt: new Date(atMs).toISOString(), id: middleId }
 }
 
-export function pageRequest(user: number, after: Place | undefined): LoadRequest {
-  const { tenantId, clientId } = people
-  const caller = { tenantId, clientId, userId: people.userIdOf(user), grantId: null, scopes: new Set<string>() }
-  const cursor = after && toCursor(endpoint.id, subjectOf(caller), after)
+export function randomPages(users: number, count: number): Wanted[] {
+  return Array.from({ length: count }, () => ({ user: randomUser(users), after: randomPlace() }))
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+
+export function pageRequest({ user, after }: Wanted): LoadRequest {
+  const headers = bearer(people.accessTokenOf(user))
+  return { method: 'GET', path: toPath(listTransactions, people.userIdOf(user), after), headers }
+}
+
+export function tenantPageRequest(after: Place): LoadRequest {
   return {
     method: 'GET',
-    path: `${endpoint.path}?limit=${pageSize}${cursor === undefined ? '' : `&cursor=${cursor}`}`,
-    headers: { authorization: `Bearer ${people.accessTokenOf(user)}` },
+    path: toPath(listEnterpriseTransactions, null, after),
+    headers: bearer(people.tenantToken),
   }
 }
 
-export function toCursor(list: string, subject: string, { occurredAt, id }: Place): string {
-  return cursors.write({ list, subject }, {}, [occurredAt, id])
+function toPath(endpoint: { id: string; path: string }, userId: string | null, after: Place | undefined): string {
+  const path = `${endpoint.path}?limit=${pageSize}`
+  if (after === undefined) return path
+  const { tenantId, clientId } = people
+  const unused = { tenantKey: 0, userKey: null, grantId: null, scopes: new Set<string>(), expiresAt: '' }
+  const subject = subjectOf({ ...unused, tenantId, clientId, userId })
+  return `${path}&cursor=${cursors.write({ list: endpoint.id, subject }, {}, [after.occurredAt, after.id])}`
 }
 
-/** pgbench's choice of a user and a moment, as `:user` and `:at`. */
-export function randomHead(users: number): string {
-  const [start, end] = [people.historyStartMs / 1_000, people.historyEndMs / 1_000]
-  return `\\set user random(1, ${users})\n\\set at random(${start}, ${end})`
+/** The same page from programs/prototype.mjs, whose cursor is the place itself. */
+export function prototypePageRequest({ user, after }: Wanted): LoadRequest {
+  return { method: 'GET', path: prototypePath('user', after), headers: bearer(people.accessTokenOf(user)) }
 }
 
-/** What pgbench puts in the place of these values. */
-export const pageExpressions = {
-  '{tenant}': `'${people.tenantId}'`,
-  '{user}': people.userIdSql(':user'),
-  '{at}': 'to_timestamp(:at)',
-  '{id}': "'txn_8'",
+export function prototypeTenantPageRequest(after: Place): LoadRequest {
+  return { method: 'GET', path: prototypePath('tenant', after), headers: bearer(people.tenantToken) }
 }
 
-/** One more row than the page has, as the service asks, to know whether another page follows. */
-export const capturedPage = { filters: {}, limit: pageSize + 1, after: { occurredAt: '{at}', id: '{id}' } }
+function prototypePath(whose: string, after: Place | undefined): string {
+  const place = after === undefined ? '' : `&after=${after.occurredAt}_${after.id}`
+  return `/${whose}/transactions?limit=${pageSize}${place}`
+}
+
+/** pgbench's choice of a moment, as `:at`. */
+const setMoment = `\\set at random(${historyStartMs / 1_000}, ${historyEndMs / 1_000})`
+const moment = { '{at}': 'to_timestamp(:at)' }
+const after = { occurredAt: '{at}', id: middleId }
+
+/** pgbench's choice of a user, as `:key`. */
+export function setRandomUser(users: number): string[] {
+  return [`\\set user random(1, ${users})`, people.setUserKey]
+}
+
+/** What stands for a user and their token in a captured statement. */
+export const userExpressions = { '{key}': ':key', '{token}': people.tokenHashSql(':key') }
+export const capturedAccess = { userKey: '{key}', tokenHash: Buffer.from('{token}') }
 
 export async function pageScript(users: number): Promise<PgbenchScript> {
-  const owner = { tenantId: '{tenant}', userId: '{user}' }
-  const statement = await captureStatement((sql) => listTransactions(sql, owner, capturedPage), pageExpressions)
-  return { head: randomHead(users), statement }
+  const request = { shape: 'v2', filters: {}, limit: pageSize, after } as const
+  return captureScript([...setRandomUser(users), setMoment], { ...userExpressions, ...moment }, (sql) =>
+    readTransactions(sql, capturedAccess, request),
+  )
+}
+
+/** One row more than the page has, as the service asks for, to know whether another page follows. */
+export async function tenantPageScript(tenantKey: number): Promise<PgbenchScript> {
+  const request = { filters: {}, limit: pageSize + 1, after }
+  return captureScript([setMoment], moment, (sql) => listOfTenant(sql, tenantKey, request))
 }

@@ -3,6 +3,7 @@
  * and byte for byte; and right by the provider's own books, which know nothing of runs.
  */
 import type { Database } from '../../apps/server/src/db/index.ts'
+import { ofConnection } from '../of-connection.ts'
 import { explainedBySymbol, movedBySymbol, type KrakenState, type ServedTransaction } from '../reconciler.ts'
 
 /** By table: the key of each row, and the sum of what it says. */
@@ -10,19 +11,26 @@ export type Evidence = Map<string, Map<string, string>>
 
 /** Everything but the times at which we wrote. Coverage is compared by the sandbox's books: its end is when a run began. */
 const tables: Record<string, string> = {
-  raw_records: `select stream || ' ' || source_key as key, md5(row(group_key, occurred_at, body, derived)::text) as sum
-    from raw_records where connection_id = $1`,
-  transactions: `select id as key, md5(row(occurred_at, provider_id, group_key, type, category, document)::text) as sum
-    from transactions where connection_id = $1`,
-  transaction_assets: `select asset_symbol || ' ' || a.id as key, a.occurred_at::text as sum
-    from transaction_assets a join transactions t using (tenant_id, user_id, id) where t.connection_id = $1`,
-  holdings: `select asset_id as key, row(asset_symbol, asset_name, liquid, staked, spam)::text as sum
-    from holdings where connection_id = $1`,
-  poison_groups: 'select group_key as key, reason as sum from poison_groups where connection_id = $1',
-  covered_windows: `select stream || ' ' || window_start as key, '' as sum from covered_windows where connection_id = $1`,
-  stream_bookmarks: 'select stream as key, position as sum from stream_bookmarks where connection_id = $1',
-  removed_transactions: `select id as key, '' as sum from removed_transactions
-    where user_id = (select user_id from connections where id = $1)`,
+  raw_records: `select stream || ' ' || source_key as key, md5(row(group_key, occurred_at, body)::text) as sum
+    from raw_records where ${ofConnection}`,
+  due_groups: `select group_key as key, '' as sum from due_groups where ${ofConnection}`,
+  transactions: `select id::text as key,
+      md5(row(occurred_at, provider_id, group_key, type, category, pending, document)::text) as sum
+    from transactions where ${ofConnection}`,
+  postings: `select a.id || ' ' || p.transaction_id || ' ' || p.ordinal as key,
+      row(p.occurred_at, p.staked, p.side, p.amount)::text as sum
+    from postings p join assets a using (asset_key) where ${ofConnection}`,
+  daily_changes: `select a.id || ' ' || d.day as key, trim_scale(d.amount)::text as sum
+    from daily_changes d join assets a using (asset_key) where ${ofConnection}`,
+  holdings: `select a.id as key, row(h.liquid, h.staked, h.spam)::text as sum
+    from holdings h join assets a using (asset_key) where ${ofConnection}`,
+  poison_groups: `select group_key as key, reason as sum from poison_groups where ${ofConnection}`,
+  covered_windows: `select stream || ' ' || window_start as key, '' as sum from covered_windows where ${ofConnection}`,
+  stream_bookmarks: `select stream as key, position as sum from stream_bookmarks where ${ofConnection}`,
+  removed_transactions: `select id::text as key, '' as sum from removed_transactions
+    where user_key = (select user_key from connections where id = $1)`,
+  counters: `select id as key, row(record_count, transaction_count, history_from)::text as sum
+    from connections where id = $1`,
 }
 
 export async function gatherEvidence(db: Database, connectionId: string): Promise<Evidence> {
@@ -61,11 +69,11 @@ export async function holdAgainstBooks(
   fromMs: number,
 ): Promise<string[]> {
   const windows = await db.rows<{ window_start: string; window_end: string }>(
-    "select window_start, window_end from covered_windows where connection_id = $1 and stream = 'ledger'",
+    `select window_start, window_end from covered_windows where ${ofConnection} and stream = 'ledger'`,
     [connectionId],
   )
   const rows = await db.rows<{ source_key: string }>(
-    "select source_key from raw_records where connection_id = $1 and stream = 'ledger'",
+    `select source_key from raw_records where ${ofConnection} and stream = 'ledger'`,
     [connectionId],
   )
   const kept = new Set(rows.map((row) => row.source_key))
@@ -76,7 +84,7 @@ export async function holdAgainstBooks(
   const uncovered = asked.filter(({ time }) => !isCovered(time * 1_000)).map(({ id }) => id)
   const known = new Set(books.ledger.map(({ id }) => id))
   const invented = [...kept].filter((id) => !known.has(id))
-  const documents = await db.rows<{ document: string }>('select document from transactions where connection_id = $1', [
+  const documents = await db.rows<{ document: string }>(`select document from transactions where ${ofConnection}`, [
     connectionId,
   ])
   const served = documents.map(({ document }) => JSON.parse(`{${document}`) as ServedTransaction)

@@ -85,13 +85,23 @@ async function addHistory({ db }: TestService, token: string, size: number): Pro
     description: 'a note of some length, as people write them, and a bit longer than that',
     incomplete: ['price_in_usd'],
   }
+  const now = db.now()
+  await db.execute(
+    `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
+       status, key_lane, created_at, added_at, shown_at, shown_seq)
+     select user_key, 1, 'con_export', tenant_key, tenant_id, user_id, 'kraken', 'api_key', 'active', '',
+       $2::timestamptz, $2::timestamptz, $2::timestamptz, 0
+     from access_tokens where token_hash = sha256(convert_to($1, 'UTF8'))`,
+    [token, now],
+  )
   for (let done = 0; done < size; done += rowsPerInsert) {
     await db.execute(
-      `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
-       select t.tenant_id, t.user_id, 'txn_' || md5($1 || n::text), 'con_of_nobody', 'kraken', n::text,
-         timestamptz '2026-01-01Z' - n * interval '1 minute', 'send', 'withdrawal', assay_now(), $4
+      `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type,
+         category, pending, staked_legs, provider_id, group_key, document)
+       select t.user_key, md5($1 || n::text)::uuid, timestamptz '2026-01-01Z' - n * interval '1 minute', n,
+         $5::timestamptz, 1, t.tenant_key, 'send', 'withdrawal', false, 0, 'kraken', n::text, $4
        from access_tokens t, generate_series($2::int + 1, $3::int) n where t.token_hash = sha256(convert_to($1, 'UTF8'))`,
-      [token, done, Math.min(done + rowsPerInsert, size), JSON.stringify(document).slice(1)],
+      [token, done, Math.min(done + rowsPerInsert, size), JSON.stringify(document).slice(1), now],
     )
   }
 }

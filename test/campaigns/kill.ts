@@ -7,6 +7,7 @@
  * one more kill has met it at rest; rounds go on until there were enough kills.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { ofConnection } from '../of-connection.ts'
 import { authorize, redeem } from '../application.ts'
 import { isDatabaseAway } from '../../apps/server/src/db/index.ts'
 import { until } from '../until.ts'
@@ -147,9 +148,10 @@ async function look({ db }: Running, { connectionId }: Account): Promise<Sight> 
   const row = await away(() =>
     db.row<{ status: string; bookmarks: string | null; underived: number; transactions: number }>(
       `select c.status,
-         (select string_agg(stream || window_end || coalesce(position, ''), ' ') from stream_bookmarks where connection_id = c.id) as bookmarks,
-         (select count(*)::int from raw_records where connection_id = c.id and not derived) as underived,
-         (select count(*)::int from transactions where connection_id = c.id) as transactions
+         (select string_agg(stream || window_end || coalesce(position, ''), ' ') from stream_bookmarks
+          where ${ofConnection}) as bookmarks,
+         (select count(*)::int from due_groups where ${ofConnection}) as underived,
+         (select count(*)::int from transactions where ${ofConnection}) as transactions
        from connections c where c.id = $1`,
       [connectionId],
     ),
@@ -198,11 +200,15 @@ async function judge(
   const isDelivered = async (): Promise<true | undefined> =>
     (await away(() => db.row<{ count: number }>(open))).count === 0 ? true : undefined
   await until('every message to be delivered', isDelivered, pollMs)
-  const messages = await db.rows<{ id: string }>('select id from webhook_messages')
+  // Messages go on being written: what has arrived is listed first, so that each of it has its row.
+  const arrived = receiver.listArrived()
+  const messages = await db.rows<{ id: string; ended: boolean }>(
+    'select id, ended_at is not null as ended from webhook_messages',
+  )
   return [
     ...(undisturbed === undefined ? [] : compareEvidence(undisturbed, await gatherEvidence(db, connectionId))),
     ...(await holdAgainstBooks(db, connectionId, books, fromMs)),
-    ...receiver.judge(messages.map(({ id }) => id)),
+    ...receiver.judge(messages, arrived),
   ]
 }
 

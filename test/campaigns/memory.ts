@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { ofConnection } from '../of-connection.ts'
 import { authorize, redeem } from '../application.ts'
 import { startTestPostgres } from '../postgres.ts'
 import { startTestService, type TestService } from '../service.ts'
@@ -68,7 +69,7 @@ async function measurePeak(service: TestService, size: number): Promise<Peak> {
     )
     const seconds = Math.round((performance.now() - beganAt) / 1000)
     const { entries } = await service.db.row<{ entries: number }>(
-      "select count(*)::int as entries from raw_records where connection_id = $1 and stream = 'ledger'",
+      `select count(*)::int as entries from raw_records where ${ofConnection} and stream = 'ledger'`,
       [connectionId],
     )
     return { entries, peakMiB: await readPeakMiB(worker), seconds }
@@ -104,8 +105,8 @@ async function connect(service: TestService, size: number): Promise<string> {
 /** In the transaction that accepts the connection: afterwards a worker may be quicker than we are. */
 const coverUntil = (seconds: number): string => `
   create or replace function cover_old() returns trigger language plpgsql as $$ begin
-    insert into covered_windows (tenant_id, user_id, connection_id, stream, window_start, window_end)
-    select new.tenant_id, new.user_id, new.id, unnest(array['ledger', 'deposits', 'withdrawals']),
+    insert into covered_windows (user_key, connection_key, stream, window_start, window_end)
+    select new.user_key, new.connection_key, unnest(array['ledger', 'deposits', 'withdrawals']),
       '2009-01-01Z', to_timestamp(${seconds});
     return new;
   end $$;

@@ -58,8 +58,10 @@ export function startReader(url: string, token: string): Reader {
 export interface Receiver {
   url: string
   forget(): void
-  /** Every message at least once, always with the same words, and none that is not in `messageIds`. */
-  judge(messageIds: readonly string[]): string[]
+  /** The ids of the messages so far. */
+  listArrived(): string[]
+  /** Every delivered message at least once, always with the same words, and none that has no row. */
+  judge(messages: readonly { id: string; ended: boolean }[], arrived: readonly string[]): string[]
   close(): Promise<void>
 }
 
@@ -80,11 +82,14 @@ export async function startReceiver(): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${port}/hook`,
     forget: () => received.clear(),
-    judge(messageIds) {
+    listArrived: () => [...received.keys()],
+    judge(messages, arrived) {
+      const known = new Set(messages.map(({ id }) => id))
+      const delivered = messages.filter(({ ended }) => ended).map(({ id }) => id)
       const reads = [...received.values()].filter((bodies) => [...bodies].some((body) => body.includes('"read"')))
       return [
-        ...messageIds.filter((id) => !received.has(id)).map((id) => `webhook ${id} never arrived`),
-        ...[...received.keys()].filter((id) => !messageIds.includes(id)).map((id) => `webhook ${id} tells of nothing`),
+        ...delivered.filter((id) => !received.has(id)).map((id) => `webhook ${id} never arrived`),
+        ...arrived.filter((id) => !known.has(id)).map((id) => `webhook ${id} tells of nothing`),
         ...[...received].filter(([, bodies]) => bodies.size > 1).map(([id]) => `webhook ${id} had different words`),
         ...(reads.length === 1 ? [] : [`a first read was announced ${reads.length} times`]),
       ]

@@ -2,6 +2,7 @@
 import { openAdmin } from '@assay/server/admin'
 import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
+import { ofConnection } from '../of-connection.ts'
 import type { Database } from '../../apps/server/src/db/index.ts'
 import { authorize, redeem } from '../application.ts'
 import type { KrakenState } from '../reconciler.ts'
@@ -80,11 +81,11 @@ async function beginAnew(db: Database, connectionId: string, fromMs: number): Pr
   const { status } = await db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
   if (status !== 'syncing') throw new Error(`the account was read before it could be frozen: ${status}`)
   for (const table of ['stream_bookmarks', 'covered_windows']) {
-    await db.execute(`delete from ${table} where connection_id = $1 and stream = 'ledger'`, [connectionId])
+    await db.execute(`delete from ${table} where ${ofConnection} and stream = 'ledger'`, [connectionId])
   }
   await db.execute(
-    `insert into covered_windows (tenant_id, user_id, connection_id, stream, window_start, window_end)
-     select tenant_id, user_id, id, 'ledger', '2009-01-01 00:00:00+00', $2 from connections where id = $1`,
+    `insert into covered_windows (user_key, connection_key, stream, window_start, window_end)
+     select user_key, connection_key, 'ledger', '2009-01-01 00:00:00+00', $2 from connections where id = $1`,
     [connectionId, new Date(fromMs).toISOString()],
   )
 }

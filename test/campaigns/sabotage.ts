@@ -10,14 +10,16 @@ import { registerHooks } from 'node:module'
 /** The rows are put off until the transaction of the bookmark is over, and a moment longer. */
 const rewrites: [RegExp, string][] = [
   [
-    /await deps\.ledger\.keepRaw\(tx, (.*)\)$/m,
-    'globalThis.rowsOfThePage = () => deps.db.transaction((later) => deps.ledger.keepRaw(later, $1))',
+    /for \(const \{ stream, records \} of pages\) added \+= await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
+    `globalThis.rowsOfThePage = async () => {
+      for (const { stream, records } of pages) await deps.db.transaction((later) => $1(later, $2))
+    }`,
   ],
   [
-    /bookmark = (await commitPage\(.*\))$/m,
-    `bookmark = $1
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      await globalThis.rowsOfThePage()`,
+    /^ {2}reading\.hasNews = true$/m,
+    `  await new Promise((resolve) => setTimeout(resolve, 100))
+  await globalThis.rowsOfThePage()
+  reading.hasNews = true`,
   ],
 ]
 

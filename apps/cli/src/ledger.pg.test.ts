@@ -24,13 +24,14 @@ it('assay ledger replay shows what would change, changes it with --apply, and th
     })
   const body = { refid: 'R1', time: '1772452800', type: 'deposit', subtype: '', asset: 'XXBT', amount: '0.5', fee: '0' }
   await db.execute(
-    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane)
-     values ('ten_a', 'usr_a', 'con_a', 'kraken', 'api_key', 'active', 'a')`,
-    [],
+    `insert into user_ledgers (user_key, connection_keys) values (7, 1);
+     insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id, connection_type,
+       status, key_lane, created_at)
+     values (7, 1, 1, 'ten_a', 'usr_a', 'con_a', 'kraken', 'api_key', 'active', 'a', now())`,
   )
   await db.execute(
-    `insert into raw_records (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body, derived)
-     values ('ten_a', 'usr_a', 'con_a', 'ledger', 'L1', 'R1', '2026-03-02T12:00:00Z', $1, true)`,
+    `insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
+     values (7, 1, 'ledger', 'L1', 'R1', '2026-03-02T12:00:00Z', now(), $1)`,
     [JSON.stringify(body)],
   )
 

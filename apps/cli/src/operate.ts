@@ -46,10 +46,10 @@ function describeConnections({ connections }: Status): string[][] {
 function describeSlow({ slowest, circuits }: Status): string[][] {
   const slow =
     slowest === null
-      ? 'Slowest provider: none; nobody waits.'
+      ? 'Slowest provider: none; no connection waits.'
       : `Slowest provider: ${slowest.provider_id}; ${slowest.waiting} waiting, the longest for ${toDuration(slowest.waiting_seconds)}.`
   const silent = circuits.map(({ provider_id, open, failing_since, failures, probe_in_seconds }) => {
-    const asked = open ? `nobody asks it; tried again in ${toDuration(probe_in_seconds ?? 0)}` : 'still asked'
+    const asked = open ? `not asked for now; tried again in ${toDuration(probe_in_seconds ?? 0)}` : 'still asked'
     return `${provider_id} has not answered since ${failing_since} (${failures} times): ${asked}.`
   })
   return [slow, ...silent].map((line) => [line])

@@ -16,6 +16,6 @@ export async function prices([command, ...words]: string[]): Promise<void> {
 function isDay(text: string | undefined): text is string {
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const ms = Date.parse(text)
-  // 31 February is read as 3 March by nobody here.
+  // JavaScript would read 31 February as 3 March.
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }

@@ -100,7 +100,7 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
 async function sendWebhooks(config: Config, demo: Demo, log: ReturnType<typeof createLog>): Promise<void> {
   const admin = await openAdmin(config, log)
   try {
-    const tenantId = await admin.tenants.ensureSandboxTenant(demo.url)
+    const { tenantId } = await admin.tenants.ensureSandboxTenant(demo.url)
     const present = await admin.webhooks.findUrl(tenantId)
     if (present === undefined || present === demo.webhookUrl) {
       demo.trustWebhooks(await admin.webhooks.set(tenantId, demo.webhookUrl))

@@ -23,8 +23,8 @@ it('assay stats verify exits with 1 and the differences when there are any, and 
       )
     })
   await db.execute(
-    `insert into tenants (id, name) values ('ten_a', 'A');
-     insert into tenant_statistics values ('ten_a', 'provider', 'kraken', '', 2, 3, 0)`,
+    `with tenant as (insert into tenants (id, name, created_at) values ('ten_a', 'A', now()) returning tenant_key)
+     insert into tenant_statistics select tenant_key, 'provider', 'kraken', '', 2, 3, 0 from tenant`,
   )
 
   const wrong = await assay('verify')

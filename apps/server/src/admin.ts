@@ -1,6 +1,5 @@
 /** What the command line does to an installation: its schema, tenants, keys, and a look at how it does. */
 import type { Decimal } from '@assay/core'
-import { createClock } from './clock.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
 import { resealCredentials } from './connections/index.ts'
 import { checkMigrations, findBinaries, openDatabase, readVersion, type MigrationState } from './db/index.ts'
@@ -57,7 +56,9 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   const opened = await openDatabase({ ...config.database, join: true }, log)
   const { db } = opened
   const keyring = openKeyring(config)
-  const clock = createClock(db, config.mode === 'sandbox')
+  const { clock } = db
+  // Commands that look at a database, or bring it up to date, may find one without a schema. `migrate` reads the clock.
+  if ((await checkMigrations(db)).applied.length > 0) await clock.refresh()
   const webhooks = openWebhooks({ config, db, clock, keyring, log })
   // No command asks a provider, so it does not matter where they are.
   const providers = { catalog: [], providerClients: {}, providerUrls: {} }
@@ -80,11 +81,7 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
       }
     },
     replay: (options) => openEngine().ledger.replay(options),
-    async correctPrice(assetId, day, price) {
-      const clock = createClock(db, config.mode === 'sandbox')
-      await clock.refresh()
-      await correctPrice({ db, now: () => clock.now() }, assetId, day, price)
-    },
+    correctPrice: (assetId, day, price) => correctPrice({ db, now: () => clock.now() }, assetId, day, price),
     close: () => opened.close(),
   }
 }

@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import path from 'node:path'
+import { day, name, oneOf, postgresUrl, smtpUrl, text, url, wholeNumber } from './setting-values.ts'
 
 interface Setting<T> {
   description: string
@@ -15,60 +16,7 @@ interface Setting<T> {
   parse: (text: string) => T
 }
 
-const text = (value: string): string => value
-
-function oneOf<const T extends string>(...values: T[]): (text: string) => T {
-  return (value) => {
-    const found = values.find((candidate) => candidate === value)
-    if (found === undefined) throw new RangeError(`must be ${values.join(' or ')}, got ${JSON.stringify(value)}`)
-    return found
-  }
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (value) => {
-    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN
-    if (Number.isNaN(number) || number < min || number > max) {
-      throw new RangeError(`must be a whole number from ${min} to ${max}, got ${JSON.stringify(value)}`)
-    }
-    return number
-  }
-}
-
-function url(value: string): string {
-  if (!URL.canParse(value)) throw new RangeError(`must be a URL, got ${JSON.stringify(value)}`)
-  const { hash, search, protocol } = new URL(value)
-  if (protocol !== 'https:' && protocol !== 'http:') throw new RangeError(`must begin with https:// or http://`)
-  if (hash !== '' || search !== '') throw new RangeError(`must have neither a query nor a fragment`)
-  return value.replace(/\/+$/, '')
-}
-
-function name(value: string): string {
-  if (!/^[a-z0-9-]{1,40}$/i.test(value)) {
-    throw new RangeError(`must be 1 to 40 letters, digits and hyphens, got ${JSON.stringify(value)}`)
-  }
-  return value
-}
-
-function day(value: string): number {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : Number.NaN
-  // Some days that no month has are read as days of the next one.
-  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value) {
-    throw new RangeError(`must be a day such as 2027-06-30, got ${JSON.stringify(value)}`)
-  }
-  return ms
-}
-
-function postgresUrl(value: string): string {
-  if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
-  return value
-}
-
-function smtpUrl(value: string): string {
-  // Never quoted: it may hold a password.
-  if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new RangeError('must begin with smtp:// or smtps://')
-  return value
-}
+const minuteMs = 60_000
 
 function setting<T>(value: Setting<T>): Setting<T> {
   return value
@@ -144,6 +92,17 @@ export const settings = {
       'The keys that seal credentials, newest first, comma-separated: name:base64 of 32 bytes (make one: openssl rand -base64 32). Required outside sandbox mode. Losing them loses credentials, never history.',
     secret: true,
     parse: text,
+  }),
+  ASSAY_COINGECKO_KEY: setting({
+    description:
+      'A key for the price source: demo:KEY or pro:KEY. Without one CoinGecko answers only the last 365 days, and older values stay unknown.',
+    secret: true,
+    parse: (value: string): { plan: 'demo' | 'pro'; key: string } => {
+      const [, plan, key] = /^(demo|pro):(\S+)$/.exec(value) ?? []
+      // Never quoted: it is a secret.
+      if (key === undefined) throw new RangeError('must be demo: or pro: followed by the key')
+      return { plan: plan === 'pro' ? 'pro' : 'demo', key }
+    },
   }),
   ASSAY_LOG_LEVEL: setting({
     description: 'How much is logged.',
@@ -234,7 +193,52 @@ export const settings = {
     default: '10',
     parse: wholeNumber(1, 1_000_000),
   }),
-  ASSAY_FORSAKEN_AFTER: setting({
+  ASSAY_SYNC_ACTIVE_FOR: setting({
+    description:
+      'How long a user counts as active after an application has read the data, or an account was connected.',
+    unit: 'minutes',
+    default: '60',
+    parse: wholeNumber(1, 10_080),
+  }),
+  ASSAY_SYNC_ACTIVE_INTERVAL: setting({
+    description: 'How often the connections of an active user are read, on average.',
+    unit: 'minutes',
+    default: '15',
+    parse: wholeNumber(1, 10_080),
+  }),
+  ASSAY_SYNC_RECENT_FOR: setting({
+    description: 'The same for users who were active recently: after that they are idle.',
+    unit: 'minutes',
+    default: '1440',
+    parse: wholeNumber(1, 525_600),
+  }),
+  ASSAY_SYNC_RECENT_INTERVAL: setting({
+    description:
+      'How often the connections of a user who was active recently are read, and those of every user of a tenant with a webhook.',
+    unit: 'minutes',
+    default: '60',
+    parse: wholeNumber(1, 10_080),
+  }),
+  ASSAY_SYNC_IDLE_INTERVAL: setting({
+    description: 'How often the connections of idle users are read.',
+    unit: 'minutes',
+    default: '360',
+    parse: wholeNumber(1, 10_080),
+  }),
+  ASSAY_RIGHTS_INTERVAL: setting({
+    description: 'How often the rights of a key are read again, to find one that was given more than reading.',
+    unit: 'minutes',
+    default: '1440',
+    parse: wholeNumber(0, 43_200),
+  }),
+  ASSAY_REMOVALS_KEPT: setting({
+    description:
+      'How long transactions that are gone are told to those who follow changes. A client that stays away longer has to start again.',
+    unit: 'days',
+    default: '90',
+    parse: wholeNumber(1, 3_650),
+  }),
+  ASSAY_ABANDONED_AFTER: setting({
     description: 'How long connections are kept after the last grant of their user has ended; then they are destroyed.',
     unit: 'days',
     default: '30',
@@ -276,6 +280,7 @@ export interface Config {
     dataDirectory: string
   }
   sealingKeys: string | undefined
+  priceKey: { plan: 'demo' | 'pro'; key: string } | undefined
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
   worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number; egress: string }
@@ -285,7 +290,17 @@ export interface Config {
   excessPermission: 'refuse' | 'allow'
   mail: { smtpUrl: string; from: string } | undefined
   limits: { perToken: number; perAddress: number; perClient: number; oauthFailures: number; slowAfter: number }
-  forsakenAfterMs: number
+  /** When connections are read, and how often the rights of their keys are. */
+  schedule: {
+    activeForMs: number
+    activeEveryMs: number
+    recentForMs: number
+    recentEveryMs: number
+    idleEveryMs: number
+    rightsEveryMs: number
+  }
+  abandonedAfterMs: number
+  removalsKeptMs: number
   stopGraceMs: number
   sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number }
 }
@@ -355,6 +370,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
       dataDirectory: given('ASSAY_DATA_DIRECTORY', settings.ASSAY_DATA_DIRECTORY),
     },
     sealingKeys: read('ASSAY_SEALING_KEYS', settings.ASSAY_SEALING_KEYS),
+    priceKey: read('ASSAY_COINGECKO_KEY', settings.ASSAY_COINGECKO_KEY),
     logLevel: given('ASSAY_LOG_LEVEL', settings.ASSAY_LOG_LEVEL),
     metricsToken: read('ASSAY_METRICS_TOKEN', settings.ASSAY_METRICS_TOKEN),
     worker: {
@@ -367,14 +383,10 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
     v1SunsetMs: read('ASSAY_V1_SUNSET', settings.ASSAY_V1_SUNSET),
     excessPermission: given('ASSAY_EXCESS_PERMISSION', settings.ASSAY_EXCESS_PERMISSION),
     mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
-    limits: {
-      perToken: given('ASSAY_LIMIT_TOKEN', settings.ASSAY_LIMIT_TOKEN),
-      perAddress: given('ASSAY_LIMIT_ADDRESS', settings.ASSAY_LIMIT_ADDRESS),
-      perClient: given('ASSAY_LIMIT_CLIENT', settings.ASSAY_LIMIT_CLIENT),
-      oauthFailures: given('ASSAY_LIMIT_OAUTH_FAILURES', settings.ASSAY_LIMIT_OAUTH_FAILURES),
-      slowAfter: given('ASSAY_SLOW_SECRETS_AFTER', settings.ASSAY_SLOW_SECRETS_AFTER),
-    },
-    forsakenAfterMs: given('ASSAY_FORSAKEN_AFTER', settings.ASSAY_FORSAKEN_AFTER) * 86_400_000,
+    limits: readLimits(given),
+    schedule: readSchedule(given),
+    removalsKeptMs: given('ASSAY_REMOVALS_KEPT', settings.ASSAY_REMOVALS_KEPT) * 86_400_000,
+    abandonedAfterMs: given('ASSAY_ABANDONED_AFTER', settings.ASSAY_ABANDONED_AFTER) * 1_440 * minuteMs,
     stopGraceMs: given('ASSAY_STOP_GRACE', settings.ASSAY_STOP_GRACE),
     sandbox: {
       url: read('ASSAY_SANDBOX_URL', settings.ASSAY_SANDBOX_URL),
@@ -385,6 +397,29 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
   if (problems.length === 0 && serves) problems.push(...contradictions(config))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
+}
+
+type ReadNumber = (name: keyof typeof settings, one: Setting<number>) => number
+
+function readLimits(given: ReadNumber): Config['limits'] {
+  return {
+    perToken: given('ASSAY_LIMIT_TOKEN', settings.ASSAY_LIMIT_TOKEN),
+    perAddress: given('ASSAY_LIMIT_ADDRESS', settings.ASSAY_LIMIT_ADDRESS),
+    perClient: given('ASSAY_LIMIT_CLIENT', settings.ASSAY_LIMIT_CLIENT),
+    oauthFailures: given('ASSAY_LIMIT_OAUTH_FAILURES', settings.ASSAY_LIMIT_OAUTH_FAILURES),
+    slowAfter: given('ASSAY_SLOW_SECRETS_AFTER', settings.ASSAY_SLOW_SECRETS_AFTER),
+  }
+}
+
+function readSchedule(given: ReadNumber): Config['schedule'] {
+  return {
+    activeForMs: given('ASSAY_SYNC_ACTIVE_FOR', settings.ASSAY_SYNC_ACTIVE_FOR) * minuteMs,
+    activeEveryMs: given('ASSAY_SYNC_ACTIVE_INTERVAL', settings.ASSAY_SYNC_ACTIVE_INTERVAL) * minuteMs,
+    recentForMs: given('ASSAY_SYNC_RECENT_FOR', settings.ASSAY_SYNC_RECENT_FOR) * minuteMs,
+    recentEveryMs: given('ASSAY_SYNC_RECENT_INTERVAL', settings.ASSAY_SYNC_RECENT_INTERVAL) * minuteMs,
+    idleEveryMs: given('ASSAY_SYNC_IDLE_INTERVAL', settings.ASSAY_SYNC_IDLE_INTERVAL) * minuteMs,
+    rightsEveryMs: given('ASSAY_RIGHTS_INTERVAL', settings.ASSAY_RIGHTS_INTERVAL) * minuteMs,
+  }
 }
 
 function unknownSettings(environment: Environment): string[] {

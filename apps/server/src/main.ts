@@ -2,7 +2,6 @@
  * The composition root: everything is wired here, by plain arguments. One program, three roles: `api` serves requests,
  * `worker` talks to providers, `all` does both.
  */
-import { createClock } from './clock.ts'
 import { chooseAddresses } from './compose/addresses.ts'
 import { createDoor, openPost } from './compose/door.ts'
 import { createEngine } from './compose/engine.ts'
@@ -19,7 +18,8 @@ import { createTenants } from './tenants/index.ts'
 
 export type Role = 'api' | 'worker' | 'all'
 
-const clockLookMs = 60_000
+/** The sandbox's clock is moved through one process, and the others follow. */
+const clockLookMs = { sandbox: 1_000, production: 60_000 } as const
 
 export interface Service {
   /** Undefined for a worker. */
@@ -50,6 +50,7 @@ export async function startService(
 export async function prepareDatabase(config: Config, opened: OpenedDatabase, log: Log): Promise<void> {
   await migrate(opened.db, { log })
   await markInstallation(opened.db, config.mode === 'sandbox')
+  await opened.db.clock.refresh()
   await installQueue(
     config.database.listenUrl === undefined ? opened.connection : { url: config.database.listenUrl },
     log,
@@ -65,8 +66,7 @@ async function startParts(
   opened: OpenedDatabase,
 ): Promise<Service> {
   const { db } = opened
-  const clock = createClock(db, config.mode === 'sandbox')
-  await clock.refresh()
+  const { clock } = db
   const keyring = openKeyring(config)
   const tenants = createTenants({ db })
   const sandbox = await openSandbox(config, clock, tenants)
@@ -92,13 +92,13 @@ async function startParts(
     ...door,
   }
   const worker = role === 'api' ? undefined : await startJobs(opened, parts)
-  // A port in use is the commonest failure of a start, and must not leave a worker that nobody stops.
+  // A port in use is the commonest failure of a start, and must not leave a worker running.
   const http = await (role === 'worker' ? undefined : startHttp(parts))?.catch(async (error: unknown) => {
     await worker?.stop()
     throw error
   })
   // A process that only answers requests has no jobs, at whose beginning the clock is looked at.
-  const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), clockLookMs)
+  const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), clockLookMs[config.mode])
   return {
     url: http?.url,
     async stop() {

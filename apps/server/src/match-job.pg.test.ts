@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { installQueue } from './jobs/index.ts'
+import { installQueue, toOwnerPayload } from './jobs/index.ts'
 import { createLog } from './http/log.ts'
 import { addConnection, fundingRow, ledgerRow, openLedger } from './ledger/test-ledger.ts'
 import { createMatchTask, queueMatching } from './match-job.ts'
@@ -9,7 +9,7 @@ describe('the job that looks for own transfers', () => {
   it('is queued once for a user, and finds transfers of what has been settled', async (t) => {
     const { db, connection, ledger, ref, keep, keepFunding, keepAt, derive, listWritten } = await openLedger(t)
     await installQueue(connection, createLog({ level: 'silent' }))
-    const other = { ...ref, connectionId: 'con_b' }
+    const other = { ...ref, connectionKey: ref.connectionKey + 1, connectionId: 'con_b' }
     await addConnection(db, other, { sessionId: 'ses_1' })
     const hash = { txid: 'ab'.repeat(32) }
     await keep(ledgerRow('L1', 'R1', { type: 'withdrawal', amount: '-0.5' }))
@@ -28,7 +28,7 @@ describe('the job that looks for own transfers', () => {
     )
     assert.deepEqual(
       jobs.map(({ payload }) => payload),
-      [{ tenant_id: ref.tenantId, user_id: ref.userId }],
+      [toOwnerPayload(ref)],
     )
     await createMatchTask({ db, ledger })(jobs[0]?.payload, new AbortController().signal)
     for (const { document } of await listWritten()) assert.match(document, /"counterpart":{"transaction_id":"txn_/)

@@ -1,6 +1,6 @@
 /**
- * Connections, sync and ledger as main.ts wires them, over the simulated Kraken and a database of the suite's own. There
- * is no worker: `drain` runs the queue's jobs one after another, so that a test knows what has happened and in which
+ * Connections, sync and ledger as main.ts wires them, over the simulated Kraken and a database of the suite's own. No
+ * worker runs: `drain` runs the queue's jobs one after another, so that a test knows what has happened and in which
  * order.
  */
 import { listCatalog } from '@assay/connectors/catalog'
@@ -9,21 +9,16 @@ import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
 import { testDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/until.ts'
-import { createClock, type Clock } from './clock.ts'
 import { parseConfig } from './config.ts'
-import type { AddResult, ConnectionRef } from './connections/index.ts'
-import { markInstallation, type Database } from './db/index.ts'
+import type { AddResult } from './connections/index.ts'
+import { markInstallation, type Clock, type Database } from './db/index.ts'
 import { createLog } from './http/log.ts'
 import { installQueue } from './jobs/index.ts'
 import { parseKeyring } from './keys.ts'
+import type { ConnectionRef, Owner } from './owner.ts'
 import { createEngine, type Engine } from './compose/engine.ts'
 import { sandboxProviderClients } from './sandbox/index.ts'
 import { createTenants } from './tenants/index.ts'
-
-export interface Owner {
-  tenantId: string
-  userId: string
-}
 
 export interface Account {
   accountId: string
@@ -40,6 +35,8 @@ export interface TestEngine extends Engine {
   newAccount(scenario: string): Promise<Account>
   /** Added and verified, not yet read. */
   add(owner: Owner, account: Account, more?: { repairOf?: string }): Promise<AddResult>
+  /** Of a connection that was added. */
+  toRef(owner: Owner, connectionId: string): Promise<ConnectionRef>
   connect(owner: Owner, scenario: string): Promise<ConnectionRef & Account>
   /** Runs what is due until nothing is, or until `enough`; `delayed`: also what backs off, but not the next regular run. */
   drain(choices?: { delayed?: boolean; enough?: () => Promise<boolean> }): Promise<void>
@@ -61,7 +58,7 @@ interface Job {
 const jobsMax = 500
 
 /** To be called in an async `describe`. */
-export async function openEngine(): Promise<TestEngine> {
+export async function openEngine(settings: Record<string, string> = {}): Promise<TestEngine> {
   const t = ownedBySuite()
   const { db, connection } = await testDatabase(t)
   await markInstallation(db, true)
@@ -69,16 +66,17 @@ export async function openEngine(): Promise<TestEngine> {
   await installQueue(connection, log)
   const sandbox = await startSandbox({ seed: 'test', pace: 'fast', log: () => undefined })
   t.after(() => sandbox.close())
-  const clock = createClock(db, true)
+  const { clock } = db
   const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
-  const config = parseConfig({ ASSAY_MODE: 'sandbox', ASSAY_SANDBOX_URL: sandbox.controlUrl })
+  const config = parseConfig({ ASSAY_MODE: 'sandbox', ASSAY_SANDBOX_URL: sandbox.controlUrl, ...settings })
   const providers = {
     catalog: listCatalog({ sandbox: true }),
     providerClients: sandboxProviderClients,
     providerUrls: { ...sandbox.urls },
   }
   const engine = createEngine({ config, db, clock, keyring, log, providers })
-  const tenantId = await createTenants({ db }).ensureSandboxTenant()
+  const tenants = createTenants({ db })
+  const tenant = await tenants.ensureSandboxTenant()
 
   async function control<T>(path: string, body?: object): Promise<T> {
     const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
@@ -91,6 +89,7 @@ export async function openEngine(): Promise<TestEngine> {
     const tasks: Record<string, (payload: unknown, signal: AbortSignal) => Promise<void>> = {
       verify: engine.connections.task,
       sync: engine.sync.task,
+      destroy: engine.connections.destroyTask,
     }
     const horizon = delayed ? '5 minutes' : '0'
     const { signal } = new AbortController()
@@ -130,6 +129,14 @@ export async function openEngine(): Promise<TestEngine> {
     return { accountId: made.account_id, apiKey: made.credentials.api_key, secretKey: made.credentials.secret_key }
   }
 
+  const toRef: TestEngine['toRef'] = async (owner, connectionId) => {
+    const { connection_key: connectionKey } = await db.row<{ connection_key: number }>(
+      'select connection_key from connections where user_key = $1 and id = $2',
+      [owner.userKey, connectionId],
+    )
+    return { ...owner, connectionKey, connectionId }
+  }
+
   return {
     ...engine,
     db,
@@ -139,20 +146,22 @@ export async function openEngine(): Promise<TestEngine> {
     control,
     add,
     newAccount,
+    toRef,
     async newOwner() {
-      const userId = await createTenants({ db }).ensureUser({ tenantId, externalUserId: randomUUID() })
+      const owner = await tenants.ensureUser({ ...tenant, externalUserId: randomUUID() })
       await db.execute(
-        `insert into grants (tenant_id, user_id, client_id, id, scopes, consent, granted_at, expires_at)
-         values ($1, $2, 'cli_demo', 'grt_' || $2, '{}', '{}', assay_now(), assay_now() + interval '30 years')`,
-        [tenantId, userId],
+        `insert into grants (user_key, tenant_key, tenant_id, user_id, client_id, id, scopes, consent, granted_at,
+           expires_at)
+         values ($1, $2, $3, $4, 'cli_demo', 'grt_' || $4, '{}', '{}', $5, $5::timestamptz + interval '30 years')`,
+        [owner.userKey, owner.tenantKey, owner.tenantId, owner.userId, db.now()],
       )
-      return { tenantId, userId }
+      return owner
     },
     async connect(owner, scenario) {
       const account = await newAccount(scenario)
       const { connectionId, errors } = await add(owner, account)
       if (connectionId === null) throw new Error(JSON.stringify(errors))
-      return { ...owner, connectionId, ...account }
+      return { ...(await toRef(owner, connectionId)), ...account }
     },
     async listCalls({ accountId }) {
       const { requests } = await control<{ requests: { endpoint: string; error: string | null; count: number }[] }>(

@@ -3,33 +3,41 @@
  * data, sessions, codes, tokens; and statistics to be brought up to date. One job for the whole fleet, which queues
  * itself again; the queue keeps it through restarts, and a sandbox clock that jumps makes it due like everything else.
  *
- * Each step is a bulkhead: one that fails is logged and tried again in the next round, and keeps none of the others.
+ * Every step asks an index for what is due, so that a round with nothing to do costs the same for ten connections and for
+ * a million. Each step is a bulkhead: one that fails is logged and tried again in the next round, and keeps none of the
+ * others.
  */
 import type { Logger } from 'pino'
 import { sweepConnect } from './connect/index.ts'
 import type { Connections } from './connections/index.ts'
 import type { Database, Sql } from './db/index.ts'
-import type { Statistics } from './enterprise/index.ts'
+import { sweepFeed, type Statistics } from './enterprise/index.ts'
 import { addJob, type Task } from './jobs/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { Oauth } from './oauth/index.ts'
 import type { Prices } from './prices/index.ts'
-import type { Webhooks } from './webhooks/index.ts'
 import type { Sync } from './sync/index.ts'
+import type { Webhooks } from './webhooks/index.ts'
 
 export interface UpkeepDeps {
   db: Database
-  connections: Pick<Connections, 'sweep' | 'finishRemovals'>
-  oauth: Pick<Oauth, 'sweep'>
+  connections: Pick<Connections, 'sweep' | 'removeAbandoned'>
+  oauth: Pick<Oauth, 'sweep' | 'listLapsed' | 'markLapseSeen'>
   webhooks: Pick<Webhooks, 'sweep'>
   ledger: Pick<Ledger, 'sweep' | 'reprice'>
   prices: Pick<Prices, 'backfill'>
   sync: Pick<Sync, 'sweep'>
   statistics: Pick<Statistics, 'fold'>
+  /** How long clients that follow changes have to read that something is gone. */
+  removalsKeptMs: number
+  /** How long connections are kept after the last grant of their user has ended. */
+  abandonedAfterMs: number
   log: Logger
 }
 
 const everyMs = 60_000
+/** In one round; the rest waits a minute. */
+const abandonedBatchSize = 100
 
 export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
   await addJob(sql, { task: 'upkeep', payload: {}, key: 'upkeep', delayMs })
@@ -46,7 +54,7 @@ export function createUpkeep(deps: UpkeepDeps): Task {
         await run()
       } catch (error) {
         failed.push(step)
-        log.error({ err: error, step }, 'a step of upkeep failed')
+        log.error({ err: error, step }, 'upkeep step failed')
       }
     }
     if (failed.length > 0) throw new Error(`upkeep failed: ${failed.join(', ')}`)
@@ -57,17 +65,28 @@ function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
   const { db, connections, oauth, sync, webhooks, ledger, prices, statistics } = deps
   return {
     connections: () => connections.sweep(),
+    abandoned: () => removeAbandoned(deps),
     webhooks: () => webhooks.sweep(),
-    ledger: () => ledger.sweep(),
+    ledger: () => ledger.sweep(deps.removalsKeptMs),
     sessions: () => sweepConnect(db),
     sync: () => sync.sweep(),
     async oauth() {
       while ((await db.transaction(oauth.sweep)) > 0);
     },
     statistics: () => statistics.fold(),
-    removals: () => connections.finishRemovals(),
+    feed: () => sweepFeed(db, deps.removalsKeptMs),
     // Last: it waits for a source outside, and nothing here waits for it.
     prices: () => prices.backfill(),
     reprice: () => ledger.reprice(),
+  }
+}
+
+/** Connections of users who have allowed no application anything for that long. One transaction for each user. */
+async function removeAbandoned({ db, oauth, connections, abandonedAfterMs }: UpkeepDeps): Promise<void> {
+  const before = new Date(db.clock.now() - abandonedAfterMs).toISOString()
+  for (const owner of await oauth.listLapsed(before, abandonedBatchSize)) {
+    await db.transaction(async (tx) => {
+      if (await oauth.markLapseSeen(tx, owner, before)) await connections.removeAbandoned(tx, owner)
+    })
   }
 }

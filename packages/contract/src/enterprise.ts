@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { connectionId, ProviderId } from './provider-ids.ts'
 import { connectedMembers } from './providers.ts'
+import { EnterpriseTransaction } from './transactions.ts'
 import { decimalText, time } from './values.ts'
 
 export const userId = z.string().meta({ description: 'One person within the tenant.', examples: ['usr_01jq8n…'] })
@@ -21,6 +22,16 @@ export const EnterpriseUser = z
 export const EnterpriseAccount = z
   .object({ user_id: userId, connection_id: connectionId, provider_id: ProviderId, ...connectedMembers })
   .meta({ id: 'EnterpriseAccount', description: 'A connection of one of the tenant’s users.' })
+
+export const EnterpriseChange = z
+  .discriminatedUnion('op', [
+    z.object({ op: z.literal('upsert'), user_id: userId, transaction: EnterpriseTransaction }),
+    z.object({ op: z.literal('remove'), user_id: userId, id: z.string(), removed_at: time }),
+    z.object({ op: z.literal('remove_user'), user_id: userId }).meta({
+      description: 'The last consent that covers the user’s transactions has ended, or the user was deleted.',
+    }),
+  ])
+  .meta({ id: 'EnterpriseChange', description: 'One step that brings a copy of the list of transactions up to date.' })
 
 export const UserStats = z
   .object({

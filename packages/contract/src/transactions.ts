@@ -84,3 +84,10 @@ export const TransactionV1 = z
 export const RemovedTransaction = z
   .object({ id: z.string(), removed_at: time })
   .meta({ description: 'A transaction that no longer exists; kept for 90 days.' })
+
+export const TransactionChange = z
+  .discriminatedUnion('op', [
+    z.object({ op: z.literal('upsert'), transaction: Transaction }),
+    z.object({ op: z.literal('remove'), id: z.string(), removed_at: time }),
+  ])
+  .meta({ id: 'TransactionChange', description: 'One step that brings a copy of the list of transactions up to date.' })

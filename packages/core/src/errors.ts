@@ -30,6 +30,7 @@ export const causes = [
   'venue_down',
   'clock_skew',
   'data_hole',
+  'cursor_expired',
   'internal',
 ] as const
 export type Cause = (typeof causes)[number]

@@ -3,7 +3,7 @@
  * an index. A transaction's id is a function of the connection and the provider's own key: reading a history again
  * gives the same ids. Only a correction that a confirmed transaction cannot bear gives its key another id.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { typeid } from 'typeid-js'
 
 export type IdPrefix = 'ten' | 'cli' | 'usr' | 'con' | 'txn' | 'grt' | 'rfr' | 'req'
@@ -16,8 +16,7 @@ export function newId(prefix: Exclude<IdPrefix, 'txn'>): string {
 export function transactionId(connectionId: string, naturalKey: string, revision = 0): string {
   // Neither separator can occur in an id, so no two triples hash the same text.
   const owner = revision === 0 ? connectionId : `${connectionId}#${revision}`
-  const digest = createHash('sha256').update(owner).update('\n').update(naturalKey).digest('hex')
-  return `txn_${digest.slice(0, 32)}`
+  return `txn_${hash('sha256', `${owner}\n${naturalKey}`, 'hex').slice(0, 32)}`
 }
 
 /** Cheap shape check for ids that come from outside, before a query is made of them. */

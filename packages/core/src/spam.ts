@@ -10,7 +10,7 @@
  *
  * Marked, never dropped: the transaction is served with `spam: true`, the position is left out of v1 and of values.
  */
-import { findKnownAsset, isKnownAsset } from './assets.ts'
+import { findKnownAsset, isKnownAsset } from './assets/index.ts'
 import type { AssetRef, TransactionDraft } from './transactions.ts'
 
 type NamedAsset = AssetRef & { name?: string }

@@ -57,6 +57,8 @@ export interface Leg extends AssetRef {
   amount: Decimal
   /** The asset's own name, where a chain tells one. Not shown: only the spam rule looks at it. */
   name?: string
+  /** Which part of the balance it changes, as `Balance` divides it; liquid when the provider says nothing. */
+  place?: 'liquid' | 'staked'
 }
 
 export interface FeeLeg extends Leg {

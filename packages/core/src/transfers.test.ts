@@ -5,6 +5,7 @@ import { parseDecimal } from './decimal.ts'
 import type { TransactionDraft } from './transactions.ts'
 import {
   arrivalMaxMs,
+  certainFrom,
   crowdSize,
   clockToleranceMs,
   fateReach,
@@ -96,9 +97,10 @@ describe('by hash', () => {
 })
 
 describe('without a hash', () => {
-  it('amount and time are enough when there is one candidate each way', () => {
-    assert.deepEqual(pairs(leg('out'), leg('in')), ['out in 0.8'])
-    assert.deepEqual(pairs(leg('out', { hash: 'h' }), leg('in')), ['out in 0.8'])
+  it('amount and time are enough for a suggestion when there is one candidate each way', () => {
+    assert.deepEqual(pairs(leg('out'), leg('in')), ['out in 0.4'])
+    assert.deepEqual(pairs(leg('out', { hash: 'h' }), leg('in')), ['out in 0.4'])
+    assert.deepEqual(pairs(leg('out', { toAddress: 'A' }), leg('in')), ['out in 0.4'])
   })
 
   it('two candidates are one too many, from either side', () => {
@@ -108,7 +110,7 @@ describe('without a hash', () => {
 
   it('a candidate that has its own by hash does not count', () => {
     const legs = [leg('out1', { hash: 'h' }), leg('in1', { hash: 'h' }), leg('out2'), leg('in2', { hash: 'i' })]
-    assert.deepEqual(pairs(...legs), ['out1 in1 1', 'out2 in2 0.8'])
+    assert.deepEqual(pairs(...legs), ['out1 in1 1', 'out2 in2 0.4'])
   })
 
   it('the address decides between candidates, and makes surer', () => {
@@ -238,7 +240,12 @@ describe('of any legs', () => {
           assert.deepEqual([outgoing?.direction, incoming?.direction], ['out', 'in'])
           assert.equal(outgoing?.assetId, incoming?.assetId)
           assert.notEqual(outgoing?.connectionId, incoming?.connectionId)
+          const isShared = (a: string | null | undefined, b: string | null | undefined): boolean =>
+            a !== null && a !== undefined && a === b
+          const hasProof =
+            isShared(outgoing?.hash, incoming?.hash) || isShared(outgoing?.toAddress, incoming?.toAddress)
           assert.ok(confidence > 0 && confidence <= 1)
+          assert.equal(confidence >= certainFrom, hasProof)
         }
       }),
     )

@@ -42,6 +42,12 @@ export const crowdSize = 10
 export const fateReach = 4
 
 /**
+ * From this confidence on a match is taken for a fact; below, it is a suggestion. Amount and time alone are below: a
+ * payment and a deposit of one round amount on one day look exactly like a transfer.
+ */
+export const certainFrom = 0.5
+
+/**
  * From the strongest. A hash names one transfer on a chain, but one hash can carry several withdrawals: they are told
  * apart by address, then by amount. Less than was sent may arrive, by a fee that the venue does not tell.
  */
@@ -50,7 +56,7 @@ const evidences = {
   hash_amount: { rank: 1, confidence: 1 },
   hash_less: { rank: 2, confidence: 0.9 },
   address_amount_time: { rank: 3, confidence: 0.95 },
-  amount_time: { rank: 4, confidence: 0.8 },
+  amount_time: { rank: 4, confidence: 0.4 },
 } as const
 type Evidence = (typeof evidences)[keyof typeof evidences]
 

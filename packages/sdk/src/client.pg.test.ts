@@ -11,6 +11,8 @@ import {
   ProblemError,
   toTokenClient,
   type Tokens,
+  type Transaction,
+  type TransactionChange,
 } from './index.ts'
 
 async function collect<T>(list: AsyncIterable<T>): Promise<T[]> {
@@ -18,6 +20,8 @@ async function collect<T>(list: AsyncIterable<T>): Promise<T[]> {
   for await (const item of list) items.push(item)
   return items
 }
+
+const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : 1)
 
 describe('the client, against a running service', async () => {
   const api = await openResource()
@@ -47,6 +51,64 @@ describe('the client, against a running service', async () => {
       assert.match(transaction.id, /^txn_/)
       break
     }
+  })
+
+  it('follows changes, and keeps a copy that equals the list', async () => {
+    const kay = await api.signIn('kay', { providers: [{ provider_id: 'kraken' }] })
+    const client = clientOf(kay)
+    const changes = client.changes()
+    const ids = new Set<string>()
+    for await (const change of changes) ids.add(change.op === 'upsert' ? change.transaction.id : change.id)
+    const listed = await collect(client.transactions())
+    assert.deepEqual(ids, new Set(listed.map(({ id }) => id)))
+    assert.deepEqual(await collect(client.changes({ cursor: changes.cursor })), [])
+    assert.equal((await client.changesPage({ cursor: changes.cursor })).isLast, true)
+
+    const copy = new Map<string, Transaction>()
+    let cursor: string | undefined
+    const kept = {
+      loadCursor: () => cursor,
+      reset: () => assert.fail('the cursor is young'),
+      apply(page: readonly TransactionChange[], next: string) {
+        for (const change of page) {
+          if (change.op === 'upsert') copy.set(change.transaction.id, change.transaction)
+          else copy.delete(change.id)
+        }
+        cursor = next
+      },
+    }
+    assert.equal(await client.syncCopy(kept), listed.length)
+    assert.deepEqual([...copy.values()].toSorted(byId), listed.toSorted(byId))
+    await client.providers.remove({ provider_id: 'kraken' })
+    assert.equal(await client.syncCopy(kept), listed.length)
+    assert.equal(copy.size, 0)
+  })
+
+  it('gives what was removed with a page of what changed since', async () => {
+    const pat = await api.signIn('pat', { providers: [{ provider_id: 'kraken' }] })
+    const client = clientOf(pat)
+    const total = (await collect(client.transactions())).length
+    await client.providers.remove({ provider_id: 'kraken' })
+    const first = await client.transactionsPage({ updated_since: new Date('2020-01-01'), limit: 100 })
+    assert.deepEqual([first.data.length, first.removed.length], [0, 100])
+    const removed = first.removed.map(({ id }) => id)
+    for (let { next } = first; next !== undefined;) {
+      const page = await client.transactionsPage({ cursor: next })
+      removed.push(...page.removed.map(({ id }) => id))
+      next = page.next
+    }
+    assert.equal(new Set(removed).size, total)
+    assert.deepEqual((await client.transactionsPage({ limit: 1 })).removed, [])
+  })
+
+  it('follows the changes of all users of a tenant', async () => {
+    const tenant = createEnterpriseClient({
+      ...{ baseUrl: api.url, clientId: 'cli_enterprise', clientSecret: 'sandbox-enterprise-secret' },
+    })
+    const ids = new Set<string>()
+    for await (const change of tenant.changes()) if (change.op === 'upsert') ids.add(change.transaction.id)
+    const listed = await collect(tenant.transactions())
+    assert.deepEqual(ids, new Set(listed.map(({ id }) => id)))
   })
 
   it('exports what the list has, line by line, and as a table', async () => {

@@ -3,6 +3,7 @@
  * text; refusals are thrown as ProblemError. Members have the names of the wire, so that the API's documents apply.
  */
 import { createCalls, toQuery, type CallOptions, type Calls, type WirePage } from './calls.ts'
+import { createFeed, type ChangesOptions, type Copy } from './changes.ts'
 import { createTokenHolder, revokeToken, type TokenClient, type Tokens } from './tokens.ts'
 import type * as wire from './types.ts'
 
@@ -26,6 +27,8 @@ export interface ClientOptions {
 
 export type Client = ReturnType<typeof createClient>
 
+type WireTransactions = WirePage<wire.Transaction> & { removed?: wire.RemovedTransaction[] }
+
 const exportPath = '/accounts/v2/transactions/export'
 
 export function createClient(options: ClientOptions) {
@@ -33,6 +36,7 @@ export function createClient(options: ClientOptions) {
   const holder = createTokenHolder(auth, options.tokens, options.onTokens ?? (() => undefined))
   const calls = createCalls(options.baseUrl.replace(/\/+$/, ''), auth, holder)
   const { get, walk } = calls
+  const feed = createFeed<wire.TransactionChange>(calls, '/accounts/v2/transactions/changes')
 
   async function refresh(path: string, connectionIds: readonly string[] | undefined, more: CallOptions) {
     const body = connectionIds === undefined ? undefined : { connection_ids: connectionIds }
@@ -51,11 +55,18 @@ export function createClient(options: ClientOptions) {
     transactionsPage: async (
       { limit, ...filters }: wire.TransactionFilters & wire.PageOptions = {},
       more: CallOptions = {},
-    ): Promise<wire.Page<wire.Transaction>> => {
+    ): Promise<wire.TransactionsPage> => {
       const query = toQuery({ ...filters, limit: limit === undefined ? undefined : String(limit) })
-      const { page, data, errors } = await get<WirePage<wire.Transaction>>(`/accounts/v2/transactions${query}`, more)
-      return { data, errors, next: page.next === '' ? undefined : page.next }
+      const { page, data, errors, removed } = await get<WireTransactions>(`/accounts/v2/transactions${query}`, more)
+      return { data, errors, next: page.next === '' ? undefined : page.next, removed: removed ?? [] }
     },
+    /** What changed since the cursor of an earlier reading, oldest first; everything without one. */
+    changes: (options: ChangesOptions = {}, more: CallOptions = {}) => feed.changes(options, more),
+    /** One page of them, with its cursor. */
+    changesPage: (options: ChangesOptions = {}, more: CallOptions = {}) => feed.page(options, more),
+    /** Brings a copy of all transactions up to date; returns how many changes that took. */
+    syncCopy: (copy: Copy<wire.TransactionChange>, more: CallOptions = {}): Promise<number> =>
+      feed.syncCopy(copy, more),
     transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
       (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
     /** All that match in one answer, which is faster than pages and holds nothing back. Read it to its end. */

@@ -65,3 +65,10 @@ export interface AssetStats {
   value_in_usd: string | null
   users: number
 }
+
+/** One step that brings a copy of all users' transactions up to date. */
+export type EnterpriseChange =
+  | { op: 'upsert'; user_id: string; transaction: EnterpriseTransaction }
+  | { op: 'remove'; user_id: string; id: string; removed_at: string }
+  /** The last consent that covers the user's transactions has ended, or the user was deleted. */
+  | { op: 'remove_user'; user_id: string }

@@ -3,6 +3,7 @@
  * client's secret and gets its own tokens with it.
  */
 import { createCalls, type CallOptions, type Calls, type WirePage } from './calls.ts'
+import { createFeed, type ChangesOptions, type Copy } from './changes.ts'
 import { toTokenClient, type ClientOptions } from './client.ts'
 import type * as wire from './enterprise-types.ts'
 import { createTenantTokenHolder } from './tenant-token.ts'
@@ -23,6 +24,7 @@ export function createEnterpriseClient(options: EnterpriseOptions) {
   const holder = createTenantTokenHolder(auth, (options.scopes ?? ['enterprise:read']).join(' '))
   const calls = createCalls(options.baseUrl.replace(/\/+$/, ''), auth, holder)
   const { get, walk } = calls
+  const feed = createFeed<wire.EnterpriseChange>(calls, `${root}/changes`)
   const stats = <Data>(name: string, more: CallOptions): Promise<wire.Stats<Data>> =>
     get<wire.Stats<Data>>(`${root}/stats/${name}`, more)
 
@@ -30,6 +32,12 @@ export function createEnterpriseClient(options: EnterpriseOptions) {
     /** Of all users whose consent covers them, newest first. */
     transactions: (filters: wire.EnterpriseTransactionFilters = {}, more: CallOptions = {}) =>
       walk<wire.EnterpriseTransaction>(`${root}/transactions`, { ...filters }, more),
+    /** What changed since the cursor of an earlier reading, oldest first; everything without one. */
+    changes: (options: ChangesOptions = {}, more: CallOptions = {}) => feed.changes(options, more),
+    /** One page of them, with its cursor. */
+    changesPage: (options: ChangesOptions = {}, more: CallOptions = {}) => feed.page(options, more),
+    /** Brings a copy of all users' transactions up to date; returns how many changes that took. */
+    syncCopy: (copy: Copy<wire.EnterpriseChange>, more: CallOptions = {}): Promise<number> => feed.syncCopy(copy, more),
     accounts: (more: CallOptions = {}) => walk<wire.EnterpriseAccount>(`${root}/accounts`, {}, more),
     providers: (more: CallOptions = {}) => walk<Provider>(`${root}/providers`, {}, more),
     users: createUsers(calls),

@@ -1,4 +1,5 @@
 export type { CallOptions } from './calls.ts'
+export type { Changes, ChangesOptions, ChangesPage, Copy } from './changes.ts'
 export { createClient, toTokenClient, type Client, type ClientOptions } from './client.ts'
 export { createEnterpriseClient, type EnterpriseClient, type EnterpriseOptions } from './enterprise.ts'
 export type * from './enterprise-types.ts'

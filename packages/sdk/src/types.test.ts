@@ -15,8 +15,10 @@ import type {
   listAssets,
   listAssetsV1,
   listCatalog,
+  listEnterpriseChanges,
   listEnterpriseTransactions,
   listProviders,
+  listTransactionChanges,
   listTransactions,
   listUsers,
   QueryOf,
@@ -35,6 +37,9 @@ type Added = ResponseOf<typeof addProvider>
 
 const same: {
   transaction: Same<wire.Transaction, ItemOf<ResponseOf<typeof listTransactions>>>
+  removedTransaction: Same<wire.RemovedTransaction, NonNullable<ResponseOf<typeof listTransactions>['removed']>[number]>
+  change: Same<wire.TransactionChange, ItemOf<ResponseOf<typeof listTransactionChanges>>>
+  enterpriseChange: Same<enterprise.EnterpriseChange, ItemOf<ResponseOf<typeof listEnterpriseChanges>>>
   transactionFilters: Same<keyof wire.TransactionFilters, keyof QueryOf<typeof listTransactions>>
   asset: Same<Omit<wire.AssetPosition, Numbers>, Omit<ItemOf<ResponseOf<typeof listAssets>>, Numbers>>
   assetFilters: Same<keyof wire.AssetFilters, keyof QueryOf<typeof listAssets>>
@@ -67,6 +72,9 @@ const same: {
   assetStats: Same<enterprise.AssetStats[], ResponseOf<typeof getTopAssets>['data']>
 } = {
   transaction: true,
+  removedTransaction: true,
+  change: true,
+  enterpriseChange: true,
   transactionFilters: true,
   asset: true,
   assetFilters: true,

@@ -68,6 +68,16 @@ export interface Transaction {
   incomplete: string[]
 }
 
+/** A transaction that no longer exists. */
+export interface RemovedTransaction {
+  id: string
+  removed_at: string
+}
+
+/** One step that brings a copy of the list of transactions up to date. */
+export type TransactionChange =
+  { op: 'upsert'; transaction: Transaction } | { op: 'remove'; id: string; removed_at: string }
+
 /** The wire has the first three as JSON numbers; here they are text with every digit. */
 interface Quantities {
   asset_holdings: string
@@ -115,6 +125,7 @@ export type Cause =
   | 'venue_down'
   | 'clock_skew'
   | 'data_hole'
+  | 'cursor_expired'
   | 'internal'
 
 /** One thing that went wrong. `message` and `fix` may be shown to a person. */
@@ -255,6 +266,11 @@ export interface Page<Item> {
   next: string | undefined
   /** One for each connection whose data is stale or still being read. */
   errors: ErrorItem[]
+}
+
+export interface TransactionsPage extends Page<Transaction> {
+  /** With `updated_since`: what is gone since then. Page after page, like the others. */
+  removed: RemovedTransaction[]
 }
 
 /** Times as ISO 8601 text or a Date. */

@@ -12,7 +12,7 @@ import type { Webhooks } from '../webhooks/index.ts'
 import type { Addresses } from './addresses.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** Of one user, when a grant is revoked; more than anybody has. */
+/** Of one user, when a grant is revoked; more than any user has. */
 const connectionsToldMax = 1_000
 
 export interface Post {
@@ -47,16 +47,12 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
     issuer: addresses.authUrl,
     widgetUrl: addresses.widgetUrl,
     randomBytes,
-    async onCodeRedeemed(tx, { tenantId, userId, sessionId }) {
-      if (sessionId !== null) {
-        await connections.settleSession(tx, { tenantId, userId }, sessionId)
-        // Transfers between what was provisional and what the user had before could not be looked for until now.
-        await queueMatching(tx, { tenantId, userId })
-      }
-      await connections.resumeReading(tx, { tenantId, userId })
+    async onCodeRedeemed(tx, { sessionId, ...owner }) {
+      // Transfers between what was provisional and what the user had before could not be looked for until now.
+      if (await connections.settleSession(tx, owner, sessionId)) await queueMatching(tx, owner)
+      await connections.resumeReading(tx, owner)
     },
-    async onGrantRevoked(tx, { tenantId, userId }) {
-      const owner = { tenantId, userId }
+    async onGrantRevoked(tx, owner) {
       for (const { id } of await connections.list(owner, { limit: connectionsToldMax, after: undefined })) {
         await webhooks.announce(tx, { ...owner, connectionId: id, change: 'revoked' })
       }

@@ -2,13 +2,13 @@
 import { coinGeckoBudget, loadConnector } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import { createAssets, type Assets } from '../assets/index.ts'
 import type { Config } from '../config.ts'
-import { createConnections, type Connections } from '../connections/index.ts'
-import type { Database } from '../db/index.ts'
+import { createConnections, recordTransactions, type Connections } from '../connections/index.ts'
+import type { Clock, Database } from '../db/index.ts'
 import type { Log } from '../http/index.ts'
 import type { Keyring } from '../keys.ts'
-import { createLedger, type Ledger } from '../ledger/index.ts'
+import { createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
 import { createBudgets, createCircuits, createSync, startAsking, type Sync } from '../sync/index.ts'
@@ -19,6 +19,7 @@ import type { Providers } from './providers.ts'
 const fastPace = 100
 
 export interface Engine {
+  assets: Assets
   connections: Connections
   ledger: Ledger
   prices: Prices
@@ -49,12 +50,29 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     take: (who: { interactive: boolean }) => budgets.take(priceLane, 1, who),
     recordLimitError: (forMs: number) => budgets.recordLimitError(priceLane, forMs),
   }
-  const source = createCoinGecko({ fetch, now, baseUrl: providers.providerUrls['coingecko'], budget, pace })
+  const source = createCoinGecko({
+    fetch,
+    now,
+    baseUrl: providers.providerUrls['coingecko'],
+    priceKey: config.priceKey,
+    budget,
+    pace,
+  })
   const prices = createPrices({ db, source, now, pace, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'
-  const ledger = createLedger({ db, prices, log, loadConnector, isWallet, queueMatching })
+  const assets = createAssets({ db })
   const webhooks = openWebhooks({ config, db, clock, keyring, log })
-  // Connections and sync know each other only through these two events.
+  const ledger = createLedger({
+    db,
+    assets,
+    prices,
+    log,
+    loadConnector,
+    isWallet,
+    queueMatching,
+    addChanges: webhooks.announceChanges,
+    recordTransactions,
+  })
   const connections = createConnections({
     db,
     keyring,
@@ -64,19 +82,25 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     ...providers,
     requestTimeoutMs: config.worker.providerTimeoutMs,
     excessPermission: config.excessPermission,
-    forsakenAfterMs: config.forsakenAfterMs,
+    schedule: config.schedule,
+    rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => startAsking({ budgets, circuits }, opened, { interactive: true }),
     pace,
+    takeChangeNumbers,
+    // Connections and sync know each other only through these events.
     onVerified: (tx, ref, keyLane) => sync.begin(tx, ref, keyLane),
+    onPlanned: (tx, due, inMs) => sync.plan(tx, due, inMs),
     async onRemoved(tx, ref, was) {
       await sync.forget(tx, ref)
-      if (was.served) await webhooks.announce(tx, { ...ref, change: 'removed' })
+      if (was.isShown) await webhooks.announce(tx, { ...ref, change: 'removed' })
     },
-    startDestroying: (ref, was) => ledger.startDestroying(ref, was),
+    startDestroying: (ref, hidden) => ledger.startDestroying(ref, hidden),
+    onDestroyed: (tx, ref) => webhooks.announceDestroyed(tx, ref),
     onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
+    onShown: webhooks.announceShown,
   })
   const sync = createSync({ db, connections, ledger, budgets, circuits, now, random: Math.random, pace, log })
-  return { connections, ledger, prices, sync, webhooks }
+  return { assets, connections, ledger, prices, sync, webhooks }
 }
 
 export function openWebhooks({

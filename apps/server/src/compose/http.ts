@@ -1,32 +1,44 @@
 /** The api role: every route over the parts it serves. */
 import { randomUUID } from 'node:crypto'
+import type { Config } from '../config.ts'
 import { createAccessLog } from '../connect/index.ts'
 import { createEnterprise } from '../enterprise/index.ts'
-import { createAdmit, createCursors, createHttpServer, createMetrics, createServe, findUnready } from '../http/index.ts'
+import {
+  createAdmission,
+  createCursors,
+  createHttpServer,
+  createMetrics,
+  createServe,
+  findUnready,
+} from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
 import { createLimits } from '../limits/index.ts'
+import { createPortfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
 export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
   const { config, db, clock, keyring, log, build, tenants, engine, sandbox, addresses, post, oauth, connect } = parts
   const { catalog } = parts.providers
-  const { connections, ledger, sync } = engine
+  const { connections, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
   const limits = createLimits(config.limits, () => clock.now())
-  const admit = createAdmit(limits)
+  const admission = createAdmission(limits)
   const accesses = createAccessLog({
     db,
     onFailure: (error) => log.warn({ err: error }, 'the counts of reads could not be written; they are kept'),
+    onUserReads: (owners) => connections.onUserReads(owners),
+    idleAfterMs: config.schedule.activeForMs,
   })
+  const portfolio = createPortfolio({ db })
   const cursors = createCursors(keyring.derive('cursor'))
   const enterprise = createEnterprise({ db, endGrants: oauth.endGrants })
   const serve = createServe({
     authenticate: oauth.authenticate,
     cursors,
-    admit,
-    onServed({ tenantId, userId, grantId }, { id: endpoint }) {
-      if (userId !== null && grantId !== null) accesses.count({ tenantId, userId, grantId, endpoint })
+    admission,
+    onServed({ userKey, grantId }, { id: endpoint }) {
+      if (userKey !== null && grantId !== null) accesses.count({ userKey, grantId, endpoint })
     },
   })
   const newAccount = randomUUID
@@ -36,21 +48,20 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       : { control: sandbox.control, mailbox: post.mailbox, newAccount }
   const groups = [
     oauthRoutes({ oauth, limits, log }),
-    resourceRoutes({ serve, cursors, catalog, connections, connect, ledger, sync, enterprise }),
-    connectRoutes({ connect, admit, sandbox: helped }),
+    resourceRoutes({
+      ...{ serve, cursors, catalog, connections, connect, portfolio, sync, enterprise },
+      now: () => clock.now(),
+      removalsKeptMs: config.removalsKeptMs,
+    }),
+    connectRoutes({ connect, admit: admission.admit, sandbox: helped }),
     widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient }),
   ]
-  if (helped !== undefined) groups.push(sandboxRoutes({ db, clock, connect, ...helped }))
+  if (helped !== undefined) groups.push(sandboxRoutes({ db, connect, ...helped }))
   const server = await createHttpServer({
     log,
     groups,
     metrics: createMetrics(),
-    metricsAccess:
-      config.metricsToken !== undefined
-        ? { token: config.metricsToken }
-        : config.mode === 'sandbox'
-          ? 'open'
-          : 'closed',
+    metricsAccess: toMetricsAccess(config),
     findUnready: () => findUnready(db),
     build,
     baseUrl: () => baseUrl,
@@ -69,4 +80,9 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       await accesses.stop()
     },
   }
+}
+
+function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {
+  if (metricsToken !== undefined) return { token: metricsToken }
+  return mode === 'sandbox' ? 'open' : 'closed'
 }

@@ -3,10 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { createMailTask } from '../connect/index.ts'
 import type { OpenedDatabase } from '../db/index.ts'
 import { createStatistics } from '../enterprise/index.ts'
-import { startWorker, type Task, type Worker } from '../jobs/index.ts'
+import { repeat, startWorker, type Task, type Worker } from '../jobs/index.ts'
 import { createMatchTask } from '../match-job.ts'
 import { createUpkeep, queueUpkeep } from '../upkeep.ts'
 import type { Parts } from './parts.ts'
+
+/** A tenant's feed has every change within two seconds. */
+const tenantsEveryMs = 1_000
 
 export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> {
   const { config, db, keyring, clock, log, tenants, oauth } = parts
@@ -22,14 +25,21 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
   const statistics = createStatistics({ db })
   const tasks: Record<string, Task> = {
     verify: onTime(connections.task),
+    destroy: onTime(connections.destroyTask),
     sync: onTime(sync.task),
     webhook: onTime(webhooks.task),
     refresh: onTime(sync.refreshTask),
     match: onTime(createMatchTask({ db, ledger })),
-    upkeep: onTime(createUpkeep({ db, connections, oauth, sync, webhooks, ledger, prices, statistics, log })),
+    upkeep: onTime(
+      createUpkeep({
+        ...{ db, connections, oauth, sync, webhooks, ledger, prices, statistics, log },
+        removalsKeptMs: config.removalsKeptMs,
+        abandonedAfterMs: config.abandonedAfterMs,
+      }),
+    ),
   }
   if (mailer !== undefined) {
-    const onRefused = (of: object): void => log.warn(of, 'the mail server refused a sign-in code for good')
+    const onRefused = (of: object): void => log.warn(of, 'mail server refused a sign-in code permanently')
     tasks['sign_in_mail'] = createMailTask({
       db,
       tenants,
@@ -40,15 +50,25 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     })
   }
   await queueUpkeep(db)
-  return startWorker({
+  const worker = await startWorker({
     db: opened.db,
     connection: listenUrl === undefined ? opened.connection : { url: listenUrl },
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
     tasks,
-    makeRoom: ['sync', 'refresh', 'webhook'],
+    makeRoom: ['sync', 'refresh', 'webhook', 'destroy'],
     concurrency: config.worker.concurrency,
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,
     log,
   })
+  // A loop and not a job: a job with one key for each tenant would make the transactions that need it wait for each other.
+  const tenantsRound = repeat(tenantsEveryMs, log, async () => {
+    await statistics.fold()
+    await webhooks.announceDue()
+  })
+  return {
+    async stop() {
+      await Promise.all([tenantsRound.stop(), worker.stop()])
+    },
+  }
 }

@@ -1,7 +1,7 @@
 /** Which providers there are here: the real ones, or the simulated ones of sandbox mode. */
 import { listCatalog, type ProviderClient, type ProviderMetadata } from '@assay/connectors/catalog'
-import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import type { Clock } from '../db/index.ts'
 import { createSandboxControl, sandboxProviderClients, type SandboxControl } from '../sandbox/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 

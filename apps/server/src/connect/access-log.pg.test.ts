@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
-import type { Database } from '../db/index.ts'
-import { createAccessLog } from './access-log.ts'
+import { markInstallation, type Database } from '../db/index.ts'
+import { createAccessLog, type AccessLogDeps } from './access-log.ts'
 
 const never = 1_000_000_000
-const read = { tenantId: 'ten_1', userId: 'usr_ann', grantId: 'grt_1', endpoint: 'listAssets' }
+const read = { userKey: '-17', grantId: 'grt_1', endpoint: 'listAssets' }
 
 function listCounts(db: Database): Promise<{ endpoint: string; count: string }[]> {
   return db.rows('select endpoint, count from grant_accesses order by endpoint')
@@ -71,12 +71,135 @@ describe('the access log', () => {
     }
     const log = createAccessLog({ db: slow, onFailure: refuse, flushEveryMs: never, entriesMax: 10 })
     for (let user = 0; user < 35; user += 1) {
-      log.count({ ...read, userId: `usr_${user}` })
+      log.count({ ...read, userKey: String(user) })
       await new Promise((resolve) => setImmediate(resolve))
     }
     hanging.resolve()
     await log.stop()
     const { total } = await db.row<{ total: string }>('select sum(count)::text as total from grant_accesses')
     assert.equal(total, '20', 'ten on their way to the database and ten waiting')
+  })
+
+  it('says when the last read of an hour was, whichever process is the last to write', async (t) => {
+    const { db } = await testDatabase(t)
+    await markInstallation(db, true)
+    const [slow, quick] = [1, 2].map(() => createAccessLog({ db, onFailure: refuse, flushEveryMs: never }))
+    assert.ok(slow !== undefined && quick !== undefined)
+    slow.count(read)
+    // To the first second of an hour, so that both reads are in one.
+    await db.clock.advance(3_600_000 - (db.clock.now() % 3_600_000))
+    slow.count(read)
+    await db.clock.advance(1_000)
+    const at = db.now()
+    quick.count(read)
+    await quick.stop()
+    await slow.stop()
+    const rows = await db.rows<{ hour: string; count: string; last_at: string }>(
+      'select hour, count, last_at from grant_accesses',
+    )
+    assert.deepEqual([rows.length, rows[0]?.count, rows[0]?.hour], [1, '3', `${at.slice(0, 13)}:00:00.000Z`])
+    const late = Date.parse(rows[0]?.last_at ?? '') - Date.parse(at)
+    assert.ok(late >= 0 && late < 500, 'the later of the two')
+  })
+})
+
+describe('the time of the last read', () => {
+  const users = ['-17', '4', '9']
+
+  async function open(t: TestContext) {
+    const { db } = await testDatabase(t)
+    await markInstallation(db, true)
+    await db.execute('insert into user_ledgers (user_key) select unnest($1::bigint[])', [users])
+    const back: string[][] = []
+    const onUserReads = async (owners: readonly { userKey: string }[]): Promise<void> => {
+      back.push(owners.map(({ userKey }) => userKey).toSorted())
+    }
+    const served = async (userKeys: readonly string[], options: Partial<AccessLogDeps> = {}): Promise<void> => {
+      const log = createAccessLog({ db, onFailure: refuse, onUserReads, flushEveryMs: never, ...options })
+      for (const userKey of userKeys) log.count({ ...read, userKey })
+      await log.stop()
+    }
+    const readAt = (): Promise<{ user_key: string; read_at: string | null }[]> =>
+      db.rows('select user_key, read_at from user_ledgers order by user_key')
+    return { db, served, readAt, back }
+  }
+
+  it('is noted for every user who was served, by one statement, and for no other', async (t) => {
+    const { db, served, readAt } = await open(t)
+    const texts: string[] = []
+    const rows: Database['rows'] = (text, values) => (texts.push(text), db.rows(text, values))
+    const before = db.now()
+    await served(['-17', '9', '1000'], { db: { ...db, rows } })
+    const [ann, bob, cem] = await readAt()
+    assert.equal(bob?.read_at, null)
+    for (const user of [ann, cem]) assert.ok((user?.read_at ?? '') >= before)
+    assert.equal(texts.length, 1)
+  })
+
+  it('is left alone for five minutes, and then moves', async (t) => {
+    const { db, served, readAt } = await open(t)
+    await served(['4'])
+    const first = await readAt()
+    await db.clock.advance(290_000)
+    await served(['4'])
+    assert.deepEqual(await readAt(), first)
+    await db.clock.advance(10_000)
+    await served(['4'])
+    assert.notDeepEqual(await readAt(), first)
+  })
+
+  it('costs a process that noted it before no statement', async (t) => {
+    const { db } = await open(t)
+    let statements = 0
+    const rows: Database['rows'] = (text, values) => ((statements += 1), db.rows(text, values))
+    const log = createAccessLog({ db: { ...db, rows }, onFailure: refuse, flushEveryMs: never })
+    for (let round = 0; round < 3; round += 1) {
+      log.count({ ...read, userKey: '4' })
+      await log.stop()
+    }
+    assert.equal(statements, 1)
+    await db.clock.advance(300_000)
+    log.count({ ...read, userKey: '4' })
+    await log.stop()
+    assert.equal(statements, 2)
+  })
+
+  it('users who come back after an hour are passed on, once, and others are not', async (t) => {
+    const { db, served, back } = await open(t)
+    await served(['4', '9'])
+    assert.deepEqual(back, [['4', '9']], 'a first read ends the idleness, too')
+    await db.clock.advance(3_500_000)
+    await served(['4'])
+    assert.equal(back.length, 1)
+    await db.clock.advance(3_500_000)
+    await served(['4', '9'])
+    assert.deepEqual(back.slice(1), [['9']])
+  })
+
+  it('users who could not be passed on are passed on later', async (t) => {
+    const { db, back } = await open(t)
+    const failures: unknown[] = []
+    let away = true
+    const log = createAccessLog({
+      db,
+      flushEveryMs: never,
+      onFailure: (error) => void failures.push(error),
+      async onUserReads(owners) {
+        if (away) throw new Error('away')
+        back.push(owners.map(({ userKey }) => userKey))
+      },
+    })
+    log.count({ ...read, userKey: '4' })
+    await log.stop()
+    away = false
+    await log.stop()
+    assert.deepEqual([failures.length, back], [1, [['4']]])
+  })
+
+  it('two processes that note the same users in another order do not wait in a circle', async (t) => {
+    const { db, served } = await open(t)
+    const many = Array.from({ length: 500 }, (_, at) => String(at + 10))
+    await db.execute('insert into user_ledgers (user_key) select unnest($1::bigint[])', [many])
+    await Promise.all([served(many), served(many.toReversed()), served(many), served(many.toReversed())])
   })
 })

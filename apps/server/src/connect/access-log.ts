@@ -2,37 +2,47 @@
  * Who read what and when, for the user to see: counted for each grant and endpoint in memory and written every few
  * seconds by one statement, so that no read waits for a write. A process that is killed loses some seconds of counts;
  * what it served is in its log.
+ *
+ * The same reads decide how often a user's connections are read. `user_ledgers.read_at` is right within some minutes, and
+ * the users whose read before was long ago are passed on, so that their connections are read sooner.
  */
 import type { Database } from '../db/index.ts'
-import { addAccesses, type AccessCount } from './manage-store.ts'
+import type { Owner } from '../owner.ts'
+import { addAccesses, noteReads, type AccessCount } from './manage-store.ts'
 
 export interface AccessLog {
-  count(read: Omit<AccessCount, 'count'>): void
+  count(read: Pick<Owner, 'userKey'> & { grantId: string; endpoint: string }): void
   /** Writes what is left. */
   stop(): Promise<void>
 }
 
 export interface AccessLogDeps {
-  db: Pick<Database, 'execute' | 'rows' | 'row' | 'maybeRow'>
-  /** Told of writes that failed; the counts are kept for the next one. */
+  db: Pick<Database, 'execute' | 'rows' | 'row' | 'maybeRow' | 'now'>
+  /** Called when a write failed; the counts are kept for the next one. */
   onFailure: (error: unknown) => void
+  /** Users whose data is read again after `idleAfterMs` without a read. */
+  onUserReads?: (owners: readonly Pick<Owner, 'userKey'>[]) => Promise<void>
+  idleAfterMs?: number
   flushEveryMs?: number
   entriesMax?: number
 }
 
-export function createAccessLog({
-  db,
-  onFailure,
-  flushEveryMs = 3_000,
-  entriesMax = 10_000,
-}: AccessLogDeps): AccessLog {
+/** Of one user. Schedules are made of quarters of an hour, so they need no more. */
+const noteEveryMs = 5 * 60_000
+
+export function createAccessLog(deps: AccessLogDeps): AccessLog {
+  const { db, onFailure, flushEveryMs = 3_000, entriesMax = 10_000 } = deps
+  const readers = createReaders(deps, entriesMax)
   let counts = new Map<string, AccessCount>()
   let writing = Promise.resolve()
 
   const add = (read: AccessCount): void => {
-    const key = JSON.stringify([read.tenantId, read.userId, read.grantId, read.endpoint])
+    const key = JSON.stringify([read.userKey, read.grantId, read.endpoint])
     const known = counts.get(key)
-    if (known !== undefined) known.count += read.count
+    if (known !== undefined) {
+      known.count += read.count
+      if (known.lastAt < read.lastAt) known.lastAt = read.lastAt
+    }
     // While the database is away memory stays bounded: what finds no room is not counted.
     else if (counts.size < entriesMax) counts.set(key, { ...read })
   }
@@ -48,18 +58,75 @@ export function createAccessLog({
       for (const read of batch.values()) add(read)
     }
   }
-  const flush = (): Promise<void> => (writing = writing.then(write))
+  const flush = (): Promise<void> =>
+    (writing = writing.then(async () => {
+      await write()
+      await readers.write()
+    }))
 
   const timer = setInterval(() => void flush(), flushEveryMs)
   timer.unref()
   return {
     count(read) {
-      add({ ...read, count: 1 })
+      const lastAt = db.now()
+      add({ ...read, count: 1, lastAt })
+      readers.add(read.userKey, lastAt)
       if (counts.size >= entriesMax) void flush()
     },
     async stop() {
       clearInterval(timer)
       await flush()
+    },
+  }
+}
+
+/** When users' data was last read, as far as the database does not know it yet. */
+function createReaders({ db, onFailure, onUserReads, idleAfterMs = 3_600_000 }: AccessLogDeps, usersMax: number) {
+  let read = new Map<string, string>()
+  /** Users who came back and were not passed on yet. */
+  let back: { userKey: string }[] = []
+  /** What this process noted, and when: most users of a batch are noted already and need no statement. */
+  const noted = new Map<string, number>()
+
+  async function note(): Promise<void> {
+    const due = [...read].filter(([userKey, at]) => Date.parse(at) - (noted.get(userKey) ?? -Infinity) >= noteEveryMs)
+    read = new Map()
+    if (due.length === 0) return
+    try {
+      const seconds = { noteEverySeconds: noteEveryMs / 1_000, idleAfterSeconds: idleAfterMs / 1_000 }
+      const written = await noteReads(
+        db,
+        due.map(([userKey, at]) => ({ userKey, at })),
+        seconds,
+      )
+      back.push(...written.filter(({ wasIdle }) => wasIdle).map(({ userKey }) => ({ userKey })))
+      if (noted.size + due.length > usersMax) noted.clear()
+      for (const [userKey, at] of due) noted.set(userKey, Date.parse(at))
+    } catch (error) {
+      onFailure(error)
+      for (const [userKey, at] of due) if (!read.has(userKey)) read.set(userKey, at)
+    }
+  }
+
+  async function passOn(): Promise<void> {
+    if (back.length === 0) return
+    const owners = back
+    back = []
+    try {
+      await onUserReads?.(owners)
+    } catch (error) {
+      onFailure(error)
+      back = [...owners, ...back].slice(0, usersMax)
+    }
+  }
+
+  return {
+    add(userKey: string, at: string): void {
+      if (read.has(userKey) || read.size < usersMax) read.set(userKey, at)
+    },
+    async write(): Promise<void> {
+      await note()
+      await passOn()
     },
   }
 }

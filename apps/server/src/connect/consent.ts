@@ -1,4 +1,4 @@
-/** The consent as it was shown, in words: kept with the grant, so that it can be told years later what was agreed to. */
+/** The consent as it was shown, in words: kept with the grant, as a record of what was agreed to. */
 import type { Consent } from '../oauth/index.ts'
 import type { Client, PlatformScope } from '../tenants/index.ts'
 import type { ConnectSession } from './store.ts'

@@ -6,6 +6,7 @@ import { Refusal } from '@assay/core'
 import type { AddResult, Connections, SealedCredentials } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Oauth } from '../oauth/index.ts'
+import type { Owner } from '../owner.ts'
 import type { Keyring } from '../keys.ts'
 import type { Tenants } from '../tenants/index.ts'
 import * as manage from './manage.ts'
@@ -38,9 +39,7 @@ export interface SourceToAdd {
 }
 
 /** An application that adds a source for its user. */
-export interface Application {
-  tenantId: string
-  userId: string
+export interface Application extends Owner {
   clientId: string
   grantId: string
 }
@@ -118,15 +117,18 @@ export function createConnect(deps: ConnectDeps) {
     },
 
     async resume(session: ConnectSession, sessionId: string): Promise<void> {
-      const { userId } = session
-      if (userId === null) return sessions.refuseUnless(session, 'consent')
-      await sessions.resume(deps, { ...session, userId }, sessionId)
+      const { owner } = session
+      if (owner === null) return sessions.refuseUnless(session, 'consent')
+      await sessions.resume(deps, session, owner, sessionId)
     },
 
     finish: (session: ConnectSession) => sessions.finish(deps, session),
     decline: (session: ConnectSession): Promise<string> => sessions.decline(deps, session),
 
-    /** Back from a provider's own page. Refuses unless this caller began there with this state. */
+    /** Back from a provider's own page. Refuses unless this session began there with this state. */
+    completeInSession: (session: ConnectSession, answer: provider.ProviderAnswer): Promise<AddResult> =>
+      provider.completeInSession(deps, answer, session),
+    /** The same for what an application began. */
     completeSignIn: (answer: provider.ProviderAnswer, of: provider.Returning): Promise<AddResult> =>
       provider.completeSignIn(deps, answer, of),
     /** Where a provider's answer goes on to when an application began; undefined otherwise. */
@@ -172,10 +174,9 @@ async function addForApplication(
   return provider.beginForApplication(deps, { ...application, sessionId: null }, { ...rest, redirectUri })
 }
 
-/** Sources are connected by somebody who has signed in and consented. */
-function ownerOf(session: ConnectSession): { tenantId: string; userId: string } {
+/** Sources are connected after sign-in and consent. */
+function ownerOf(session: ConnectSession): Owner {
   sessions.refuseUnless(session, 'connect')
-  const { tenantId, userId } = session
-  if (userId === null) throw new Error('a session in its last step has a user')
-  return { tenantId, userId }
+  if (session.owner === null) throw new Error('a session in its last step has a user')
+  return session.owner
 }

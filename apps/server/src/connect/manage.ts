@@ -6,7 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { ConnectionRow, Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
+import { noteUser } from '../notices.ts'
 import type { Grant, Oauth } from '../oauth/index.ts'
+import type { Owner } from '../owner.ts'
 import type { Client, Tenants } from '../tenants/index.ts'
 import * as store from './manage-store.ts'
 import type { Access, ManageSession } from './manage-store.ts'
@@ -20,11 +22,6 @@ export interface ManageDeps {
   tenants: Tenants
   connections: Connections
   randomBytes: (size: number) => Buffer
-}
-
-export interface Owner {
-  tenantId: string
-  userId: string
 }
 
 export interface MyPage {
@@ -53,6 +50,7 @@ export async function beginManaging(
   await store.insertManageSession(db, {
     sessionId: randomUUID(),
     secretHash: hashSecret(secret),
+    tenantKey: client.tenantKey,
     tenantId: client.tenantId,
     clientId,
     lifeSeconds,
@@ -69,17 +67,17 @@ export async function authenticateManaging(db: Database, authorization: string |
 
 export async function signInToManage(
   { db, tenants }: ManageDeps,
-  session: ManageSession,
+  { sessionId, tenantKey, tenantId }: ManageSession,
   email: string,
 ): Promise<void> {
-  const userId = await tenants.ensureUser({ tenantId: session.tenantId, email })
-  if (!(await store.setManageUser(db, session.sessionId, userId))) throw unknownSession()
+  const owner = await tenants.ensureUser({ tenantKey, tenantId, email })
+  if (!(await store.setManageUser(db, sessionId, owner))) throw unknownSession()
 }
 
 /** Everything below needs a user. */
-export function ownerOf({ tenantId, userId }: ManageSession): Owner {
-  if (userId === null) throw new Refusal('invalid_token', 'Sign in first.')
-  return { tenantId, userId }
+export function ownerOf({ owner }: ManageSession): Owner {
+  if (owner === null) throw new Refusal('invalid_token', 'Sign in first.')
+  return owner
 }
 
 export async function describeMe({ db, oauth, tenants, connections }: ManageDeps, owner: Owner): Promise<MyPage> {
@@ -98,7 +96,7 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
 }
 
 export async function revokeMyGrant({ oauth }: ManageDeps, owner: Owner, grantId: string): Promise<void> {
-  if (!(await oauth.revokeGrant({ ...owner, grantId }))) throw new Refusal('not_found', 'No such consent.')
+  if (!(await oauth.revokeGrant(owner, grantId))) throw new Refusal('not_found', 'No such consent.')
 }
 
 /** One transaction: half a deletion would leave a person's data without a person who could ask for the rest. */
@@ -107,6 +105,8 @@ export async function deleteMe({ db, oauth, tenants, connections }: ManageDeps, 
     await oauth.deleteUser(tx, owner)
     await connections.removeAll(tx, owner)
     await store.deleteAccesses(tx, owner)
+    // Of a user without connections nothing else tells that the grants are gone.
+    await noteUser(tx, owner)
     // Sessions go with the user, by reference.
     await tenants.deleteUser(tx, owner)
   })

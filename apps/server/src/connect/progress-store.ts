@@ -1,7 +1,8 @@
-/** How far reading has come, from the views that the ledger declares. Reads only. */
+/** How far reading has come, from the views that connections and the ledger declare. Reads only. */
 import type { Decimal } from '@assay/core'
 import type { ConnectionRow } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
 
 export interface Progress {
   /** Null until balances were read. */
@@ -10,13 +11,14 @@ export interface Progress {
   transactions: number
   historyFrom: string | null
   done: boolean
-  /** The largest by value; a share is a length of a bar, no money. */
+  /** The largest by value; a share is the length of a bar, not money. */
   top: { asset_symbol: string; share: number }[]
   valueInUsd: Decimal | null
 }
 
 interface ProgressRow {
   assets: number
+  balances_read: boolean
   records: number
   transactions: number
   history_from: string | null
@@ -28,23 +30,24 @@ const topMax = 6
 
 export async function listProgress(
   sql: Sql,
-  owner: { tenantId: string; userId: string },
+  { userKey }: Owner,
   rows: readonly ConnectionRow[],
 ): Promise<(ConnectionRow & { progress: Progress })[]> {
   // A session has a handful of connections, and each needs its own index ranges.
   const described: (ConnectionRow & { progress: Progress })[] = []
   for (const row of rows) {
-    const found = await findProgress(sql, [owner.tenantId, owner.userId, row.id])
-    described.push({ ...row, progress: toProgress(row, found) })
+    const found = await findProgress(sql, userKey, row.connection_key)
+    // Removed a moment ago.
+    if (found !== undefined) described.push({ ...row, progress: toProgress(row, found) })
   }
   return described
 }
 
-async function findProgress(sql: Sql, ref: [string, string, string]): Promise<ProgressRow> {
-  return sql.row<ProgressRow>(
+async function findProgress(sql: Sql, userKey: string, connectionKey: number): Promise<ProgressRow | undefined> {
+  return sql.maybeRow<ProgressRow>(
     `with held as materialized (
        select asset_symbol, sum(value_in_usd) as value from connection_values
-       where tenant_id = $1 and user_id = $2 and connection_id = $3 group by asset_symbol
+       where user_key = $1 and connection_key = $2 group by asset_symbol
      ), total as (
        select count(*)::int as assets, trim_scale(sum(value))::text as value_in_usd, sum(value) as value from held
      ), top as (
@@ -56,23 +59,19 @@ async function findProgress(sql: Sql, ref: [string, string, string]): Promise<Pr
          order by held.value desc, held.asset_symbol limit ${topMax}
        ) largest
      )
-     select total.assets, total.value_in_usd, top.top, coalesce(records.records, 0)::int as records,
-       coalesce(done.transactions, 0)::int as transactions, done.history_from
-     from total
+     select total.assets, total.value_in_usd, top.top, counts.balances_at is not null as balances_read,
+       counts.record_count::int as records, counts.transaction_count::int as transactions, counts.history_from
+     from connection_counts counts
+     cross join total
      cross join top
-     left join connection_records records
-       on records.tenant_id = $1 and records.user_id = $2 and records.connection_id = $3
-     left join connection_transactions done
-       on done.tenant_id = $1 and done.user_id = $2 and done.connection_id = $3`,
-    ref,
+     where counts.user_key = $1 and counts.connection_key = $2`,
+    [userKey, connectionKey],
   )
 }
 
 function toProgress({ status }: ConnectionRow, row: ProgressRow): Progress {
-  // Balances come first, then records: with neither, an empty account and an unread one look the same.
-  const balancesRead = row.assets > 0 || row.records > 0 || status !== 'syncing'
   return {
-    assets: balancesRead ? row.assets : null,
+    assets: row.balances_read ? row.assets : null,
     records: row.records,
     transactions: row.transactions,
     historyFrom: row.history_from,

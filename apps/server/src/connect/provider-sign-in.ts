@@ -15,6 +15,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { AddResult, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
+import type { Owner } from '../owner.ts'
 import { examineSeal, openText, sealText, type SealReport } from '../sealing.ts'
 import type { Tenants } from '../tenants/index.ts'
 import { hashSecret, newSecret } from './secrets.ts'
@@ -75,7 +76,7 @@ async function begin(
 export type ProviderAnswer = { state: string; code: string } | { state: string; error: string }
 
 /**
- * Where the callback page goes on to; undefined when a session waits for this answer, or nobody does. What the person
+ * Where the callback page goes on to; undefined when a session waits for this answer, or nothing does. What the person
  * declined is over at once.
  */
 export async function forwardAnswer(deps: SignInDeps, answer: ProviderAnswer): Promise<string | undefined> {
@@ -93,7 +94,17 @@ export async function forwardAnswer(deps: SignInDeps, answer: ProviderAnswer): P
 /** Who comes back from a provider; the page of a session does not know from which. */
 export type Returning = Beginner & { providerId?: string }
 
-/** Only for whoever began this sign-in at this provider, and only once. */
+/** A session without a user began nothing. */
+export async function completeInSession(
+  deps: SignInDeps,
+  answer: ProviderAnswer,
+  { owner, sessionId }: { owner: Owner | null; sessionId: string },
+): Promise<AddResult> {
+  if (owner === null) throw unknownState()
+  return completeSignIn(deps, answer, { ...owner, sessionId, grantId: null })
+}
+
+/** Only for the one who began this sign-in at this provider, and only once. */
 export async function completeSignIn(deps: SignInDeps, answer: ProviderAnswer, of: Returning): Promise<AddResult> {
   if (of.providerId !== undefined && deps.connections.findProviderName(of.providerId) === undefined) {
     throw refuse('There is no such provider.', 'unknown_provider', 'provider_id')
@@ -101,9 +112,7 @@ export async function completeSignIn(deps: SignInDeps, answer: ProviderAnswer, o
   const stateHash = hashSecret(answer.state)
   const handleHash = of.grantId === null || !('code' in answer) ? null : hashSecret(answer.code)
   const begun = await store.takeState(deps.db, stateHash, { ...of, handleHash })
-  if (begun === undefined) {
-    throw refuse('This sign-in was not begun here, was used before or took too long.', 'invalid_state', 'state')
-  }
+  if (begun === undefined) throw unknownState()
   const { providerId, displayLabel, repairOf, sealedCode } = begun
   if ('error' in answer) return toDeclined(deps, providerId, displayLabel)
   const code = sealedCode === null ? answer.code : await openText(deps.keyring, boundTo(stateHash), sealedCode)
@@ -144,7 +153,7 @@ function callbackUrl({ widgetUrl }: SignInDeps): string {
   return `${widgetUrl}/callback`
 }
 
-/** Known to nobody without our key, although the state travels through the browser. */
+/** It takes our key to know it, although the state travels through the browser. */
 function toVerifier({ keyring }: SignInDeps, state: string): string {
   const [key] = keyring.derive('provider_sign_in')
   if (key === undefined) throw new Error('the keyring is empty')
@@ -159,6 +168,10 @@ function addParameters(address: string, parameters: Record<string, string>): str
   const url = new URL(address)
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
   return url.href
+}
+
+function unknownState(): Refusal {
+  return refuse('This sign-in was not begun here, was used before or took too long.', 'invalid_state', 'state')
 }
 
 function refuse(message: string, cause: Cause, parameter: string): Refusal {

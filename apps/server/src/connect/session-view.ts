@@ -2,6 +2,7 @@
 import type { ConnectionRow, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import { grantSeconds } from '../oauth/index.ts'
+import type { Owner } from '../owner.ts'
 import type { Client, Tenants } from '../tenants/index.ts'
 import { listProgress, type Progress } from './progress-store.ts'
 import { stepOf, type Step } from './sessions.ts'
@@ -33,13 +34,13 @@ const connectionsMax = 500
 
 export async function describeSession(deps: ViewDeps, session: ConnectSession): Promise<SessionView> {
   const { db, tenants } = deps
-  const { tenantId, userId } = session
-  const [client, tenant, grantExpiresAt, own] = await Promise.all([
+  const { owner } = session
+  const [client, tenant, own] = await Promise.all([
     tenants.getClient(session.clientId),
-    tenants.findTenant(tenantId),
-    store.findGrantEnd(db, grantSeconds),
-    userId === null ? undefined : describeUser(deps, { ...session, userId }),
+    tenants.findTenant(session.tenantId),
+    owner === null ? undefined : describeUser(deps, session, owner),
   ])
+  const grantExpiresAt = new Date(Date.parse(db.now()) + grantSeconds * 1_000).toISOString()
   const repairable = own === undefined || own.existing.some(({ id }) => id === session.connectionId)
   return {
     session,
@@ -54,13 +55,12 @@ export async function describeSession(deps: ViewDeps, session: ConnectSession): 
 
 type UserView = Pick<SessionView, 'user' | 'existing' | 'unfinished' | 'connections'>
 
-async function describeUser(deps: ViewDeps, session: ConnectSession & { userId: string }): Promise<UserView> {
-  const owner = { tenantId: session.tenantId, userId: session.userId }
+async function describeUser(deps: ViewDeps, session: ConnectSession, owner: Owner): Promise<UserView> {
   const [email, existing, unfinished, rows] = await Promise.all([
     deps.tenants.findEmail(owner),
     deps.connections.list(owner, { limit: connectionsMax, after: undefined }),
-    findUnfinished(deps, session),
-    // Once finished they are the user's or nobody's.
+    findUnfinished(deps, session, owner),
+    // Once finished they are the user's or gone.
     session.outcome === null ? deps.connections.listInSession(owner, session.sessionId) : [],
   ])
   const progress = await listProgress(deps.db, owner, rows)
@@ -69,12 +69,12 @@ async function describeUser(deps: ViewDeps, session: ConnectSession & { userId: 
 
 async function findUnfinished(
   { db, connections }: ViewDeps,
-  session: ConnectSession & { userId: string },
+  session: ConnectSession,
+  owner: Owner,
 ): Promise<SessionView['unfinished']> {
   if (session.outcome !== null || session.signedInBy !== 'email_code') return null
-  const found = await store.findUnfinished(db, session)
+  const found = await store.findUnfinished(db, session, owner)
   if (found === undefined) return null
-  const owner = { tenantId: session.tenantId, userId: session.userId }
   const { length } = await connections.listInSession(owner, found.sessionId)
   return length === 0 ? null : { ...found, connectionCount: length }
 }

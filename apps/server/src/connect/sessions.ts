@@ -5,14 +5,15 @@
  *                │           │           │
  *                └───────────┴───────────┴──────▶ declined: what was connected is destroyed
  *
- * Thirty minutes; then it is as if it had been declined. The secret of a session is known to the browser that began it
- * and to nobody else: here it is a hash. Each step locks its session, so two of them at once are one after the other.
+ * Thirty minutes; then it is as if it had been declined. Only the browser that began a session knows its
+ * secret: here it is a hash. Each step locks its session, so two of them at once are one after the other.
  */
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { Connections } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { OAuthError, type Oauth } from '../oauth/index.ts'
+import type { Owner } from '../owner.ts'
 import type { Tenants, UserName } from '../tenants/index.ts'
 import { toConsent } from './consent.ts'
 import { parseDisplayOptions } from './display-options.ts'
@@ -32,10 +33,6 @@ export interface SessionDeps {
 }
 
 export type Step = 'sign_in' | 'consent' | 'connect' | 'ended'
-
-export interface SignedInSession extends ConnectSession {
-  userId: string
-}
 
 const lifeSeconds = 1_800
 
@@ -66,21 +63,21 @@ export async function begin(
 
 export function stepOf(session: ConnectSession): Step {
   if (session.outcome !== null) return 'ended'
-  if (session.userId === null) return 'sign_in'
+  if (session.owner === null) return 'sign_in'
   return session.consent === null ? 'consent' : 'connect'
 }
 
-/** A session has one user, for good: what was connected in it is theirs. */
+/** The user of a session never changes: what was connected in it is theirs. */
 export async function signIn(
   { db, tenants }: SessionDeps,
-  { sessionId, tenantId }: ConnectSession,
+  { sessionId, tenantKey, tenantId }: ConnectSession,
   user: UserName,
   by: SignedInBy,
 ): Promise<ConnectSession> {
-  const userId = await tenants.ensureUser({ tenantId, ...user })
+  const owner = await tenants.ensureUser({ tenantKey, tenantId, ...user })
   return db.transaction(async (tx) => {
     refuseUnless(await lock(tx, sessionId), 'sign_in')
-    return store.setUser(tx, sessionId, userId, by)
+    return store.setUser(tx, sessionId, owner, by)
   })
 }
 
@@ -90,8 +87,8 @@ export async function giveConsent(
 ): Promise<ConnectSession> {
   const client = await tenants.getClient(session.clientId)
   const tenant = await tenants.findTenant(session.tenantId)
-  const { userId, tenantId } = session
-  const existing = userId === null ? [] : await connections.list({ tenantId, userId }, { limit: 100, after: undefined })
+  const { owner } = session
+  const existing = owner === null ? [] : await connections.list(owner, { limit: 100, after: undefined })
   return db.transaction(async (tx) => {
     const locked = await lock(tx, session.sessionId)
     // Given twice it is the same consent, in the words of the first time.
@@ -111,22 +108,22 @@ export async function finish(
   return db.transaction(async (tx) => {
     const session = await lock(tx, sessionId)
     refuseUnless(session, 'connect')
-    const { userId, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
-    if (userId === null || consent === null) throw new Error('a session in its last step has a user and a consent')
+    const { owner, consent, redirectUri, codeChallenge, codeChallengeMethod, scopes, state } = session
+    if (owner === null || consent === null) throw new Error('a session in its last step has a user and a consent')
     const asked = { redirectUri, codeChallenge, codeChallengeMethod, scopes }
-    const code = await oauth.issueCode({ client, userId, ...asked, sessionId, consent }, tx)
+    const code = await oauth.issueCode({ client, owner, ...asked, sessionId, consent }, tx)
     await store.setOutcome(tx, sessionId, 'finished')
     return { redirectTo: oauth.toCodeRedirect({ redirectUri, state }, code), code }
   })
 }
 
-/** Declining again is no mistake: the answer to the first may have been lost. */
+/** Declining twice is allowed: the first answer may have been lost. */
 export async function decline({ db, oauth, connections }: SessionDeps, { sessionId }: ConnectSession): Promise<string> {
   const session = await db.transaction(async (tx) => {
     const locked = await lock(tx, sessionId)
     if (locked.outcome === 'finished') throw wrongStep(missing.ended)
-    const { tenantId, userId } = locked
-    if (userId !== null) await connections.discardSession(tx, { tenantId, userId }, sessionId)
+    const { owner } = locked
+    if (owner !== null) await connections.discardSession(tx, owner, sessionId)
     if (locked.outcome === null) await store.setOutcome(tx, sessionId, 'declined')
     return locked
   })
@@ -140,25 +137,26 @@ export async function decline({ db, oauth, connections }: SessionDeps, { session
 
 /**
  * After a closed tab: the connections of the session left open move here. Both must have been signed in by e-mail. A
- * session begun by a login token may have been opened by somebody else than the user it names (a link passed on), and
- * whoever passed it on must not be able to pick up what the other connected.
+ * session begun by a login token may have been opened by another person than the user it names (a link passed on), and
+ * the one who passed it on must not be able to pick up what the other connected.
  */
 export async function resume(
   { db, connections }: SessionDeps,
-  session: SignedInSession,
+  session: ConnectSession,
+  owner: Owner,
   unfinishedId: string,
 ): Promise<void> {
-  const { tenantId, userId, clientId, sessionId } = session
+  const { clientId, sessionId } = session
   await db.transaction(async (tx) => {
     // In the order of their ids, so that two sessions that resume each other do not wait for each other.
     for (const id of [sessionId, unfinishedId].toSorted()) await store.lockSession(tx, id)
     if (stepOf(await lock(tx, sessionId)) === 'ended') throw wrongStep(missing.ended)
     const other = await store.findSession(tx, unfinishedId)
-    const same = other?.tenantId === tenantId && other.userId === userId && other.clientId === clientId
+    const same = other?.owner?.userKey === owner.userKey && other.clientId === clientId
     const open = other?.outcome === null && other.sessionId !== sessionId
     const mailed = other?.signedInBy === 'email_code' && session.signedInBy === 'email_code'
     if (!same || !open || !mailed) throw new Refusal('not_found', 'No such unfinished session.')
-    await connections.moveSession(tx, { tenantId, userId }, unfinishedId, sessionId)
+    await connections.moveSession(tx, owner, unfinishedId, sessionId)
     await store.deleteSession(tx, unfinishedId)
   })
 }

@@ -23,26 +23,26 @@ const columns = `session_id as "sessionId", tenant_id as "tenantId", client_id a
 export async function putCode(sql: Sql, code: CodeRow, lifeSeconds: number): Promise<void> {
   await sql.execute(
     `insert into sign_in_codes (session_id, tenant_id, client_id, email, nonce, tries_left, sent_at, expires_at)
-     select $1, $2, $3, $4, $5, $6, now, now + make_interval(secs => $7) from (select assay_now() as now) clock
+     values ($1, $2, $3, $4, $5, $6, $8::timestamptz, $8::timestamptz + make_interval(secs => $7))
      on conflict (session_id) do update
        set email = excluded.email, nonce = excluded.nonce, tries_left = excluded.tries_left,
            sent_at = excluded.sent_at, expires_at = excluded.expires_at`,
-    [code.sessionId, code.tenantId, code.clientId, code.email, code.nonce, code.triesLeft, lifeSeconds],
+    [code.sessionId, code.tenantId, code.clientId, code.email, code.nonce, code.triesLeft, lifeSeconds, sql.now()],
   )
 }
 
 export async function findCode(sql: Sql, sessionId: string): Promise<CodeRow | undefined> {
   return sql.maybeRow<CodeRow>(
-    `select ${columns} from sign_in_codes where session_id = $1 and expires_at > assay_now()`,
-    [sessionId],
+    `select ${columns} from sign_in_codes where session_id = $1 and expires_at > $2::timestamptz`,
+    [sessionId, sql.now()],
   )
 }
 
 /** Tries come one after the other, or five at once would be one. */
 export async function lockCode(tx: Sql, sessionId: string): Promise<CodeRow | undefined> {
   return tx.maybeRow<CodeRow>(
-    `select ${columns} from sign_in_codes where session_id = $1 and expires_at > assay_now() for update`,
-    [sessionId],
+    `select ${columns} from sign_in_codes where session_id = $1 and expires_at > $2::timestamptz for update`,
+    [sessionId, tx.now()],
   )
 }
 
@@ -68,32 +68,33 @@ export async function findWaitSeconds(
   limit: { kind: EventKind; max: number; windowSeconds: number },
 ): Promise<number | undefined> {
   const row = await sql.maybeRow<{ seconds: number }>(
-    `select ceil(extract(epoch from at + make_interval(secs => $4) - assay_now()))::int as seconds
+    `select ceil(extract(epoch from at + make_interval(secs => $4) - $5::timestamptz))::int as seconds
      from sign_in_events
-     where address_hash = $1 and kind = $2 and at > assay_now() - make_interval(secs => $4)
+     where address_hash = $1 and kind = $2 and at > $5::timestamptz - make_interval(secs => $4)
      order by at desc offset $3 limit 1`,
-    [subjectHash, limit.kind, limit.max - 1, limit.windowSeconds],
+    [subjectHash, limit.kind, limit.max - 1, limit.windowSeconds, sql.now()],
   )
   return row === undefined ? undefined : Math.max(row.seconds, 1)
 }
 
 export async function addEvent(tx: Sql, subjectHash: Buffer, kind: EventKind): Promise<void> {
-  await tx.execute('insert into sign_in_events (address_hash, kind, at) values ($1, $2, assay_now())', [
+  await tx.execute('insert into sign_in_events (address_hash, kind, at) values ($1, $2, $3::timestamptz)', [
     subjectHash,
     kind,
+    tx.now(),
   ])
 }
 
 export async function deleteExpired(tx: Sql, batchSize: number): Promise<number> {
   const codes = await tx.execute(
     `delete from sign_in_codes where session_id in (
-       select session_id from sign_in_codes where expires_at <= assay_now() limit $1 for update skip locked)`,
-    [batchSize],
+       select session_id from sign_in_codes where expires_at <= $2::timestamptz limit $1 for update skip locked)`,
+    [batchSize, tx.now()],
   )
   const events = await tx.execute(
     `delete from sign_in_events where ctid in (
-       select ctid from sign_in_events where at <= assay_now() - interval '1 day' limit $1 for update skip locked)`,
-    [batchSize],
+       select ctid from sign_in_events where at <= $2::timestamptz - interval '1 day' limit $1 for update skip locked)`,
+    [batchSize, tx.now()],
   )
   return codes + events
 }

@@ -58,7 +58,7 @@ export async function requestCode(deps: SignInDeps, asker: Asker, typed: string)
 
 /** The address that the code proves. */
 export async function enterCode(deps: SignInDeps, asker: Asker, given: string): Promise<string> {
-  // As people copy it from a mail. What is no code at all costs no try.
+  // As people copy it from a mail. Text that cannot be a code costs no try.
   const code = given.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(code)) throw refuseCode('must be the six digits of the mail')
   // A refusal is returned, not thrown, out of the transaction: the try that it cost must be committed.

@@ -1,10 +1,9 @@
 /** All SQL over provider_states: sign-ins at providers that have not come back yet. */
 import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
 
 /** Who began: a session, or an application by one of its grants. */
-export interface Beginner {
-  tenantId: string
-  userId: string
+export interface Beginner extends Owner {
   sessionId: string | null
   grantId: string | null
 }
@@ -21,19 +20,19 @@ const lifeSeconds = 600
 
 export async function insertState(sql: Sql, stateHash: Buffer, begun: BegunSignIn): Promise<void> {
   await sql.execute(
-    `insert into provider_states (state_hash, provider_id, tenant_id, user_id, session_id, grant_id, display_label,
-       repair_of, redirect_uri, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, assay_now() + make_interval(secs => $10))`,
+    `insert into provider_states (state_hash, provider_id, user_key, session_id, grant_id, display_label, repair_of,
+       redirect_uri, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz + make_interval(secs => $10))`,
     [
       stateHash,
       begun.providerId,
-      begun.tenantId,
-      begun.userId,
+      begun.userKey,
       begun.sessionId,
       begun.grantId,
       begun.displayLabel,
       begun.repairOf,
       begun.redirectUri,
+      sql.now(),
       lifeSeconds,
     ],
   )
@@ -48,10 +47,10 @@ export async function keepAnswer(
 ): Promise<string | undefined> {
   const kept = await sql.maybeRow<{ redirectUri: string }>(
     `update provider_states set handle_hash = $2, sealed_code = $3,
-       expires_at = assay_now() + make_interval(secs => $4)
-     where state_hash = $1 and redirect_uri is not null and handle_hash is null and expires_at > assay_now()
+       expires_at = $5::timestamptz + make_interval(secs => $4)
+     where state_hash = $1 and redirect_uri is not null and handle_hash is null and expires_at > $5::timestamptz
      returning redirect_uri as "redirectUri"`,
-    [stateHash, handleHash, sealedCode, lifeSeconds],
+    [stateHash, handleHash, sealedCode, lifeSeconds, sql.now()],
   )
   return kept?.redirectUri
 }
@@ -59,9 +58,9 @@ export async function keepAnswer(
 export async function dropForApplication(sql: Sql, stateHash: Buffer): Promise<string | undefined> {
   const dropped = await sql.maybeRow<{ redirectUri: string }>(
     `delete from provider_states
-     where state_hash = $1 and redirect_uri is not null and handle_hash is null and expires_at > assay_now()
+     where state_hash = $1 and redirect_uri is not null and handle_hash is null and expires_at > $2::timestamptz
      returning redirect_uri as "redirectUri"`,
-    [stateHash],
+    [stateHash, sql.now()],
   )
   return dropped?.redirectUri
 }
@@ -70,11 +69,12 @@ export async function dropForApplication(sql: Sql, stateHash: Buffer): Promise<s
 export async function listSealedCodes(sql: Sql): Promise<{ stateHash: Buffer; sealedCode: string }[]> {
   return sql.rows(
     `select state_hash as "stateHash", sealed_code as "sealedCode" from provider_states
-     where sealed_code is not null and expires_at > assay_now()`,
+     where sealed_code is not null and expires_at > $1::timestamptz`,
+    [sql.now()],
   )
 }
 
-/** Only for whom it was made, and with the handle if there is one: whoever else shows it spends nothing. */
+/** Only for the one it was made for, and with the handle if there is one: anybody else who shows it spends nothing. */
 export async function takeState(
   sql: Sql,
   stateHash: Buffer,
@@ -84,11 +84,11 @@ export async function takeState(
 > {
   return sql.maybeRow(
     `delete from provider_states
-     where state_hash = $1 and ($2::text is null or provider_id = $2) and tenant_id = $3 and user_id = $4
-       and session_id is not distinct from $5 and grant_id is not distinct from $6
-       and handle_hash is not distinct from $7 and expires_at > assay_now()
+     where state_hash = $1 and ($2::text is null or provider_id = $2) and user_key = $3
+       and session_id is not distinct from $4 and grant_id is not distinct from $5
+       and handle_hash is not distinct from $6 and expires_at > $7::timestamptz
      returning provider_id as "providerId", display_label as "displayLabel", repair_of as "repairOf",
        sealed_code as "sealedCode"`,
-    [stateHash, of.providerId ?? null, of.tenantId, of.userId, of.sessionId, of.grantId, of.handleHash],
+    [stateHash, of.providerId ?? null, of.userKey, of.sessionId, of.grantId, of.handleHash, sql.now()],
   )
 }

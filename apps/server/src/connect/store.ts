@@ -1,21 +1,22 @@
-/** All SQL over connect_sessions and spent_login_tokens, what is swept of the flow, and the views that progress is read from. */
+/** All SQL over connect_sessions and spent_login_tokens, and what is swept of the flow. */
 import type { Sql } from '../db/index.ts'
 import type { AuthorizationRequest, Consent } from '../oauth/index.ts'
+import type { Owner, Tenant } from '../owner.ts'
 import type { PlatformScope } from '../tenants/index.ts'
 import type { DisplayOptions } from './display-options.ts'
 
 export type SignedInBy = 'email_code' | 'login_token' | 'sandbox'
 
-export interface ConnectSession extends DisplayOptions {
+export interface ConnectSession extends DisplayOptions, Tenant {
   sessionId: string
-  tenantId: string
   clientId: string
   redirectUri: string
   state: string
   codeChallenge: string
   codeChallengeMethod: AuthorizationRequest['codeChallengeMethod']
   scopes: PlatformScope[]
-  userId: string | null
+  /** Null until the user has signed in. */
+  owner: Owner | null
   signedInBy: SignedInBy | null
   consent: Consent | null
   outcome: 'finished' | 'declined' | null
@@ -23,10 +24,15 @@ export interface ConnectSession extends DisplayOptions {
   expiresAt: string
 }
 
-const columns = `id as "sessionId", tenant_id as "tenantId", client_id as "clientId", redirect_uri as "redirectUri", state,
+/** Of a row that may not have a user yet. A 64-bit number in JSON has to be text, or it would lose digits. */
+export const ownerColumn = `case when user_key is not null then json_build_object('tenantKey', tenant_key,
+  'tenantId', tenant_id, 'userKey', user_key::text, 'userId', user_id) end as owner`
+
+const columns = `id as "sessionId", tenant_key as "tenantKey", tenant_id as "tenantId", client_id as "clientId",
+  redirect_uri as "redirectUri", state,
   code_challenge as "codeChallenge", code_challenge_method as "codeChallengeMethod", scopes, display,
   web_message_origin as "webMessageOrigin", lang, theme, provider_id as "providerId", connection_id as "connectionId",
-  user_id as "userId", signed_in_by as "signedInBy", consent, outcome, created_at as "createdAt",
+  ${ownerColumn}, signed_in_by as "signedInBy", consent, outcome, created_at as "createdAt",
   expires_at as "expiresAt"`
 
 export interface NewSession {
@@ -40,15 +46,16 @@ export interface NewSession {
 export async function insertSession(sql: Sql, session: NewSession): Promise<ConnectSession> {
   const { request, options } = session
   return sql.row<ConnectSession>(
-    `insert into connect_sessions (id, secret_hash, tenant_id, client_id, redirect_uri, state, code_challenge,
-       code_challenge_method, scopes, display, web_message_origin, lang, theme, provider_id, connection_id, created_at,
-       expires_at)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, now, now + make_interval(secs => $16)
-     from (select assay_now() as now) clock
+    `insert into connect_sessions (id, secret_hash, tenant_key, tenant_id, client_id, redirect_uri, state,
+       code_challenge, code_challenge_method, scopes, display, web_message_origin, lang, theme, provider_id,
+       connection_id, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17::timestamptz,
+       $17::timestamptz + make_interval(secs => $18))
      returning ${columns}`,
     [
       session.sessionId,
       session.secretHash,
+      request.client.tenantKey,
       request.client.tenantId,
       request.client.clientId,
       request.redirectUri,
@@ -62,6 +69,7 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<Conn
       options.theme,
       options.providerId,
       options.connectionId,
+      sql.now(),
       session.lifeSeconds,
     ],
   )
@@ -70,30 +78,31 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<Conn
 /** Ended sessions too, until their time is over: a second tab shall see that they ended. */
 export async function findSessionBySecret(sql: Sql, secretHash: Buffer): Promise<ConnectSession | undefined> {
   return sql.maybeRow<ConnectSession>(
-    `select ${columns} from connect_sessions where secret_hash = $1 and expires_at > assay_now()`,
-    [secretHash],
+    `select ${columns} from connect_sessions where secret_hash = $1 and expires_at > $2::timestamptz`,
+    [secretHash, sql.now()],
   )
 }
 
 export async function findSession(sql: Sql, sessionId: string): Promise<ConnectSession | undefined> {
   return sql.maybeRow<ConnectSession>(
-    `select ${columns} from connect_sessions where id = $1 and expires_at > assay_now()`,
-    [sessionId],
+    `select ${columns} from connect_sessions where id = $1 and expires_at > $2::timestamptz`,
+    [sessionId, sql.now()],
   )
 }
 
 /** Steps of one session come one after the other, whichever process they reach. */
 export async function lockSession(tx: Sql, sessionId: string): Promise<ConnectSession | undefined> {
   return tx.maybeRow<ConnectSession>(
-    `select ${columns} from connect_sessions where id = $1 and expires_at > assay_now() for update`,
-    [sessionId],
+    `select ${columns} from connect_sessions where id = $1 and expires_at > $2::timestamptz for update`,
+    [sessionId, tx.now()],
   )
 }
 
-export async function setUser(sql: Sql, sessionId: string, userId: string, by: SignedInBy): Promise<ConnectSession> {
+export async function setUser(sql: Sql, sessionId: string, owner: Owner, by: SignedInBy): Promise<ConnectSession> {
   return sql.row<ConnectSession>(
-    `update connect_sessions set user_id = $2, signed_in_by = $3 where id = $1 returning ${columns}`,
-    [sessionId, userId, by],
+    `update connect_sessions set user_key = $2, user_id = $3, signed_in_by = $4
+     where id = $1 and tenant_key = $5 returning ${columns}`,
+    [sessionId, owner.userKey, owner.userId, by, owner.tenantKey],
   )
 }
 
@@ -105,9 +114,10 @@ export async function setConsent(sql: Sql, sessionId: string, consent: Consent):
 }
 
 export async function setOutcome(sql: Sql, sessionId: string, outcome: 'finished' | 'declined'): Promise<void> {
-  await sql.execute('update connect_sessions set outcome = $2, ended_at = assay_now() where id = $1', [
+  await sql.execute('update connect_sessions set outcome = $2, ended_at = $3::timestamptz where id = $1', [
     sessionId,
     outcome,
+    sql.now(),
   ])
 }
 
@@ -118,25 +128,17 @@ export async function deleteSession(sql: Sql, sessionId: string): Promise<void> 
 /** The newest other session of the same user and client that was left open, signed in by e-mail, and has connections. */
 export async function findUnfinished(
   sql: Sql,
-  session: ConnectSession,
+  { sessionId, clientId }: ConnectSession,
+  { userKey }: Owner,
 ): Promise<{ sessionId: string; startedAt: string } | undefined> {
   return sql.maybeRow<{ sessionId: string; startedAt: string }>(
     `select id as "sessionId", created_at as "startedAt" from connect_sessions other
-     where tenant_id = $1 and user_id = $2 and client_id = $3 and id <> $4
-       and signed_in_by = 'email_code' and outcome is null and expires_at > assay_now()
-       and exists (select from provisional_connections c
-                   where c.tenant_id = $1 and c.user_id = $2 and c.session_id = other.id)
+     where user_key = $1 and client_id = $2 and id <> $3
+       and signed_in_by = 'email_code' and outcome is null and expires_at > $4::timestamptz
+       and exists (select from provisional_connections c where c.user_key = $1 and c.session_id = other.id)
      order by created_at desc limit 1`,
-    [session.tenantId, session.userId, session.clientId, session.sessionId],
+    [userKey, clientId, sessionId, sql.now()],
   )
-}
-
-export async function findGrantEnd(sql: Sql, grantSeconds: number): Promise<string> {
-  const { ends } = await sql.row<{ ends: string }>(
-    `select date_trunc('milliseconds', assay_now()) + make_interval(secs => $1) as ends`,
-    [grantSeconds],
-  )
-  return ends
 }
 
 /** False when it was spent before. */
@@ -151,7 +153,7 @@ export async function spendLoginToken(
   return inserted === 1
 }
 
-/** What nobody can use any more, at most `batchSize` of each table. */
+/** Rows that have expired, at most `batchSize` of each table. */
 export async function deleteExpired(tx: Sql, batchSize: number): Promise<number> {
   let deleted = 0
   for (const [table, key] of [
@@ -162,8 +164,8 @@ export async function deleteExpired(tx: Sql, batchSize: number): Promise<number>
   ] as const) {
     deleted += await tx.execute(
       `delete from ${table} where (${key}) in (
-         select ${key} from ${table} where expires_at <= assay_now() limit $1 for update skip locked)`,
-      [batchSize],
+         select ${key} from ${table} where expires_at <= $2::timestamptz limit $1 for update skip locked)`,
+      [batchSize, tx.now()],
     )
   }
   return deleted

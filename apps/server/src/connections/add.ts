@@ -6,11 +6,12 @@ import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
 import type { ProviderMetadata } from '@assay/connectors'
 import { createHmac } from 'node:crypto'
 import type { Database } from '../db/index.ts'
-import { addJob } from '../jobs/index.ts'
+import { addJob, toConnectionPayload } from '../jobs/index.ts'
 import type { Keyring } from '../keys.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import * as pending from './pending-store.ts'
 import type { SealedCredentials, Sealer } from './seal.ts'
-import * as store from './store.ts'
-import type { ConnectionRef } from './store.ts'
+import { findConnection } from './store.ts'
 import { verifyTimeoutMs } from './verify.ts'
 
 export interface AddDeps {
@@ -18,13 +19,8 @@ export interface AddDeps {
   keyring: Keyring
   /** What can be connected here. */
   catalog: readonly ProviderMetadata[]
-  /** How long `add` waits for a worker; half a minute unless told. */
+  /** How long `add` waits for a worker; half a minute by default. */
   verdictTimeoutMs?: number
-}
-
-export interface Owner {
-  tenantId: string
-  userId: string
 }
 
 export interface NewConnection {
@@ -59,43 +55,47 @@ export async function addConnection(
   const provider = getOffered(deps.catalog, request.providerId, type)
   if (credentials.type === 'api_key') checkFields(provider, credentials)
   const { repairOf } = request
-  if (repairOf !== undefined) await checkRepair(deps.db, { ...owner, connectionId: repairOf }, provider)
+  if (repairOf !== undefined) await checkRepair(deps.db, owner, repairOf, provider)
 
-  const ref: ConnectionRef = { ...owner, connectionId: newId('con') }
+  const connectionId = newId('con')
   // Tokens belong to one connection; a key may have been used before, under another.
-  const laneOf = credentials.type === 'api_key' ? credentials.apiKey : ref.connectionId
+  const laneOf = credentials.type === 'api_key' ? credentials.apiKey : connectionId
   const keyLane = toKeyLane(deps.keyring, provider.provider_id, laneOf)
-  const sealedCredentials = await sealer.seal(repairOf ?? ref.connectionId, credentials)
-  await deps.db.transaction(async (tx) => {
-    const { displayLabel, sessionId } = request
+  const sealedCredentials = await sealer.seal(repairOf ?? connectionId, credentials)
+  const { displayLabel, sessionId } = request
+  const ref = await deps.db.transaction(async (tx): Promise<ConnectionRef> => {
     const row = {
+      connectionId,
       providerId: provider.provider_id,
       connectionType: type,
       displayLabel,
       sealedCredentials,
+    }
+    const connectionKey = await pending.insertPending(tx, owner, {
+      ...row,
       keyLane,
       sessionId,
       repairOf: repairOf ?? null,
-    }
-    await store.insertPending(tx, ref, row)
-    const payload = { tenant_id: ref.tenantId, user_id: ref.userId, connection_id: ref.connectionId }
-    await addJob(tx, { task: 'verify', payload, key: `verify:${ref.connectionId}`, lane: keyLane, interactive: true })
+    })
+    const made = { ...owner, connectionKey, connectionId }
+    const payload = toConnectionPayload(made)
+    await addJob(tx, { task: 'verify', payload, key: `verify:${connectionId}`, lane: keyLane, interactive: true })
+    return made
   })
 
   await waitForVerdict(deps, ref)
-  const verdict = await store.takeVerdict(deps.db, ref)
+  const verdict = await pending.takeVerdict(deps.db, ref)
   const errors = verdict?.errors ?? [toUnheard(provider)]
   const common = { providerId: provider.provider_id, displayLabel: request.displayLabel, errors }
   if (verdict === undefined || verdict.connection_id === null)
     return { ...common, added: false, connectionId: null, status: null }
-  const { added, connection_id: connectionId } = verdict
-  const current =
-    added && repairOf === undefined ? undefined : await store.findConnection(deps.db, { ...owner, connectionId })
+  const { added, connection_id: foundId } = verdict
+  const current = added && repairOf === undefined ? undefined : await findConnection(deps.db, owner, foundId)
   const status = current?.status
   return {
     ...common,
     added,
-    connectionId,
+    connectionId: foundId,
     status: status === undefined || status === 'pending' || status === 'removed' ? 'syncing' : status,
   }
 }
@@ -105,19 +105,24 @@ const verdictPollMs = 25
 /** Short polling: it needs no connection of its own and works through every pooler. */
 async function waitForVerdict({ db, verdictTimeoutMs = verifyTimeoutMs }: AddDeps, ref: ConnectionRef): Promise<void> {
   const deadline = performance.now() + verdictTimeoutMs
-  while (performance.now() < deadline && !(await store.hasVerdict(db, ref))) {
+  while (performance.now() < deadline && !(await pending.hasVerdict(db, ref))) {
     await new Promise((resolve) => setTimeout(resolve, verdictPollMs))
   }
 }
 
-/** No worker came to it: our failing, and nothing is known of the provider or the key. */
+/** No worker came to it: our failure, and nothing is known of the provider or the key. */
 function toUnheard(provider: ProviderMetadata): ErrorItem {
   const message = `The key could not be checked in time. Nothing was stored.`
   return { cause: 'internal', provider_id: provider.provider_id, message, fix: 'Try again in a few minutes.' }
 }
 
-async function checkRepair(db: Database, ref: ConnectionRef, provider: ProviderMetadata): Promise<void> {
-  const target = await store.findConnection(db, ref)
+async function checkRepair(
+  db: Database,
+  owner: Owner,
+  connectionId: string,
+  provider: ProviderMetadata,
+): Promise<void> {
+  const target = await findConnection(db, owner, connectionId)
   if (target === undefined) throw new Refusal('not_found', 'No such connection.')
   if (target.provider_id !== provider.provider_id) {
     throw invalidParameter('provider_id', 'must be the provider of the connection that is repaired')

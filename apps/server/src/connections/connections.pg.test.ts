@@ -3,9 +3,10 @@ import { faults, type Fault } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseKeyring } from '../keys.ts'
+import type { ConnectionRef } from '../owner.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import { addConnection } from './add.ts'
-import type { ConnectionRef } from './index.ts'
+import { recordTransactions } from './counters-store.ts'
 import { createSealer } from './seal.ts'
 
 describe('the read-only gate', async () => {
@@ -144,7 +145,7 @@ describe('the state of a connection', async () => {
         await engine.db.execute(set, [ref.connectionId, from])
         const mayPass = await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault })
         assert.equal(mayPass, !owners.includes(fault) && from !== 'needs_reauth', fault)
-        const after = await engine.connections.find(ref)
+        const after = await engine.connections.find(ref, ref.connectionId)
         const expected = !mayPass ? 'needs_reauth' : from === 'active' ? 'degraded' : from
         assert.equal(after?.status, expected, `${from}, ${fault}`)
         // What waits for its owner keeps the cause it stopped with.
@@ -157,19 +158,23 @@ describe('the state of a connection', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     const keyLane = await findLane(ref)
     await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'venue_down' })
-    const remarks = await engine.connections.listRemarks(ref)
+    const issues = await engine.connections.listIssues(ref)
     assert.deepEqual(
-      remarks.map(({ cause }) => cause),
+      issues.map(({ cause }) => cause),
       ['sync_in_progress'],
     )
-    const facts = { historyFrom: '2026-01-02T03:04:05.678Z', transactionCount: 3, keyLane, nextSyncInMs: 60_000 }
-    await engine.db.transaction((tx) => engine.connections.recordRead(tx, ref, facts))
-    const row = await engine.connections.find(ref)
+    const firstAt = '2026-01-02T03:04:05.678Z'
+    const next = await engine.db.transaction(async (tx) => {
+      await recordTransactions(tx, ref, { difference: 3, firstAt, isExact: false })
+      return engine.connections.recordRun(tx, ref, { keyLane, jitter: 1 })
+    })
+    const row = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([row?.status, row?.status_cause, row?.status_message], ['active', null, null])
-    assert.equal(row?.history_from, facts.historyFrom)
+    assert.equal(row?.history_from, firstAt)
     assert.equal(row.transaction_count, '3')
-    assert.equal(Date.parse(row.next_sync_at ?? '') - Date.parse(row.last_synced_at ?? ''), 60_000)
-    assert.deepEqual(await engine.connections.listRemarks(ref), [])
+    assert.equal(next?.nextSyncInMs, 15 * 60_000)
+    assert.equal(Date.parse(row.next_sync_at ?? '') - Date.parse(row.last_synced_at ?? ''), next.nextSyncInMs)
+    assert.deepEqual(await engine.connections.listIssues(ref), [])
   })
 
   it('that waits for its owner is not read, and not made active by a read that ends late', async () => {
@@ -177,16 +182,16 @@ describe('the state of a connection', async () => {
     const keyLane = await findLane(ref)
     await engine.connections.recordFault(ref, { providerId: 'kraken', keyLane, fault: 'key_expired' })
     assert.equal(await engine.connections.open(ref), undefined)
-    const facts = { historyFrom: null, transactionCount: 0, keyLane, nextSyncInMs: 60_000 }
-    await engine.db.transaction((tx) => engine.connections.recordRead(tx, ref, facts))
-    assert.equal((await engine.connections.find(ref))?.status, 'needs_reauth')
+    const run = { keyLane, jitter: 1 }
+    assert.equal(await engine.db.transaction((tx) => engine.connections.recordRun(tx, ref, run)), undefined)
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'needs_reauth')
   })
 })
 
 describe('removal', async () => {
   const engine = await openEngine()
 
-  it('takes one connection, or all of a provider, and nothing of anybody else', async () => {
+  it('takes one connection, or all of a provider, and nothing of any other user', async () => {
     const [owner, other] = [await engine.newOwner(), await engine.newOwner()]
     const mine = [
       await engine.connect(owner, 'empty'),
@@ -194,23 +199,22 @@ describe('removal', async () => {
       await engine.connect(owner, 'empty'),
     ]
     const theirs = await engine.connect(other, 'empty')
-    const [first] = mine
-    assert.deepEqual(await engine.connections.remove(owner, { connectionId: first?.connectionId ?? '' }), [
-      first?.connectionId,
-    ])
-    await assert.rejects(engine.connections.remove(owner, { connectionId: first?.connectionId ?? '' }), {
-      code: 'not_found',
+    const first = mine[0]?.connectionId ?? ''
+    assert.deepEqual(await engine.connections.remove(owner, { connectionId: first }), {
+      connectionIds: [first],
+      dataDestroyed: true,
     })
+    await assert.rejects(engine.connections.remove(owner, { connectionId: first }), { code: 'not_found' })
     await assert.rejects(engine.connections.remove(owner, { connectionId: theirs.connectionId }), { code: 'not_found' })
     const rest = await engine.connections.remove(owner, { providerId: 'kraken' })
     assert.deepEqual(
-      rest.toSorted(),
+      rest.connectionIds.toSorted(),
       mine
         .slice(1)
         .map(({ connectionId }) => connectionId)
         .toSorted(),
     )
-    assert.notEqual(await engine.connections.find(theirs), undefined)
+    assert.notEqual(await engine.connections.find(theirs, theirs.connectionId), undefined)
   })
 
   it('asked for twice at once is done once', async () => {
@@ -222,20 +226,21 @@ describe('removal', async () => {
     assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   })
 
-  it('leaves a row in no table that has a connection', async () => {
+  it('leaves a row in no table that has a connection, but for the ids of what was served', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     await engine.drain()
     await engine.connections.remove(ref, { connectionId: ref.connectionId })
     const tables = await engine.db.rows<{ table_name: string }>(
       `select table_name from information_schema.columns
        join information_schema.tables using (table_schema, table_name)
-       where table_schema = 'public' and column_name = 'connection_id' and table_type = 'BASE TABLE'`,
+       where table_schema = 'public' and column_name = 'connection_key' and table_type = 'BASE TABLE'`,
     )
-    assert.ok(tables.length > 5)
-    for (const { table_name: table } of tables) {
-      const left = await engine.db.rows(`select 1 from ${table} where connection_id = $1`, [ref.connectionId])
+    assert.ok(tables.length > 10)
+    for (const { table_name: table } of tables.filter(({ table_name: name }) => name !== 'removed_transactions')) {
+      const left = await engine.db.rows(`select 1 from ${table} where user_key = $1`, [ref.userKey])
       assert.deepEqual(left, [], table)
     }
-    assert.deepEqual(await engine.db.rows('select 1 from connections where id = $1', [ref.connectionId]), [])
+    const named = await engine.db.rows('select 1 from webhook_messages where connection_id = $1', [ref.connectionId])
+    assert.deepEqual(named, [])
   })
 })

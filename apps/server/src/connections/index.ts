@@ -3,167 +3,208 @@
  *
  *   pending ──verified──▶ syncing ──first full read──▶ active ⇄ degraded
  *      │                     └──────────┬──────────────────┘
- *   refused: row deleted          needs_reauth ──repaired──▶ syncing         removed: row deleted, from any (removal.ts)
+ *   refused: row deleted          needs_reauth ──repaired──▶ syncing         removed: hidden, from any (removal.ts)
  *
  * A process that serves requests never talks to a provider: `add` stores the sealed credentials as pending, queues a
  * verification and waits for its verdict. Workers verify, one key at a time.
  */
 import { Refusal, type ErrorItem } from '@assay/core'
 import { findProvider } from '@assay/connectors/catalog'
-import { z } from 'zod'
 import type { Sql } from '../db/index.ts'
-import type { Task } from '../jobs/index.ts'
-import { addConnection, type AddDeps, type AddResult, type NewConnection, type Owner } from './add.ts'
-import { createSealer } from './seal.ts'
-import { createProvisional, discardLapsed, type Provisional } from './provisional.ts'
-import { discard, finishRemoval, finishRemovals } from './removal.ts'
-import * as store from './store.ts'
-import type { ConnectionRef, ConnectionRow, HistoryFacts } from './store.ts'
-import { recordBreakdown, recordFault, toRemark, type Failure, type StandingDeps } from './standing.ts'
-import { checkRights, verifyConnection, type GateDeps } from './verify.ts'
+import { connectionPayload, isNotQueued, toConnectionRef, type JobRequest, type Task } from '../jobs/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { addConnection, type AddDeps, type AddResult, type NewConnection } from './add.ts'
+import { listUnsettled } from './issues-store.ts'
 import { openConnection, type Ask, type OpenDeps, type OpenedConnection } from './open.ts'
+import { deleteAbandonedPending } from './pending-store.ts'
+import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './provisional.ts'
+import { lockAll, lockForRemoval } from './removal-store.ts'
+import { createDestroyTask, discard, requeueDestroying } from './removal.ts'
+import type { Schedule } from './schedule.ts'
+import { createSealer } from './seal.ts'
 import { toSignInUrl } from './sign-in-url.ts'
+import { recordBreakdown, recordFault, toIssue, type Failure, type StandingDeps } from './standing.ts'
+import * as store from './store.ts'
+import type { ConnectionRow, DueConnection } from './store.ts'
+import { checkRights, verifyConnection, type GateDeps } from './verify.ts'
 
 export type { AddResult } from './add.ts'
+export { recordRecords, recordTransactions, toBalancesQuery } from './counters-store.ts'
+export type { IssueRow } from './issues-store.ts'
 export type { Ask, OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './reseal.ts'
+export type { Schedule } from './schedule.ts'
 export type { SealedCredentials } from './seal.ts'
-export type { ConnectionRef, ConnectionRow } from './store.ts'
+export { toIssue } from './standing.ts'
+export type { ConnectionRow, DueConnection } from './store.ts'
 export { toRefusedItem } from './verify.ts'
+
+/** How a run that ended well is recorded. */
+export interface EndedRun {
+  /** The key it was read with. */
+  keyLane: string
+  /** Spreads runs: a factor of the interval, around 1. */
+  jitter: number
+}
 
 export interface Connections extends Provisional {
   add(owner: Owner, request: NewConnection): Promise<AddResult>
   /** Where a person signs in at the provider; refuses one that is not connected that way. */
   toSignInUrl(providerId: string, request: { redirectUri: string; state: string; codeChallenge: string }): string
-  find(ref: ConnectionRef): Promise<ConnectionRow | undefined>
+  find(owner: Owner, connectionId: string): Promise<ConnectionRow | undefined>
   list(
     owner: Owner,
     page: { limit: number; after: { addedAt: string; id: string } | undefined },
   ): Promise<ConnectionRow[]>
-  /** The ids removed, with their keys and data destroyed; refuses when there is nothing to remove. */
-  remove(owner: Owner, which: { connectionId?: string; providerId?: string }): Promise<string[]>
+  /**
+   * From its commit on their keys are gone and their data is hidden. `dataDestroyed` is false when some of it is left for
+   * a job to delete. Refuses when there is nothing to remove.
+   */
+  remove(
+    owner: Owner,
+    which: { connectionId?: string; providerId?: string },
+  ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }>
   /** One item for each connection whose data is stale or still being read. */
-  listRemarks(owner: Owner): Promise<ErrorItem[]>
+  listIssues(owner: Owner): Promise<ErrorItem[]>
   /** The same for several users of a tenant. */
-  listRemarksOf(tenantId: string, userIds: readonly string[]): Promise<ErrorItem[]>
+  listIssuesOf(userKeys: readonly string[]): Promise<ErrorItem[]>
   /** The provider's own name; undefined when the catalogue does not have it. */
   findProviderName(providerId: string): string | undefined
   /** For the worker: the credentials opened, or undefined when the connection may not be read. */
   open(ref: ConnectionRef): Promise<OpenedConnection | undefined>
-  /** Throws excess_permission or missing_permission when the key's rights are no longer those it was accepted with. */
+  /**
+   * Reads the key's rights if that was not done for a while. Throws excess_permission or missing_permission when they are
+   * no longer those it was accepted with.
+   */
   checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<void>
-  /** The user allowed somebody to read again: what is overdue is read now. */
+  /** The user gave a grant: connections that are overdue or were paused are read now. */
   resumeReading(tx: Sql, owner: Owner): Promise<void>
+  /** Somebody reads the data of users who were idle: their connections are read as often as those of active ones. */
+  onUserReads(owners: readonly Pick<Owner, 'userKey'>[]): Promise<void>
   /** True when waiting may mend it; false when the owner has to act, or has acted already. */
   recordFault(ref: ConnectionRef, failure: Failure): Promise<boolean>
   /** Something of ours failed; false when there is nothing to read any more. */
   recordBreakdown(ref: ConnectionRef, nextTryInMs: number): Promise<boolean>
   /**
-   * Everything was read. `nextSyncInMs` null leaves the next run where it is planned. False, with nothing recorded, when
-   * the connection is not there any more or has another key since.
+   * A run has read everything: when the next one is due, by the schedule. Undefined, with nothing recorded, when the
+   * connection is gone or has another key since.
    */
-  recordRead(
-    tx: Sql,
-    ref: ConnectionRef,
-    facts: HistoryFacts & { keyLane: string; nextSyncInMs: number | null },
-  ): Promise<boolean>
-  /** A part was read, and shows already. */
-  recordPart(ref: ConnectionRef, facts: HistoryFacts): Promise<void>
-  /** Whether this is still its key; it stays so until `tx` ends. */
-  hasKeyLane(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<boolean>
+  recordRun(tx: Sql, ref: ConnectionRef, run: EndedRun): Promise<{ nextSyncInMs: number } | undefined>
+  /**
+   * The same for a run that found nothing, with the job of the next one, in one statement. False, with nothing done, when
+   * there is something to tell after all: then `recordRun` has to be called.
+   */
+  recordIdleRun(ref: ConnectionRef, run: EndedRun, nextRun: Omit<JobRequest, 'delayMs'>): Promise<boolean>
+  /** A refresh has read the history; the next run stays where it is planned. */
+  recordRefresh(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** The run goes on then. False when this is not its key any more. */
+  planNext(tx: Sql, ref: ConnectionRef, keyLane: string, inMs: number): Promise<boolean>
+  /** Upkeep: connections that should have been read long ago, and have no job. */
+  listStalled(limit: number): Promise<DueConnection[]>
   /** The job that verifies a pending connection. */
   task: Task
-  /** Upkeep: pending rows nobody waits for any more, and what sessions left behind. */
+  /** The job that destroys what is left of a removed connection. */
+  destroyTask: Task
+  /** Upkeep: pending rows whose caller is gone, what sessions left behind, and removals whose job was lost. */
   sweep(): Promise<void>
-  /** Upkeep: removals that nobody waited for, or whose process was killed. Bounded; call it again. */
-  finishRemovals(): Promise<void>
+  /** The user's last grant ended long ago: everything goes, as if the user had removed it. */
+  removeAbandoned(tx: Sql, owner: Owner): Promise<void>
 }
 
-export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps, StandingDeps {
-  /** The connection was verified: begin to read it. */
+export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps, StandingDeps, Pick<ProvisionalDeps, 'onShown'> {
+  /** The connection was verified, or is due now: begin to read it. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
-  /** How long connections are kept that nobody may read any more. */
-  forsakenAfterMs: number
+  /** The next run is due earlier than it was. */
+  onPlanned(tx: Sql, due: DueConnection, inMs: number): Promise<void>
+  schedule: Schedule
 }
 
-/** In one round of upkeep; the rest waits a minute. */
-const forsakenBatchSize = 100
-
-const payloadSchema = z.object({ tenant_id: z.string(), user_id: z.string(), connection_id: z.string() })
+const stalledAfterMs = 10 * 60_000
 
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const { db } = deps
+  const { db, schedule } = deps
   const sealer = createSealer(deps.keyring)
   const open = (ref: ConnectionRef): ReturnType<typeof openConnection> => openConnection(deps, db, sealer, ref)
+  const listIssuesOf = async (userKeys: readonly string[]): Promise<ErrorItem[]> =>
+    (await listUnsettled(db, userKeys)).map((row) => toIssue(row, deps.now()))
 
   return {
     add: (owner, request) => addConnection(deps, sealer, owner, request),
     toSignInUrl: (providerId, request) => toSignInUrl(deps, providerId, request),
-    find: (ref) => store.findConnection(db, ref),
+    find: (owner, connectionId) => store.findConnection(db, owner, connectionId),
     list: (owner, page) => store.listConnections(db, owner, page),
-
-    async remove(owner, which) {
-      const was = { served: true }
-      const { ids, unfinished } = await db.transaction(async (tx) => {
-        const ids = await store.lockForRemoval(tx, owner, which)
-        if (ids.length === 0) throw new Refusal('not_found', 'No such connection.')
-        const unfinished: ConnectionRef[] = []
-        for (const ref of ids.map((connectionId) => ({ ...owner, connectionId }))) {
-          if (!(await discard(deps, tx, ref, was))) unfinished.push(ref)
-        }
-        return { ids, unfinished }
-      })
-      for (const ref of unfinished) await finishRemoval(deps, ref, was)
-      return ids
-    },
-
-    async listRemarks(owner) {
-      const rows = await store.listUnsettled(db, owner.tenantId, [owner.userId])
-      return rows.map((row) => toRemark(row, deps.now()))
-    },
-    async listRemarksOf(tenantId, userIds) {
-      const rows = await store.listUnsettled(db, tenantId, userIds)
-      return rows.map((row) => toRemark(row, deps.now()))
-    },
+    remove: (owner, which) => db.transaction((tx) => remove(deps, tx, owner, which)),
+    listIssues: ({ userKey }) => listIssuesOf([userKey]),
+    listIssuesOf,
 
     ...createProvisional(deps),
     findProviderName: (providerId) => findProvider(providerId)?.name,
 
     async open(ref) {
       const opened = await open(ref)
-      if (opened?.allowed !== true || !['syncing', 'active', 'degraded'].includes(opened.status)) return undefined
-      return opened
+      if (opened === undefined || !['syncing', 'active', 'degraded'].includes(opened.status)) return undefined
+      if (opened.allowed) return opened
+      await store.pause(db, ref)
+      return undefined
     },
 
     checkRights: (ref, opened, ask) => checkRights(deps, ref, opened, ask),
 
     async resumeReading(tx, owner) {
-      for (const { id, key_lane: lane } of await store.listOverdue(tx, owner)) {
-        await deps.onVerified(tx, { ...owner, connectionId: id }, lane)
-      }
+      for (const { keyLane, ...ref } of await store.resumeOverdue(tx, owner)) await deps.onVerified(tx, ref, keyLane)
+    },
+
+    async onUserReads(owners) {
+      if (owners.length === 0) return
+      const userKeys = owners.map(({ userKey }) => userKey)
+      await db.transaction(async (tx) => {
+        const sooner = await store.planSooner(tx, userKeys, schedule.activeEveryMs)
+        for (const { inMs, ...due } of sooner) await deps.onPlanned(tx, due, inMs)
+      })
     },
 
     recordFault: (ref, failure) => recordFault(deps, ref, failure),
     recordBreakdown: (ref, nextTryInMs) => recordBreakdown(deps, ref, nextTryInMs),
-    async recordRead(tx, ref, facts) {
-      const recorded = await store.recordRead(tx, ref, facts)
+    async recordRun(tx, ref, { keyLane, jitter }) {
+      const recorded = await store.recordRead(tx, ref, { keyLane, plan: { schedule, jitter } })
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
-      return recorded !== undefined
+      return recorded
     },
-    recordPart: (ref, facts) => store.recordPart(db, ref, facts),
-    hasKeyLane: (tx, ref, keyLane) => store.hasKeyLane(tx, ref, keyLane),
-    task(payload) {
-      const { tenant_id: tenantId, user_id: userId, connection_id: connectionId } = payloadSchema.parse(payload)
-      return verifyConnection(deps, db, open, { tenantId, userId, connectionId })
+    recordIdleRun: (ref, { keyLane, jitter }, nextRun) =>
+      store.recordIdleRead(db, ref, { keyLane, schedule, jitter }, nextRun),
+    async recordRefresh(tx, ref, keyLane) {
+      const recorded = await store.recordRead(tx, ref, { keyLane, plan: null })
+      if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
     },
+    planNext: (tx, ref, keyLane, inMs) => store.planNext(tx, ref, keyLane, inMs),
+    listStalled: (limit) =>
+      store.listStalled(db, { overdueMs: stalledAfterMs, isNotQueued: isNotQueued("'sync:' || c.id"), limit }),
+
+    task: (payload) => verifyConnection(deps, db, open, toConnectionRef(connectionPayload.parse(payload))),
+    destroyTask: createDestroyTask(deps),
 
     async sweep() {
-      await store.deleteAbandonedPending(db)
+      await deleteAbandonedPending(db)
       await discardLapsed(deps)
-      for (const ref of await store.listForsaken(db, deps.forsakenAfterMs, forsakenBatchSize)) {
-        await db.transaction((tx) => discard(deps, tx, ref, { served: true }))
-      }
+      await requeueDestroying(db)
     },
-    finishRemovals: () => finishRemovals(deps),
+    async removeAbandoned(tx, owner) {
+      for (const { isShown, ...ref } of await lockAll(tx, owner)) await discard(deps, tx, ref, { isShown })
+    },
   }
+}
+
+async function remove(
+  deps: ConnectionsDeps,
+  tx: Sql,
+  owner: Owner,
+  which: { connectionId?: string; providerId?: string },
+): Promise<{ connectionIds: string[]; dataDestroyed: boolean }> {
+  const found = await lockForRemoval(tx, owner, which)
+  if (found.length === 0) throw new Refusal('not_found', 'No such connection.')
+  let dataDestroyed = true
+  for (const { isShown, ...ref } of found) {
+    if (!(await discard(deps, tx, ref, { isShown }))) dataDestroyed = false
+  }
+  return { connectionIds: found.map(({ connectionId }) => connectionId), dataDestroyed }
 }

@@ -1,9 +1,10 @@
 /** Opens a connection for a worker: credentials unsealed, the connector loaded, and the `io` it may use. */
 import type { Connector, Credentials, Io, ProviderClient, Session } from '@assay/connectors'
 import type { Database } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { createNonces, type Nonces } from './nonces.ts'
 import type { Sealer } from './seal.ts'
 import * as store from './store.ts'
-import type { ConnectionRef } from './store.ts'
 import { holdTokens } from './tokens.ts'
 
 export interface OpenDeps {
@@ -15,11 +16,11 @@ export interface OpenDeps {
   providerUrls: Readonly<Record<string, string>>
   /** How the operator is registered at providers that people sign in at. */
   providerClients: Readonly<Record<string, ProviderClient>>
-  /** How long a provider may take to answer; the connectors' own default unless told. */
+  /** How long a provider may take to answer; the connectors' own default if undefined. */
   requestTimeoutMs?: number
 }
 
-/** One call to the provider, when it may be made: within its budget, while it answers, by whoever holds the key. */
+/** One call to the provider, when it may be made: within its budget, while it answers, by the worker that holds the key. */
 export type Ask = <T>(cost: number, call: () => Promise<T>) => Promise<T>
 
 export interface OpenedConnection {
@@ -32,12 +33,10 @@ export interface OpenedConnection {
   allowed: boolean
   sessionId: string | null
   repairOf: string | null
-  /** False once the same key was opened again, which happens to a worker that was taken for dead. */
-  holdsKey(): Promise<boolean>
+  /** Epoch ms; null when the key's rights were never read. */
+  rightsCheckedAtMs: number | null
+  nonces: Nonces
 }
-
-/** More than a job ever needs. Reserved in one write, so that nonces grow across restarts without one write a request. */
-const noncesPerOpen = 5_000
 
 export async function openConnection(
   deps: OpenDeps,
@@ -51,20 +50,11 @@ export async function openConnection(
   const sealed = row.sealed_credentials
   const kept = await sealer.open(boundTo, sealed)
   const connector = await deps.loadConnector(row.provider_id)
-  // Microseconds, as a key last used by another program has usually seen milliseconds or less.
-  const firstNonce = await store.reserveNonces(db, row.key_lane, deps.now() * 1_000, noncesPerOpen)
-  const lastNonce = firstNonce + BigInt(noncesPerOpen)
-  let nonce = firstNonce
-  let left = noncesPerOpen
+  const nonces = createNonces(() => deps.now())
   const io: Io = {
     fetch: deps.fetch,
     now: () => deps.now(),
-    nextNonce() {
-      left -= 1
-      if (left < 0) throw new Error(`a job used more than ${noncesPerOpen} nonces`)
-      nonce += 1n
-      return nonce.toString()
-    },
+    nextNonce: () => nonces.next(),
     baseUrl: deps.providerUrls[row.provider_id],
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
@@ -82,7 +72,7 @@ export async function openConnection(
     allowed: row.allowed,
     sessionId: row.session_id,
     repairOf: row.repair_of,
-    // The range of nonces is the fence: whoever reserved the last one may use the key.
-    holdsKey: () => store.isLastReserved(db, row.key_lane, lastNonce),
+    rightsCheckedAtMs: row.rights_checked_at === null ? null : Date.parse(row.rights_checked_at),
+    nonces,
   }
 }

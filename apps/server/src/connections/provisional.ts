@@ -1,23 +1,23 @@
 /**
  * Connections made in a connect session. They are verified and read like any other but belong to the session until its
  * code is redeemed; a session that is declined, lapses or is never redeemed takes them, their credentials and their
- * data with it. (Otherwise a link with somebody else's login would harvest a victim's keys.)
+ * data with it. (Otherwise an attacker could send a victim a link that carries the attacker's login, and harvest keys.)
  */
 import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
+import { noteUser } from '../notices.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { deleteLedger, lockAll } from './removal-store.ts'
 import { discard, type RemovalDeps } from './removal.ts'
 import * as sessions from './session-store.ts'
-import { settleSession, type ConnectionRef, type ConnectionRow } from './store.ts'
-
-interface Owner {
-  tenantId: string
-  userId: string
-}
+import type { ConnectionRow } from './store.ts'
 
 export interface ProvisionalDeps extends RemovalDeps {
   db: Database
-  /** For those who want to be told. */
+  /** For the webhook. */
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'removed'): Promise<void>
+  /** Applications see it from now on. */
+  onShown(tx: Sql, ref: ConnectionRef): Promise<void>
 }
 
 export interface Provisional {
@@ -28,8 +28,8 @@ export interface Provisional {
   discardSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
   /** Another session of the same user takes them over. */
   moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<void>
-  /** The session's code was redeemed: its connections become the user's. */
-  settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
+  /** The session's code was redeemed: its connections become the user's. True when there were any. */
+  settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<boolean>
   /** The user goes, with every connection, settled or not. */
   removeAll(tx: Sql, owner: Owner): Promise<void>
 }
@@ -43,34 +43,49 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
       return db.transaction(async (tx) => {
         const [found] = await sessions.lockInSession(tx, owner, sessionId, connectionId)
         if (found === undefined) throw new Refusal('not_found', 'No such connection in this session.')
-        await discard(deps, tx, { ...owner, connectionId: found }, { served: false })
+        await discard(deps, tx, found, { isShown: false })
       })
     },
 
     discardSession: (tx, owner, sessionId) => discardSession(deps, tx, owner, sessionId),
     moveSession: (tx, owner, from, to) => sessions.moveSession(tx, owner, from, to),
-
-    async settleSession(tx, owner, sessionId) {
-      // Read while it was provisional, which nobody was told.
-      for (const connectionId of await settleSession(tx, owner, sessionId)) {
-        await deps.onChanged(tx, { ...owner, connectionId }, 'read')
-      }
-    },
+    settleSession: (tx, owner, sessionId) => settleSession(deps, tx, owner, sessionId),
 
     async removeAll(tx, owner) {
-      for (const { id: connectionId, settled } of await sessions.lockAll(tx, owner)) {
-        const ref = { ...owner, connectionId }
-        // Not as served: the ids of what is gone would be kept under the name of a user who wants to be forgotten.
-        await discard(deps, tx, ref, { served: false })
-        if (settled) await deps.onChanged(tx, ref, 'removed')
+      for (const { isShown, ...ref } of await lockAll(tx, owner)) {
+        // Not as shown: the ids of its transactions would be kept under the key of a user who wants to be forgotten.
+        await discard(deps, tx, ref, { isShown: false })
+        if (isShown) await deps.onChanged(tx, ref, 'removed')
       }
+      await deleteLedger(tx, owner)
     },
   }
 }
 
+/**
+ * The showing of a connection is one number of the user's changes, however long its history is. Rows are locked before
+ * the number is taken, as every writer of transactions does (ledger/locks-store.ts).
+ */
+async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<boolean> {
+  const found = await sessions.lockInSession(tx, owner, sessionId)
+  const verified = found.filter(({ status }) => status !== 'pending')
+  const numbers = verified.length === 0 ? undefined : await deps.takeChangeNumbers(tx, owner.userKey, verified.length)
+  for (const ref of found) {
+    const place = verified.indexOf(ref)
+    const isShown = numbers !== undefined && place >= 0
+    const seq = isShown ? String(BigInt(numbers.first) + BigInt(place)) : ''
+    await sessions.settle(tx, ref, isShown ? { seq, at: numbers.updatedAt } : null)
+    if (isShown) await deps.onShown(tx, ref)
+    // It was read while it was provisional, which no webhook told.
+    if (ref.status === 'active') await deps.onChanged(tx, ref, 'read')
+  }
+  if (verified.length > 0) await noteUser(tx, owner)
+  return found.length > 0
+}
+
 async function discardSession(deps: RemovalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<void> {
-  for (const connectionId of await sessions.lockInSession(tx, owner, sessionId)) {
-    await discard(deps, tx, { ...owner, connectionId }, { served: false })
+  for (const ref of await sessions.lockInSession(tx, owner, sessionId)) {
+    await discard(deps, tx, ref, { isShown: false })
   }
 }
 

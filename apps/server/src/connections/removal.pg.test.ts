@@ -1,9 +1,15 @@
 /** What the tenant hears when a user goes, and what is left of a connection that is removed. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { openEngine } from '../test-engine.ts'
-import { discard } from './removal.ts'
-import type { ConnectionRef } from './store.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { openEngine, type TestEngine } from '../test-engine.ts'
+
+async function listTold({ db }: TestEngine): Promise<string[]> {
+  const rows = await db.rows<{ body: string }>('select body from webhook_messages order by seq')
+  return rows
+    .map(({ body }) => JSON.parse(body) as { type: string; data: { change?: string; connection_id: string } })
+    .map(({ type, data }) => `${data.change ?? type} ${data.connection_id}`)
+}
 
 describe('removing everything of a user', async () => {
   const engine = await openEngine()
@@ -14,24 +20,21 @@ describe('removing everything of a user', async () => {
     const [first, second] = [await engine.connect(owner, 'empty'), await engine.connect(owner, 'empty')]
     const provisional = await engine.connect(owner, 'empty')
     await engine.db.execute("update connections set session_id = 'ses_open' where id = $1", [provisional.connectionId])
-    const listTold = async (): Promise<string[]> => {
-      const rows = await engine.db.rows<{ body: string }>('select body from webhook_messages')
-      return rows
-        .map(({ body }) => JSON.parse(body) as { data: { change: string; connection_id: string } })
-        .map(({ data }) => `${data.change} ${data.connection_id}`)
-        .toSorted()
-    }
     const goes = engine.db.transaction(async (tx) => {
       await engine.connections.removeAll(tx, owner)
       throw new Error('taken back')
     })
     await assert.rejects(goes, /taken back/)
-    assert.deepEqual(await listTold(), [])
+    assert.deepEqual(await listTold(engine), [])
     await engine.db.transaction((tx) => engine.connections.removeAll(tx, owner))
-    assert.deepEqual(await listTold(), [first, second].map(({ connectionId }) => `removed ${connectionId}`).toSorted())
-    assert.deepEqual(await engine.db.rows('select from connections where user_id = $1', [owner.userId]), [])
-    // Nothing is left that names the user, not even the ids of what is gone.
-    assert.deepEqual(await engine.db.rows('select from removed_transactions where user_id = $1', [owner.userId]), [])
+    assert.deepEqual(
+      await listTold(engine),
+      [first, second].map(({ connectionId }) => `removed ${connectionId}`),
+    )
+    // Nothing is left that is the user's, not even the ids of what is gone.
+    for (const table of ['connections', 'user_ledgers', 'removed_transactions']) {
+      assert.deepEqual(await engine.db.rows(`select from ${table} where user_key = $1`, [owner.userKey]), [], table)
+    }
   })
 })
 
@@ -39,75 +42,114 @@ describe('removing a connection with a long history', async () => {
   const engine = await openEngine()
   const { db } = engine
 
-  /** As many transactions as that, of one record and one asset each, in tables that nobody has analysed. */
+  /** As many transactions as that, of one record and one asset each, in tables that were never analysed. */
   async function connectLong(count: number): Promise<ConnectionRef> {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
-    const values = [ref.tenantId, ref.userId, ref.connectionId, count]
-    const rows = "generate_series(1, $4::int) n cross join lateral (select lpad(n::text, 7, '0') as key) k"
-    const at = "timestamptz '2020-01-01' + make_interval(mins => n)"
+    const [assetKey] = (await engine.assets.ensureKeys(db, ['crypto:bitcoin'])).values()
+    const values = [ref.userKey, ref.connectionKey, count]
+    const rows = `generate_series(1, $3::int) n cross join lateral (
+      select lpad(n::text, 7, '0') as key, md5($1::text || $2::text || n)::uuid as id,
+        timestamptz '2020-01-01' + make_interval(mins => n) as at) k`
     await db.execute(
-      `insert into transactions (tenant_id, user_id, connection_id, occurred_at, id, provider_id, group_key, type, category,
-         updated_at, document)
-       select $1, $2, $3, ${at}, 'txn_' || $3 || key, 'kraken', key, 'receive', 'deposit', ${at}, '"spam":false}' from ${rows}`,
-      values,
+      `insert into transactions (user_key, connection_key, id, occurred_at, change_seq, updated_at, tenant_key, type,
+         category, pending, staked_legs, provider_id, group_key, document)
+       select $1::bigint, $2::int, id, at, n, at, $4::int, 'receive', 'deposit', false, 0, 'kraken', key, '"spam":false}'
+       from ${rows}`,
+      [...values, ref.tenantKey],
     )
     await db.execute(
-      `insert into transaction_assets (tenant_id, user_id, asset_symbol, occurred_at, id)
-       select $1, $2, 'BTC', ${at}, 'txn_' || $3 || key from ${rows}`,
-      values,
+      `insert into postings (user_key, connection_key, asset_key, occurred_at, transaction_id, ordinal, staked, side, spam, amount)
+       select $1::bigint, $2::int, $4::int, at, id, 0, false, 'i', false, 1 from ${rows}`,
+      [...values, assetKey],
     )
     await db.execute(
-      `insert into raw_records (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body, derived)
-       select $1, $2, $3, 'ledger', key, key, ${at}, '{}', true from ${rows}`,
+      `insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
+       select $1::bigint, $2::int, 'ledger', key, key, at, at, '{}' from ${rows}`,
       values,
     )
     return ref
   }
 
-  async function countLeft({ userId }: ConnectionRef): Promise<Record<string, number>> {
-    const tables = ['connections', 'transactions', 'transaction_assets', 'raw_records', 'removed_transactions']
-    const counts = tables.map((table) => `(select count(*)::int from ${table} where user_id = $1) as ${table}`)
-    return db.row(`select ${counts.join(', ')}`, [userId])
+  async function countLeft({ userKey }: ConnectionRef): Promise<Record<string, number>> {
+    const tables = ['connections', 'transactions', 'postings', 'raw_records', 'removed_transactions']
+    const counts = tables.map((table) => `(select count(*)::int from ${table} where user_key = $1) as ${table}`)
+    return db.row(`select ${counts.join(', ')}`, [userKey])
   }
+  const listJobs = ({ connectionId }: ConnectionRef): Promise<unknown[]> =>
+    db.rows('select from graphile_worker.jobs where key = $1', [`destroy:${connectionId}`])
+  const show = (ref: ConnectionRef): Promise<unknown> =>
+    db.row('select sealed_credentials, key_lane, account_fingerprint, status from connections where id = $1', [
+      ref.connectionId,
+    ])
 
-  const nothing = { connections: 0, transactions: 0, transaction_assets: 0, raw_records: 0, removed_transactions: 0 }
-  const firstPage = { limit: 10, after: undefined, filters: {} }
+  const nothing = { connections: 0, transactions: 0, postings: 0, raw_records: 0, removed_transactions: 0 }
+  const hidden = { sealed_credentials: null, key_lane: '', account_fingerprint: null, status: 'removed' }
 
-  it('has destroyed all of it when it answers, in batches, and remembers every id', async () => {
+  it('of fewer than 5,000 rows has destroyed all of it when it answers, and remembers every id', async () => {
+    const ref = await connectLong(1_500)
+    assert.deepEqual(await engine.connections.remove(ref, { providerId: 'kraken' }), {
+      connectionIds: [ref.connectionId],
+      dataDestroyed: true,
+    })
+    assert.deepEqual(await countLeft(ref), { ...nothing, removed_transactions: 1_500 })
+    assert.deepEqual(await listJobs(ref), [])
+  })
+
+  it('of more says that some is left; the key is gone and nothing of it shows, a job does the rest and tells', async () => {
     const ref = await connectLong(20_000)
+    await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
+    assert.deepEqual(await engine.connections.remove(ref, { connectionId: ref.connectionId }), {
+      connectionIds: [ref.connectionId],
+      dataDestroyed: false,
+    })
+    assert.deepEqual(await show(ref), hidden)
+    assert.ok(((await countLeft(ref))['transactions'] ?? 0) > 10_000)
+    assert.deepEqual(await db.rows('select from readable_connections where user_key = $1', [ref.userKey]), [])
+    assert.deepEqual(await engine.connections.list(ref, { limit: 10, after: undefined }), [])
+    await assert.rejects(engine.connections.remove(ref, { connectionId: ref.connectionId }), { code: 'not_found' })
+    assert.deepEqual(await listTold(engine), [`removed ${ref.connectionId}`])
+
     const startedMs = performance.now()
-    assert.deepEqual(await engine.connections.remove(ref, { providerId: 'kraken' }), [ref.connectionId])
+    await engine.drain()
     const tookMs = performance.now() - startedMs
     assert.ok(tookMs < 15_000, `${tookMs} ms`)
     assert.deepEqual(await countLeft(ref), { ...nothing, removed_transactions: 20_000 })
+    const told = [`removed ${ref.connectionId}`, `connection.destroyed ${ref.connectionId}`]
+    assert.deepEqual(await listTold(engine), told)
+    await engine.webhooks.remove(ref.tenantId)
+    // Its transactions disappeared at one number of the user's changes, and keep their own order.
+    const removals = await db.rows<{ change_seq: string; first: string; last: string }>(
+      `select change_seq, min(former_seq) as first, max(former_seq) as last from removed_transactions
+       where user_key = $1 group by change_seq`,
+      [ref.userKey],
+    )
+    assert.deepEqual(
+      removals.map(({ first, last }) => [first, last]),
+      [['1', '20000']],
+    )
   })
 
-  it('shows nothing of it from its first transaction on, and upkeep goes on where a process was killed', async () => {
+  it('whose job was lost is taken up again by upkeep', async () => {
     const ref = await connectLong(6_000)
-    const deps = { ...engine.ledger, onRemoved: async () => undefined }
-    assert.equal(await db.transaction((tx) => discard(deps, tx, ref, { served: true })), false)
-    const { connections, transactions } = await countLeft(ref)
-    assert.deepEqual([connections, transactions], [1, 1_000])
-    assert.deepEqual(await engine.ledger.listTransactions(ref, firstPage), [])
-    assert.deepEqual(await engine.connections.list(ref, { limit: 10, after: undefined }), [])
-    assert.equal(await engine.ledger.findTransaction(ref, `txn_${ref.connectionId}0006000`), undefined)
-    assert.deepEqual(
-      await db.row('select sealed_credentials, key_lane, account_fingerprint from connections where id = $1', [
-        ref.connectionId,
-      ]),
-      { sealed_credentials: null, key_lane: '', account_fingerprint: null },
-    )
-    await assert.rejects(engine.connections.remove(ref, { connectionId: ref.connectionId }), { code: 'not_found' })
-    await engine.connections.finishRemovals()
+    await engine.connections.remove(ref, { connectionId: ref.connectionId })
+    await db.execute('select graphile_worker.remove_job($1)', [`destroy:${ref.connectionId}`])
+    await engine.drain()
+    assert.deepEqual(await show(ref), hidden)
+    await engine.connections.sweep()
+    assert.equal((await listJobs(ref)).length, 1)
+    await engine.drain()
     assert.deepEqual(await countLeft(ref), { ...nothing, removed_transactions: 6_000 })
   })
 
-  it('remembers no id of a session’s, and is left to upkeep', async () => {
+  it('that belongs to a session remembers no id and tells of nothing', async () => {
     const ref = await connectLong(6_000)
+    await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
     await db.execute("update connections set session_id = 'ses_long' where id = $1", [ref.connectionId])
     await db.transaction((tx) => engine.connections.discardSession(tx, ref, 'ses_long'))
-    assert.equal((await countLeft(ref))['connections'], 1)
-    await engine.connections.finishRemovals()
+    assert.deepEqual(await show(ref), hidden)
+    await engine.drain()
     assert.deepEqual(await countLeft(ref), nothing)
+    assert.deepEqual(await listTold(engine), [])
+    await engine.webhooks.remove(ref.tenantId)
   })
 })

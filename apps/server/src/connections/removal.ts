@@ -1,65 +1,89 @@
 /**
  * Removing a connection, with its key and everything that was read through it.
  *
- * Mostly one transaction does it all. A long history would take it minutes: then that transaction destroys the key and
- * hides the connection from every reader (`hidden_connections`), and the history is destroyed in transactions of its
- * own, batch by batch. The row goes last; a process that is killed in between leaves it to upkeep, which goes on.
- *
- * Whoever asked for the removal waits until everything is gone, however long that takes (some 10,000 transactions a
- * second): "destroyed" is said only when it is true, and nobody has to ask again. Where nobody waits, upkeep does it.
+ * One transaction destroys the key and hides the connection from every reader and writer. It also destroys the first
+ * 5,000 rows, which is the whole history of most connections. A longer history is destroyed by a job, batch by batch;
+ * the connection's row goes last, and then the tenant hears `connection.destroyed`. A process that is killed in between
+ * leaves the rest to the queue, and a job that was lost is queued again by upkeep.
  */
+import { noteUser } from '../notices.ts'
 import type { Database, Sql } from '../db/index.ts'
-import { deleteConnection, listRemovals, lockConnection, retireConnection, type ConnectionRef } from './store.ts'
+import { addJob, connectionPayload, toConnectionPayload, toConnectionRef, type Task } from '../jobs/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import * as store from './removal-store.ts'
 
 export interface RemovalDeps {
-  /** The connection goes: what is known of reading it, and who has to be told. See `startDestroying` for `served`. */
-  onRemoved(tx: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void>
+  /** Numbers of the user's changes (ledger). */
+  takeChangeNumbers(tx: Sql, userKey: string, count: number): Promise<{ first: string; updatedAt: string }>
+  /** The connection goes: what is known of reading it, and who has to be told. `isShown`: applications could see it. */
+  onRemoved(tx: Sql, ref: ConnectionRef, was: { isShown: boolean }): Promise<void>
   /**
-   * Destroys what was read through it: each call a batch, in the transaction given; true when nothing is left. `served`
-   * is false when it was provisional: its transactions were never shown to an application, so none has to hear that
-   * they are gone.
+   * Destroys what was read through it: each call a batch, in the transaction given; true when nothing is left.
+   * `hiddenSeq` is the change number at which its transactions disappeared; null when no application saw them, so none
+   * has to hear that they are gone.
    */
-  startDestroying(ref: ConnectionRef, was: { served: boolean }): (tx: Sql) => Promise<boolean>
+  startDestroying(ref: ConnectionRef, hidden: { hiddenSeq: string | null }): (tx: Sql) => Promise<boolean>
+  /** Nothing of a connection that was shown is left. */
+  onDestroyed(tx: Sql, ref: ConnectionRef): Promise<void>
 }
 
-/** False when there is more to destroy: see `finishRemoval`. */
+/** Hides it and destroys a batch; true when that was everything. */
 export async function discard(
   deps: RemovalDeps,
   tx: Sql,
   ref: ConnectionRef,
-  was: { served: boolean },
+  was: { isShown: boolean },
 ): Promise<boolean> {
-  if (!(await lockConnection(tx, ref))) return true
+  if (!(await store.lockConnection(tx, ref))) return true
+  const hiddenSeq = was.isShown ? (await deps.takeChangeNumbers(tx, ref.userKey, 1)).first : null
+  await store.hideConnection(tx, ref, hiddenSeq)
   await deps.onRemoved(tx, ref, was)
-  const gone = await deps.startDestroying(ref, was)(tx)
-  if (gone) await deleteConnection(tx, ref)
-  else await retireConnection(tx, ref, was)
-  return gone
+  if (was.isShown) await noteUser(tx, ref)
+  const isGone = await deps.startDestroying(ref, { hiddenSeq })(tx)
+  if (isGone) await store.deleteConnection(tx, ref)
+  else await queueDestroying(tx, ref)
+  return isGone
 }
 
-type FinishDeps = Pick<RemovalDeps, 'startDestroying'> & { db: Database }
+async function queueDestroying(sql: Sql, ref: ConnectionRef): Promise<void> {
+  const payload = toConnectionPayload(ref)
+  await addJob(sql, { task: 'destroy', payload, key: `destroy:${ref.connectionId}`, yields: true })
+}
 
-/** Of a connection that is hidden already; two may do it at once. */
-export async function finishRemoval(
-  { db, startDestroying }: FinishDeps,
-  ref: ConnectionRef,
-  was: { served: boolean },
-  mayGoOn: () => boolean = () => true,
-): Promise<void> {
-  const destroyNext = startDestroying(ref, was)
+type DestroyDeps = Pick<RemovalDeps, 'startDestroying' | 'onDestroyed'> & { db: Database }
+
+const jobMaxMs = 20_000
+
+/** The job that destroys the rest of a hidden connection. */
+export function createDestroyTask(deps: DestroyDeps): Task {
+  return async (payload, signal) => {
+    const ref = toConnectionRef(connectionPayload.parse(payload))
+    const endsAt = performance.now() + jobMaxMs
+    const mayGoOn = (): boolean => !signal.aborted && performance.now() < endsAt
+    if (!(await destroyRest(deps, ref, mayGoOn))) await queueDestroying(deps.db, ref)
+  }
+}
+
+/** False when `mayGoOn` ended it first. Two processes may do it at once: the one that deletes the row tells. */
+async function destroyRest(deps: DestroyDeps, ref: ConnectionRef, mayGoOn: () => boolean): Promise<boolean> {
+  const hidden = await store.findHidden(deps.db, ref)
+  if (hidden === undefined) return true
+  const destroyNext = deps.startDestroying(ref, hidden)
   while (mayGoOn()) {
-    if (await db.transaction(destroyNext)) return deleteConnection(db, ref)
+    const isGone = await deps.db.transaction(async (tx) => {
+      if (!(await destroyNext(tx))) return false
+      if ((await store.deleteConnection(tx, ref)) && hidden.hiddenSeq !== null) await deps.onDestroyed(tx, ref)
+      return true
+    })
+    if (isGone) return true
   }
+  return false
 }
 
-/** What one round of upkeep gives to it. */
-const roundMs = 20_000
-const removalsPerRoundMax = 100
+/** In one round of upkeep; the rest waits a minute. */
+const unattendedBatchSize = 100
 
-export async function finishRemovals(deps: FinishDeps): Promise<void> {
-  const endsAt = performance.now() + roundMs
-  const mayGoOn = (): boolean => performance.now() < endsAt
-  for (const { served, ...ref } of await listRemovals(deps.db, removalsPerRoundMax)) {
-    await finishRemoval(deps, ref, { served }, mayGoOn)
-  }
+/** Upkeep: hidden connections whose job was lost. */
+export async function requeueDestroying(db: Database): Promise<void> {
+  for (const ref of await store.listUnattended(db, unattendedBatchSize)) await queueDestroying(db, ref)
 }

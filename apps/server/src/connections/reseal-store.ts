@@ -1,9 +1,9 @@
-/** The SQL of a key rotation: every sealed credential once, by key order. */
+/** The SQL of a key rotation: every sealed credential once, in the order of keys. */
 import type { Sql } from '../db/index.ts'
 
 export interface SealedRow {
-  tenant_id: string
-  user_id: string
+  user_key: string
+  connection_key: number
   id: string
   repair_of: string | null
   sealed_credentials: string
@@ -11,20 +11,20 @@ export interface SealedRow {
 
 export async function listSealed(sql: Sql, after: SealedRow | undefined, limit: number): Promise<SealedRow[]> {
   return sql.rows<SealedRow>(
-    `select tenant_id, user_id, id, repair_of, sealed_credentials from connections
+    `select user_key, connection_key, id, repair_of, sealed_credentials from connections
      where sealed_credentials is not null
-       and ($1::text is null or (tenant_id, user_id, id) > ($1, $2, $3))
-     order by tenant_id, user_id, id limit $4`,
-    [after?.tenant_id ?? null, after?.user_id ?? null, after?.id ?? null, limit],
+       and ($1::bigint is null or (user_key, connection_key) > ($1::bigint, $2::integer))
+     order by user_key, connection_key limit $3`,
+    [after?.user_key ?? null, after?.connection_key ?? null, limit],
   )
 }
 
 /** False when the row holds something else by now. */
 export async function replaceSeal(sql: Sql, row: SealedRow, sealed: string): Promise<boolean> {
   const replaced = await sql.execute(
-    `update connections set sealed_credentials = $4
-     where tenant_id = $1 and user_id = $2 and id = $3 and sealed_credentials = $5`,
-    [row.tenant_id, row.user_id, row.id, sealed, row.sealed_credentials],
+    `update connections set sealed_credentials = $3
+     where user_key = $1::bigint and connection_key = $2 and sealed_credentials = $4`,
+    [row.user_key, row.connection_key, sealed, row.sealed_credentials],
   )
   return replaced === 1
 }

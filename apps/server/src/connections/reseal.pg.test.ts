@@ -15,12 +15,14 @@ const newRing = parseKeyring(`new:${keyText(2)}`)
 const secrets = { type: 'api_key', apiKey: 'a key', secretKey: 'a secret' } as const
 
 async function fill(db: Database, ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
+  for (const [index, id] of ids.entries()) {
     const sealed = await createSealer(oldRing).seal(id, secrets)
+    // Keys of users are signed: a walk in their order must not begin at zero.
     await db.execute(
-      `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, sealed_credentials, key_lane)
-       values ('ten_1', 'usr_1', $1, 'kraken', 'api_key', 'active', $2, 'lane')`,
-      [id, sealed],
+      `insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id,
+         connection_type, status, sealed_credentials, key_lane, created_at)
+       values ($1, $2, 1, 'ten_1', 'usr_1', $3, 'kraken', 'api_key', 'active', $4, 'lane', $5)`,
+      [index % 3 === 0 ? '-5' : '5', index, id, sealed, db.now()],
     )
   }
 }

@@ -1,29 +1,30 @@
 /**
- * How a connection stands: what reading it came to, as a status with a cause, and as the remark that goes with data that
+ * How a connection stands: what reading it came to, as a status with a cause, and as the issue that goes with data that
  * is not complete.
  */
 import { faults, type ErrorItem, type Fault } from '@assay/core'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import type { IssueRow } from './issues-store.ts'
 import * as store from './store.ts'
-import type { ConnectionRef, ConnectionRow } from './store.ts'
 import { describeBreakdown, describeFault, describeWait } from './words.ts'
 
 export interface StandingDeps {
   db: Database
   now(): number
-  /** For those who want to be told. Removals are told by onRemoved. */
+  /** For the webhook. `onRemoved` tells of removals. */
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair' | 'removed'): Promise<void>
 }
 
 export interface Failure {
   providerId: string
-  /** The key that was used: a failing of the one before it says nothing of a connection that was repaired since. */
+  /** The key that was used: a failure of the old key says nothing of a connection that was repaired since. */
   keyLane: string
   fault: Fault
   /** When the regular reading tries again. */
   nextTryInMs?: number | undefined
-  /** Epoch ms: since when the provider has answered nobody. */
+  /** Epoch ms: since when the provider has not answered any connection. */
   sinceMs?: number | undefined
 }
 
@@ -49,7 +50,7 @@ export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failur
   return setBack(deps.db, ref, { cause: fault, message, keyLane, nextSyncInMs: nextTryInMs })
 }
 
-/** Not the provider's failing but ours or the operator's, such as a sealing key that is not there any more. */
+/** Not a provider failure but ours or the operator's, such as a sealing key that was lost. */
 export async function recordBreakdown(deps: StandingDeps, ref: ConnectionRef, nextTryInMs: number): Promise<boolean> {
   const message = describeBreakdown().message + describeWait({ nextTryMs: deps.now() + nextTryInMs })
   return setBack(deps.db, ref, { cause: 'internal', message, nextSyncInMs: nextTryInMs })
@@ -83,7 +84,8 @@ function needsTheOwner(fault: Fault): boolean {
   return owners[fault]
 }
 
-export function toRemark(row: ConnectionRow, nowMs: number): ErrorItem {
+/** Pure: what `errors` says of a connection that is still being read, or cannot be read now. */
+export function toIssue(row: IssueRow, nowMs: number): ErrorItem {
   const ids = { provider_id: row.provider_id, connection_id: row.id }
   const name = providerName(row.provider_id)
   const fault = faults.find((known) => known === row.status_cause)

@@ -1,17 +1,14 @@
-/** All SQL over `connections` and `key_nonces`. */
-import type { Cause, ErrorItem } from '@assay/core'
+/** SQL over `connections` that are there: finding, opening, and what reading them came to. */
+import type { Cause } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-
-/** Names one connection; user and tenant come first in every key. */
-export interface ConnectionRef {
-  tenantId: string
-  userId: string
-  connectionId: string
-}
+import { toAddJob, type JobRequest } from '../jobs/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { scheduleValues, toNextInterval, type Schedule } from './schedule.ts'
 
 export type ConnectionStatus = 'pending' | 'syncing' | 'active' | 'degraded' | 'needs_reauth' | 'removed'
 
 export interface ConnectionRow {
+  connection_key: number
   id: string
   provider_id: string
   connection_type: 'api_key' | 'wallet' | 'oauth2'
@@ -26,44 +23,39 @@ export interface ConnectionRow {
   transaction_count: string
 }
 
-export interface Verdict {
-  added: boolean
-  connection_id: string | null
-  errors: ErrorItem[]
+export const shown = `connection_key, id, provider_id, connection_type, display_label, status, status_cause,
+  status_message, added_at, last_synced_at, next_sync_at, history_from, transaction_count`
+
+/** Settled, and not removed: applications see it. */
+const isShown = "session_id is null and status not in ('pending', 'removed')"
+
+const readable = "('syncing', 'active', 'degraded')"
+
+/** The columns of a ConnectionRef, of a table that the statement calls `c`. */
+export const refColumns = `c.tenant_key as "tenantKey", c.tenant_id as "tenantId", c.user_key as "userKey",
+  c.user_id as "userId", c.connection_key as "connectionKey", c.id as "connectionId"`
+
+export const keysOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
+
+export async function findConnection(sql: Sql, owner: Owner, connectionId: string): Promise<ConnectionRow | undefined> {
+  return sql.maybeRow<ConnectionRow>(
+    `select ${shown} from connections where user_key = $1::bigint and id = $2 and ${isShown}`,
+    [owner.userKey, connectionId],
+  )
 }
 
-export const shown = `id, provider_id, connection_type, display_label, status, status_cause, status_message, added_at,
-  last_synced_at, next_sync_at, history_from, transaction_count`
-
-export async function insertPending(
+/** By (added_at, id), the oldest first: a list people read, in the order they made it. */
+export async function listConnections(
   sql: Sql,
-  ref: ConnectionRef,
-  row: {
-    providerId: string
-    connectionType: string
-    displayLabel: string | null
-    sealedCredentials: string
-    keyLane: string
-    sessionId: string | null
-    repairOf: string | null
-  },
-): Promise<void> {
-  await sql.execute(
-    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, display_label, status,
-       sealed_credentials, key_lane, session_id, repair_of)
-     values ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9, $10)`,
-    [
-      ref.tenantId,
-      ref.userId,
-      ref.connectionId,
-      row.providerId,
-      row.connectionType,
-      row.displayLabel,
-      row.sealedCredentials,
-      row.keyLane,
-      row.sessionId,
-      row.repairOf,
-    ],
+  owner: Owner,
+  page: { limit: number; after: { addedAt: string; id: string } | undefined },
+): Promise<ConnectionRow[]> {
+  return sql.rows<ConnectionRow>(
+    `select ${shown} from connections
+     where user_key = $1::bigint and ${isShown}
+       and ($2::timestamptz is null or (added_at, id) > ($2::timestamptz, $3::text))
+     order by added_at, id limit $4`,
+    [owner.userKey, page.after?.addedAt ?? null, page.after?.id ?? null, page.limit],
   )
 }
 
@@ -77,177 +69,30 @@ export interface OpenableRow {
   session_id: string | null
   /** The credentials are sealed for this connection, whose place they are to take. */
   repair_of: string | null
+  rights_checked_at: string | null
 }
+
+/** SQL: an application may read this user's data. `$1` is the user's key. */
+const isGranted = (now: string): string =>
+  `exists (select from grant_terms g where g.user_key = $1::bigint and g.in_force and g.expires_at > ${now}::timestamptz)`
 
 export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<OpenableRow | undefined> {
   return sql.maybeRow<OpenableRow>(
-    `select provider_id, status, sealed_credentials, key_lane, session_id, repair_of,
-       session_id is not null
-         or exists (select from live_grants g where g.tenant_id = $1 and g.user_id = $2) as allowed
-     from connections
-     where tenant_id = $1 and user_id = $2 and id = $3`,
-    [ref.tenantId, ref.userId, ref.connectionId],
+    `select provider_id, status, sealed_credentials, key_lane, session_id, repair_of, rights_checked_at,
+       session_id is not null or ${isGranted('$3')} as allowed
+     from connections where user_key = $1::bigint and connection_key = $2`,
+    [...keysOf(ref), sql.now()],
   )
 }
 
-/**
- * The account's fingerprint is unique for a user and provider: undefined when it was free and is now this one's. Two
- * keys of one account may be verified at the same moment, in lanes of their own; whoever comes second waits here and
- * finds the first, instead of running into the unique index.
- */
-export async function acceptPending(
-  tx: Sql,
-  ref: ConnectionRef,
-  account: { providerId: string; fingerprint: string },
-): Promise<{ existingId: string; sessionId: string | null } | undefined> {
-  const owned = [ref.tenantId, ref.userId, account.providerId, account.fingerprint]
-  await tx.execute('select pg_advisory_xact_lock(hashtextextended($1, 0))', [JSON.stringify(['account', ...owned])])
-  const existing = await tx.maybeRow<{ id: string; session_id: string | null }>(
-    `select id, session_id from connections
-     where tenant_id = $1 and user_id = $2 and provider_id = $3 and account_fingerprint = $4 and status <> 'removed'`,
-    owned,
-  )
-  if (existing !== undefined) return { existingId: existing.id, sessionId: existing.session_id }
-  const verdict: Verdict = { added: true, connection_id: ref.connectionId, errors: [] }
-  await tx.execute(
-    `update connections set status = 'syncing', account_fingerprint = $4, added_at = assay_now(), verdict = $5
-     where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
-    [ref.tenantId, ref.userId, ref.connectionId, account.fingerprint, JSON.stringify(verdict)],
-  )
-  return undefined
-}
-
-/** The key is destroyed at once; the row goes when the verdict has been read. */
-export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdict): Promise<void> {
+/** Not read until a grant is given: upkeep must not take it for stalled. */
+export async function pause(sql: Sql, ref: ConnectionRef): Promise<void> {
   await sql.execute(
-    `update connections set sealed_credentials = null, verdict = $4
-     where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending'`,
-    [ref.tenantId, ref.userId, ref.connectionId, JSON.stringify(verdict)],
+    `update connections set next_sync_at = null
+     where user_key = $1::bigint and connection_key = $2 and session_id is null and next_sync_at is not null
+       and not ${isGranted('$3')}`,
+    [...keysOf(ref), sql.now()],
   )
-}
-
-export async function hasVerdict(sql: Sql, ref: ConnectionRef): Promise<boolean> {
-  const row = await sql.maybeRow(
-    'select from connections where tenant_id = $1 and user_id = $2 and id = $3 and verdict is not null',
-    [ref.tenantId, ref.userId, ref.connectionId],
-  )
-  return row !== undefined
-}
-
-/**
- * Ends the waiting: a row that is still pending (refused, unheard, or a repair) has served and goes; one that was
- * accepted stays. In this order, because a verdict may come at the very moment the waiting is given up.
- */
-export async function takeVerdict(sql: Sql, ref: ConnectionRef): Promise<Verdict | undefined> {
-  const values = [ref.tenantId, ref.userId, ref.connectionId]
-  const ended = await sql.maybeRow<{ verdict: Verdict | null }>(
-    `delete from connections where tenant_id = $1 and user_id = $2 and id = $3 and status = 'pending' returning verdict`,
-    values,
-  )
-  const row =
-    ended ??
-    (await sql.maybeRow<{ verdict: Verdict | null }>(
-      'select verdict from connections where tenant_id = $1 and user_id = $2 and id = $3',
-      values,
-    ))
-  return row?.verdict ?? undefined
-}
-
-/** Pending rows whose asker is gone: nobody will read their verdict. */
-export async function deleteAbandonedPending(sql: Sql): Promise<number> {
-  return sql.execute(
-    `delete from connections where status = 'pending' and created_at < assay_now() - interval '10 minutes'`,
-  )
-}
-
-export async function findConnection(sql: Sql, ref: ConnectionRef): Promise<ConnectionRow | undefined> {
-  return sql.maybeRow<ConnectionRow>(
-    `select ${shown} from connections
-     where tenant_id = $1 and user_id = $2 and id = $3 and session_id is null and status not in ('pending', 'removed')`,
-    [ref.tenantId, ref.userId, ref.connectionId],
-  )
-}
-
-/** By (added_at, id), the oldest first: a list people read, in the order they made it. */
-export async function listConnections(
-  sql: Sql,
-  owner: { tenantId: string; userId: string },
-  page: { limit: number; after: { addedAt: string; id: string } | undefined },
-): Promise<ConnectionRow[]> {
-  return sql.rows<ConnectionRow>(
-    `select ${shown} from connections
-     where tenant_id = $1 and user_id = $2 and session_id is null and status not in ('pending', 'removed')
-       and ($3::timestamptz is null or (added_at, id) > ($3::timestamptz, $4))
-     order by added_at, id limit $5`,
-    [owner.tenantId, owner.userId, page.after?.addedAt ?? null, page.after?.id ?? null, page.limit],
-  )
-}
-
-/** Settled ones only, locked, so that two removals of one connection do not both report it. */
-export async function lockForRemoval(
-  sql: Sql,
-  owner: { tenantId: string; userId: string },
-  which: { connectionId?: string; providerId?: string },
-): Promise<string[]> {
-  const rows = await sql.rows<{ id: string }>(
-    `select id from connections
-     where tenant_id = $1 and user_id = $2 and session_id is null and status not in ('pending', 'removed')
-       and ($3::text is null or id = $3) and ($4::text is null or provider_id = $4)
-     order by id for update`,
-    [owner.tenantId, owner.userId, which.connectionId ?? null, which.providerId ?? null],
-  )
-  return rows.map((row) => row.id)
-}
-
-/** Whoever writes what is read through it is done, and nobody begins; false when it is gone. */
-export async function lockConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
-  const row = await tx.maybeRow(
-    'select id from connections where tenant_id = $1 and user_id = $2 and id = $3 for update',
-    [ref.tenantId, ref.userId, ref.connectionId],
-  )
-  return row !== undefined
-}
-
-export async function deleteConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
-  await sql.execute('delete from connections where tenant_id = $1 and user_id = $2 and id = $3', [
-    ref.tenantId,
-    ref.userId,
-    ref.connectionId,
-  ])
-}
-
-/** Nobody sees it any more and its key is gone; the row stays until everything that was read through it is destroyed. */
-export async function retireConnection(sql: Sql, ref: ConnectionRef, was: { served: boolean }): Promise<void> {
-  await sql.execute(
-    `update connections set status = 'removed', was_served = $4, sealed_credentials = null, key_lane = '',
-       account_fingerprint = null, session_id = null, repair_of = null, display_label = null, verdict = null,
-       status_cause = null, status_message = null, next_sync_at = null
-     where tenant_id = $1 and user_id = $2 and id = $3`,
-    [ref.tenantId, ref.userId, ref.connectionId, was.served],
-  )
-}
-
-/** Removed, and not destroyed yet. */
-export async function listRemovals(sql: Sql, limit: number): Promise<(ConnectionRef & { served: boolean })[]> {
-  return sql.rows(
-    `select tenant_id as "tenantId", user_id as "userId", id as "connectionId", coalesce(was_served, false) as served
-     from connections where status = 'removed' limit $1`,
-    [limit],
-  )
-}
-
-/** The ids of those that have been read already. */
-export async function settleSession(
-  sql: Sql,
-  owner: { tenantId: string; userId: string },
-  sessionId: string,
-): Promise<string[]> {
-  const rows = await sql.rows<{ id: string; status: ConnectionStatus }>(
-    `update connections set session_id = null where tenant_id = $1 and user_id = $2 and session_id = $3
-     returning id, status`,
-    [owner.tenantId, owner.userId, sessionId],
-  )
-  return rows.filter(({ status }) => status === 'active').map(({ id }) => id)
 }
 
 export interface NextStatus {
@@ -264,143 +109,173 @@ export interface NextStatus {
 export async function setStatus(sql: Sql, ref: ConnectionRef, next: NextStatus): Promise<number> {
   const { status, from, cause, message, keyLane = null, nextSyncInMs = null } = next
   return sql.execute(
-    `update connections set status = $4, status_cause = $5, status_message = $6,
-       next_sync_at = case when $4 = 'needs_reauth' then null
-         else coalesce(assay_now() + make_interval(secs => $8::double precision / 1000), next_sync_at) end
-     where tenant_id = $1 and user_id = $2 and id = $3 and status = any($7::text[])
-       and ($9::text is null or key_lane = $9)`,
-    [ref.tenantId, ref.userId, ref.connectionId, status, cause, message, [...from], nextSyncInMs, keyLane],
+    `update connections set status = $3::text, status_cause = $4, status_message = $5,
+       next_sync_at = case when $3::text = 'needs_reauth' then null
+         else coalesce($9::timestamptz + make_interval(secs => $7::double precision / 1000), next_sync_at) end
+     where user_key = $1::bigint and connection_key = $2 and status = any($6::text[])
+       and ($8::text is null or key_lane = $8)`,
+    [...keysOf(ref), status, cause, message, [...from], nextSyncInMs, keyLane, sql.now()],
   )
 }
 
-/** What a list of connections tells of a history. */
-export interface HistoryFacts {
-  historyFrom: string | null
-  transactionCount: number
-}
-
-export async function recordPart(sql: Sql, ref: ConnectionRef, facts: HistoryFacts): Promise<void> {
-  await sql.execute(
-    `update connections set history_from = $4, transaction_count = $5
-     where tenant_id = $1 and user_id = $2 and id = $3
-       and (history_from, transaction_count) is distinct from ($4::timestamptz, $5::bigint)`,
-    [ref.tenantId, ref.userId, ref.connectionId, facts.historyFrom, facts.transactionCount],
+/** The run goes on, or is tried again, then; false when it has another key since, or is gone. */
+export async function planNext(tx: Sql, ref: ConnectionRef, keyLane: string, inMs: number): Promise<boolean> {
+  const planned = await tx.execute(
+    `update connections set next_sync_at = $4::timestamptz + make_interval(secs => $5::double precision / 1000)
+     where user_key = $1::bigint and connection_key = $2 and key_lane = $3 and status in ${readable}`,
+    [...keysOf(ref), keyLane, tx.now(), inMs],
   )
+  return planned === 1
 }
 
-export async function hasKeyLane(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<boolean> {
-  const row = await tx.maybeRow(
-    'select from connections where tenant_id = $1 and user_id = $2 and id = $3 and key_lane = $4 for share',
-    [ref.tenantId, ref.userId, ref.connectionId, keyLane],
+export interface RecordedRead {
+  /** A first read, a recovery, or another number of transactions than at the end of the last run. */
+  isNews: boolean
+  nextSyncInMs: number
+}
+
+/**
+ * Everything was read. Undefined, with nothing recorded, when the connection is gone, waits for its owner or has another
+ * key since. With a schedule, the next run is planned by it; without one it stays where it is.
+ */
+export async function recordRead(
+  tx: Sql,
+  ref: ConnectionRef,
+  { keyLane, plan }: { keyLane: string; plan: { schedule: Schedule; jitter: number } | null },
+): Promise<RecordedRead | undefined> {
+  const row = await tx.maybeRow<{ is_news: boolean; next_ms: number }>(
+    `with before as (
+       select c.user_key, c.connection_key, c.status, c.synced_count, c.session_id,
+         ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in
+       from connections c join user_ledgers l on l.user_key = c.user_key
+       where c.user_key = $1::bigint and c.connection_key = $2 and c.status in ${readable} and c.key_lane = $3
+       for update of c
+     )
+     update connections c set status = 'active', status_cause = null, status_message = null,
+       last_synced_at = $4::timestamptz, synced_count = c.transaction_count,
+       next_sync_at = case when $7::boolean then $4::timestamptz + b.next_in else c.next_sync_at end
+     from before b
+     where c.user_key = $1::bigint and c.user_key = b.user_key and c.connection_key = b.connection_key
+     returning b.session_id is null and (b.status <> 'active' or b.synced_count <> c.transaction_count) as is_news,
+       1000 * extract(epoch from b.next_in)::double precision as next_ms`,
+    [...keysOf(ref), keyLane, tx.now(), scheduleValues(plan?.schedule), plan?.jitter ?? 1, plan !== null],
+  )
+  return row && { isNews: row.is_news, nextSyncInMs: row.next_ms }
+}
+
+/**
+ * The whole end of a run that found nothing: one statement, because most runs are such. False, with nothing done, when
+ * anything is otherwise; `recordRead` decides then. Nobody is told: a time that passed is not news.
+ */
+export async function recordIdleRead(
+  sql: Sql,
+  ref: ConnectionRef,
+  { keyLane, schedule, jitter }: { keyLane: string; schedule: Schedule; jitter: number },
+  nextRun: Omit<JobRequest, 'delayMs'>,
+): Promise<boolean> {
+  const next = toAddJob(nextRun, 6, 'next_in')
+  const row = await sql.maybeRow(
+    `with planned as (
+       select c.user_key, c.connection_key, ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in
+       from connections c join user_ledgers l on l.user_key = c.user_key
+       where c.user_key = $1::bigint and c.connection_key = $2
+     ), recorded as (
+       update connections c set last_synced_at = $4::timestamptz, next_sync_at = $4::timestamptz + p.next_in
+       from planned p
+       where c.user_key = $1::bigint and c.user_key = p.user_key and c.connection_key = p.connection_key
+         and c.key_lane = $3 and c.status = 'active' and c.synced_count = c.transaction_count
+       returning p.next_in
+     )
+     select ${next.call} from recorded`,
+    [...keysOf(ref), keyLane, sql.now(), scheduleValues(schedule), jitter, ...next.values],
   )
   return row !== undefined
 }
 
-export async function recordRead(
-  sql: Sql,
-  ref: ConnectionRef,
-  facts: HistoryFacts & { keyLane: string; nextSyncInMs: number | null },
-): Promise<{ isNews: boolean } | undefined> {
-  // News is a first read, a recovery, or another number of transactions; a quarter of an hour that passed is none.
-  const row = await sql.maybeRow<{ is_news: boolean }>(
-    `with before as (
-       select tenant_id, user_id, id, status, transaction_count, session_id, (select assay_now()) as now from connections
-       where tenant_id = $1 and user_id = $2 and id = $3 and status in ('syncing', 'active', 'degraded')
-         and key_lane = $7
-       for update
-     )
-     update connections c set status = 'active', status_cause = null, status_message = null,
-       last_synced_at = b.now, history_from = $4, transaction_count = $5,
-       next_sync_at = coalesce(b.now + make_interval(secs => $6::double precision / 1000), next_sync_at)
-     from before b
-     where c.tenant_id = b.tenant_id and c.user_id = b.user_id and c.id = b.id
-     returning b.session_id is null and (b.status <> 'active' or b.transaction_count <> $5::bigint) as is_news`,
-    [
-      ...[ref.tenantId, ref.userId, ref.connectionId],
-      ...[facts.historyFrom, facts.transactionCount, facts.nextSyncInMs, facts.keyLane],
-    ],
-  )
-  return row && { isNews: row.is_news }
-}
-
-/** Connections a reader should know about: still being read, or not readable now. */
-export async function listUnsettled(sql: Sql, tenantId: string, userIds: readonly string[]): Promise<ConnectionRow[]> {
-  return sql.rows<ConnectionRow>(
-    `select ${shown} from connections
-     where tenant_id = $1 and user_id = any($2::text[]) and session_id is null
-       and (status in ('syncing', 'degraded', 'needs_reauth')) order by added_at, id limit 100`,
-    [tenantId, userIds],
-  )
-}
-
-/** What the provider said of the key when it was last looked at; null when it does not run out. */
-export async function setKeyExpiry(sql: Sql, ref: ConnectionRef, expiresAtMs: number | null): Promise<void> {
+/** What the provider said of the key when its rights were read, just now; null when it does not run out. */
+export async function recordRights(sql: Sql, ref: ConnectionRef, expiresAtMs: number | null): Promise<void> {
   await sql.execute(
-    `update connections set key_expires_at = $4
-     where tenant_id = $1 and user_id = $2 and id = $3 and key_expires_at is distinct from $4::timestamptz`,
-    [ref.tenantId, ref.userId, ref.connectionId, expiresAtMs === null ? null : new Date(expiresAtMs).toISOString()],
+    `update connections set key_expires_at = $3::timestamptz, rights_checked_at = $4::timestamptz
+     where user_key = $1::bigint and connection_key = $2`,
+    [...keysOf(ref), expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(), sql.now()],
   )
 }
 
 export async function hasKeyExpired(sql: Sql, ref: ConnectionRef): Promise<boolean> {
   const row = await sql.maybeRow(
-    `select from connections where tenant_id = $1 and user_id = $2 and id = $3 and key_expires_at <= assay_now()`,
-    [ref.tenantId, ref.userId, ref.connectionId],
+    `select from connections
+     where user_key = $1::bigint and connection_key = $2 and key_expires_at <= $3::timestamptz`,
+    [...keysOf(ref), sql.now()],
   )
   return row !== undefined
 }
 
-/** Reserves `count` nonces at or after `atLeast`; the returned one is the first. One statement, so two never overlap. */
-export async function reserveNonces(sql: Sql, keyLane: string, atLeast: number, count: number): Promise<bigint> {
-  const row = await sql.row<{ high_water: string }>(
-    `insert into key_nonces as k (key_lane, high_water) values ($1, $2::bigint + $3)
-     on conflict (key_lane) do update set high_water = greatest(k.high_water + 1, $2::bigint) + $3
-     returning high_water`,
-    [keyLane, atLeast, count],
+export interface DueConnection extends ConnectionRef {
+  keyLane: string
+}
+
+/** Settled connections that are overdue, or were paused for lack of a grant: planned for now. */
+export async function resumeOverdue(tx: Sql, owner: Owner): Promise<DueConnection[]> {
+  return tx.rows<DueConnection>(
+    `update connections c set next_sync_at = $2::timestamptz
+     where c.user_key = $1::bigint and c.session_id is null and c.status in ${readable}
+       and (c.next_sync_at is null or c.next_sync_at < $2::timestamptz)
+     returning ${refColumns}, c.key_lane as "keyLane"`,
+    [owner.userKey, tx.now()],
   )
-  return BigInt(row.high_water) - BigInt(count)
 }
 
-export async function isLastReserved(sql: Sql, keyLane: string, lastNonce: bigint): Promise<boolean> {
-  const row = await sql.maybeRow('select from key_nonces where key_lane = $1 and high_water = $2::bigint', [
-    keyLane,
-    lastNonce.toString(),
-  ])
-  return row !== undefined
+/**
+ * Their users came back: connections whose next run was planned for an idle user are planned as for an active one. In
+ * the order of their keys, so that two processes never wait for each other in a circle; and never skipping a row that is
+ * locked, because the run that holds it may have looked at the user before.
+ */
+export async function planSooner(
+  tx: Sql,
+  userKeys: readonly string[],
+  everyMs: number,
+): Promise<(DueConnection & { inMs: number })[]> {
+  return tx.rows(
+    `with later as (
+       select user_key, connection_key, greatest($2::timestamptz,
+         last_synced_at + make_interval(secs => $3::double precision / 1000)) as due_at
+       from connections
+       where user_key = any($1::bigint[]) and session_id is null and status = 'active'
+       order by user_key, connection_key for update
+     )
+     update connections c set next_sync_at = later.due_at from later
+     where c.user_key = later.user_key and c.connection_key = later.connection_key and c.next_sync_at > later.due_at
+     returning ${refColumns}, c.key_lane as "keyLane",
+       1000 * extract(epoch from c.next_sync_at - $2::timestamptz)::double precision as "inMs"`,
+    [[...userKeys], tx.now(), everyMs],
+  )
 }
 
-/** Settled connections that are overdue, or not read to their end, such as those nobody was allowed to read for a while. */
-export async function listOverdue(
+/** The longest overdue, and without a job that would read them: the chain of their runs was broken. */
+export async function listStalled(
   sql: Sql,
-  owner: { tenantId: string; userId: string },
-): Promise<{ id: string; key_lane: string }[]> {
-  return sql.rows(
-    `select id, key_lane from connections
-     where tenant_id = $1 and user_id = $2 and session_id is null and status in ('syncing', 'active', 'degraded')
-       and coalesce(next_sync_at, '-infinity') < assay_now()`,
-    [owner.tenantId, owner.userId],
+  { overdueMs, isNotQueued, limit }: { overdueMs: number; isNotQueued: string; limit: number },
+): Promise<DueConnection[]> {
+  return sql.rows<DueConnection>(
+    `select ${refColumns}, c.key_lane as "keyLane" from (
+       select * from connections
+       where session_id is null and status in ${readable}
+         and next_sync_at < $1::timestamptz - make_interval(secs => $2::double precision / 1000)
+       order by next_sync_at limit ${overdueLookedAtMax}) c
+     where ${isNotQueued} limit $3`,
+    [sql.now(), overdueMs, limit],
   )
 }
 
-/** Connections of users who have allowed nobody anything for that long. */
-export async function listForsaken(sql: Sql, forMs: number, limit: number): Promise<ConnectionRef[]> {
-  const rows = await sql.rows<{ tenant_id: string; user_id: string; id: string }>(
-    `select c.tenant_id, c.user_id, c.id from lapsed_users l
-     join connections c on c.tenant_id = l.tenant_id and c.user_id = l.user_id and c.session_id is null
-       and c.status <> 'removed'
-     where l.lapsed_at < assay_now() - make_interval(secs => $1::double precision / 1000)
-     limit $2`,
-    [forMs, limit],
-  )
-  return rows.map((row) => ({ tenantId: row.tenant_id, userId: row.user_id, connectionId: row.id }))
-}
+/** When workers are behind, all that is due is overdue and has a job; a round looks at the oldest of them. */
+const overdueLookedAtMax = 1_000
 
-/** False when somebody else has put others in their place. */
+/** False when other credentials are in their place. */
 export async function replaceCredentials(sql: Sql, ref: ConnectionRef, from: string, to: string): Promise<boolean> {
   const replaced = await sql.execute(
-    `update connections set sealed_credentials = $4
-     where tenant_id = $1 and user_id = $2 and id = $3 and sealed_credentials = $5`,
-    [ref.tenantId, ref.userId, ref.connectionId, to, from],
+    `update connections set sealed_credentials = $3
+     where user_key = $1::bigint and connection_key = $2 and sealed_credentials = $4`,
+    [...keysOf(ref), to, from],
   )
   return replaced === 1
 }

@@ -1,16 +1,16 @@
 /**
  * The tokens of a connection that was made by signing in at the provider. The code of the sign-in becomes tokens at
  * their first use, in a worker; later pairs replace earlier ones. Providers spend a refresh token at its first use, so a
- * new pair is stored before anybody uses it, and the queue's lane keeps a connection to one job at a time.
+ * new pair is stored before its first use, and the queue's lane keeps a connection to one job at a time.
  *
  * A process that dies between the provider's answer and our write has lost the pair: then the person signs in again.
  */
 import { redeemCode, renewTokens, type Connector, type Io, type ProviderClient } from '@assay/connectors'
 import { SourceError } from '@assay/core'
 import type { Database } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 import type { SealedCredentials, Sealer } from './seal.ts'
 import * as store from './store.ts'
-import type { ConnectionRef } from './store.ts'
 
 export type SignInCredentials = Exclude<SealedCredentials, { type: 'api_key' }>
 

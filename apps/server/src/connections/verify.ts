@@ -1,16 +1,18 @@
 /**
- * The read-only gate. Before a key is stored for good its rights are read from the provider; one that can trade or
- * withdraw is refused, naming what to untick. A passing failing of the provider is tried again while the person waits.
+ * The read-only gate. Before a key is accepted its rights are read from the provider; one that can trade or withdraw is
+ * refused, naming what to untick. A passing provider failure is tried again while the person waits. Afterwards the rights
+ * are read once a day (setting), because a key can be given more of them later.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
 import { requestTimeoutMs, type Account } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
+import { noteUser } from '../notices.ts'
+import type { ConnectionRef } from '../owner.ts'
 import type { Ask, OpenedConnection } from './open.ts'
+import * as pending from './pending-store.ts'
 import { discard, type RemovalDeps } from './removal.ts'
-import { acceptRepair } from './session-store.ts'
-import * as store from './store.ts'
-import type { ConnectionRef, Verdict } from './store.ts'
+import { recordRights } from './store.ts'
 import { describeRefusal, toErrorItem } from './words.ts'
 
 export interface GateDeps extends RemovalDeps {
@@ -19,21 +21,25 @@ export interface GateDeps extends RemovalDeps {
   /** Sync's way to speak to a provider; refuses with `rate_limited` when the budget is used up for long. */
   startAsking(opened: OpenedConnection): Ask
   now(): number
+  /** How often the rights of a key are read again. */
+  rightsEveryMs: number
   /** Divides every wait, in sandbox mode. */
   pace: number
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
 }
 
-/** At the beginning of every run: a key that was given more rights, or lost some, since it was accepted. */
+/** At the beginning of a run, when it is time: a key that was given more rights, or lost some, since it was accepted. */
 export async function checkRights(
   deps: GateDeps & { db: Database },
   ref: ConnectionRef,
   opened: OpenedConnection,
   ask: Ask,
 ): Promise<void> {
+  const { rightsCheckedAtMs } = opened
+  if (rightsCheckedAtMs !== null && deps.now() - rightsCheckedAtMs < deps.rightsEveryMs) return
   const account = await ask(opened.connector.budget.verifyCost, () => opened.session.verify())
   const { excess, missing } = account
-  await store.setKeyExpiry(deps.db, ref, account.keyExpiresAtMs)
+  await recordRights(deps.db, ref, account.keyExpiresAtMs)
   if (excess.length > 0 && deps.excessPermission === 'refuse') {
     throw new SourceError('excess_permission', `the key can now do more than read: ${excess.join(', ')}`)
   }
@@ -42,7 +48,7 @@ export async function checkRights(
 
 /** How long a person looks at "checking your key". */
 export const verifyTimeoutMs = 30_000
-/** A try begun later could end after the person has stopped waiting, and what the provider did would go untold. */
+/** A later attempt could end after the person has stopped waiting, who would then not hear what the provider said. */
 const lastTryAfterMs = verifyTimeoutMs - requestTimeoutMs - 2_000
 const attemptsMax = 4
 const retryDelayMs = 1_000
@@ -57,44 +63,50 @@ export async function verifyConnection(
   if (opened?.status !== 'pending') return
   const name = findProvider(opened.providerId)?.name ?? opened.providerId
   const provider = { id: opened.providerId, name }
-  const refuse = (verdict: Verdict): Promise<void> => store.refusePending(db, ref, verdict)
+  const refuse = (error: ErrorItem, existingId: string | null = null): Promise<void> =>
+    pending.refusePending(db, ref, { added: false, connection_id: existingId, errors: [error] })
 
   let account: Account
   try {
     account = await askAccount(deps, opened)
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    return refuse({ added: false, connection_id: null, errors: [toRefusedItem(error, provider)] })
+    return refuse(toRefusedItem(error, provider))
   }
   if (account.keyExpiresAtMs !== null && account.keyExpiresAtMs <= deps.now()) {
-    return refuse({ added: false, connection_id: null, errors: [toErrorItem('key_expired', provider)] })
+    return refuse(toErrorItem('key_expired', provider))
   }
   if (account.excess.length > 0 && deps.excessPermission === 'refuse') {
-    const item = toErrorItem('excess_permission', provider, account.excess)
-    return refuse({ added: false, connection_id: null, errors: [item] })
+    return refuse(toErrorItem('excess_permission', provider, account.excess))
   }
-  if (account.missing.length > 0) {
-    const item = toErrorItem('missing_permission', provider, account.missing)
-    return refuse({ added: false, connection_id: null, errors: [item] })
-  }
-  if (opened.repairOf !== null) {
-    const repaired = { ...ref, connectionId: opened.repairOf }
-    const same = await db.transaction(async (tx) => {
-      const accepted = await acceptRepair(tx, ref, { ...repaired, fingerprint: account.fingerprint })
-      if (!accepted) return false
-      await store.setKeyExpiry(tx, repaired, account.keyExpiresAtMs)
-      await deps.onVerified(tx, repaired, opened.keyLane)
-      return true
-    })
-    if (!same) await refuse({ added: false, connection_id: null, errors: [toMismatch(provider, opened.repairOf)] })
+  if (account.missing.length > 0) return refuse(toErrorItem('missing_permission', provider, account.missing))
+  const { repairOf } = opened
+  if (repairOf !== null) {
+    const isSame = await db.transaction((tx) => repair(deps, tx, ref, { repairOf, opened, account }))
+    if (!isSame) await refuse(toMismatch(provider, repairOf))
     return
   }
-  const existing = await db.transaction((tx) => accept(deps, tx, ref, opened, account))
-  if (existing !== undefined) {
+  const existingId = await db.transaction((tx) => accept(deps, tx, ref, opened, account))
+  if (existingId !== undefined) {
     const message = `This ${name} account is connected already.`
-    const item = { cause: 'already_connected', provider_id: provider.id, connection_id: existing, message } as const
-    await refuse({ added: false, connection_id: existing, errors: [item] })
+    const ids = { provider_id: provider.id, connection_id: existingId }
+    await refuse({ cause: 'already_connected', ...ids, message }, existingId)
   }
+}
+
+/** False when the credentials are of another account. */
+async function repair(
+  deps: GateDeps,
+  tx: Sql,
+  ref: ConnectionRef,
+  { repairOf, opened, account }: { repairOf: string; opened: OpenedConnection; account: Account },
+): Promise<boolean> {
+  const to = { connectionId: repairOf, fingerprint: account.fingerprint }
+  const repaired = await pending.acceptRepair(tx, ref, to)
+  if (repaired === undefined) return false
+  await recordRights(tx, repaired, account.keyExpiresAtMs)
+  await deps.onVerified(tx, repaired, opened.keyLane)
+  return true
 }
 
 /** The id of the connection that has this account already; undefined when the new one was accepted. */
@@ -105,16 +117,22 @@ async function accept(
   opened: OpenedConnection,
   { fingerprint, keyExpiresAtMs }: Account,
 ): Promise<string | undefined> {
-  const account = { providerId: opened.providerId, fingerprint }
-  let taken = await store.acceptPending(tx, ref, account)
-  if (taken !== undefined && taken.sessionId !== null && taken.sessionId !== opened.sessionId) {
-    // Left behind in another session of the same user, such as a closed tab. Nobody else can see it, so it must not
-    // stand in the way of the one that the person is looking at.
-    await discard(deps, tx, { ...ref, connectionId: taken.existingId }, { served: false })
-    taken = await store.acceptPending(tx, ref, account)
+  const taken = await pending.findAccount(tx, ref, { providerId: opened.providerId, fingerprint })
+  if (taken !== undefined && (taken.sessionId === null || taken.sessionId === opened.sessionId)) {
+    return taken.connectionId
   }
-  if (taken !== undefined) return taken.existingId
-  await store.setKeyExpiry(tx, ref, keyExpiresAtMs)
+  // Left behind in another session of the same user, such as a closed tab. Only that session shows it, so it must not
+  // stand in the way of the one that the person is looking at.
+  if (taken !== undefined) await discard(deps, tx, { ...ref, ...taken }, { isShown: false })
+  const waiting = await pending.lockPending(tx, ref)
+  if (waiting === undefined) return undefined
+  // Its session may have been settled while the key was checked: then it is shown from now on.
+  const isShown = waiting.sessionId === null
+  const numbers = isShown ? await deps.takeChangeNumbers(tx, ref.userKey, 1) : undefined
+  const shown = numbers === undefined ? null : { seq: numbers.first, at: numbers.updatedAt }
+  await pending.acceptPending(tx, ref, { fingerprint, shown })
+  await recordRights(tx, ref, keyExpiresAtMs)
+  if (isShown) await noteUser(tx, ref)
   await deps.onVerified(tx, ref, opened.keyLane)
   return undefined
 }
@@ -129,7 +147,7 @@ function toMismatch(provider: { id: string; name: string }, connectionId: string
   }
 }
 
-/** Why nothing was added. A failing that passes says when to come back, where that is known. */
+/** Why nothing was added. A failure that passes says when to come back, where that is known. */
 export function toRefusedItem(error: SourceError, provider: { id: string; name: string }): ErrorItem {
   const item = { ...toErrorItem(error.fault, provider), ...describeRefusal(error.fault, provider) }
   if (error.retryAfterMs === undefined) return item

@@ -66,7 +66,7 @@ export function describeRefusal(fault: Fault, provider: { id: string; name: stri
   return { message: `${provider.name} did not accept this sign-in.`, fix: `Sign in at ${provider.name} again.` }
 }
 
-/** Ours or the operator's failing, which no provider and no owner can mend; whoever lost a sealing key can. */
+/** Our or the operator's failure, such as a lost sealing key: neither the provider nor the owner can mend it. */
 export function describeBreakdown(): Words {
   return {
     message: 'Something failed on our side.',
@@ -86,7 +86,7 @@ export function describeWait({
   return since + (nextTryMs === undefined ? '' : ` It is tried again at ${toClock(nextTryMs)}.`)
 }
 
-/** 2026-11-15 14:05:30 UTC: the same for everybody who reads it. */
+/** 2026-11-15 14:05:30 UTC: the same for every reader. */
 function toClock(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }

@@ -14,7 +14,7 @@ export { checkMigrations, migrate, type MigrationState } from './migrate.ts'
 export { openPool, type DatabaseAddress } from './open-pool.ts'
 export { createDatabase, type DatabaseLog } from './pool.ts'
 export { whenAnswering } from './when-answering.ts'
-export type { Database, Sql } from './sql.ts'
+export type { Clock, Database, Sql } from './sql.ts'
 
 export interface OpenOptions {
   /** A PostgreSQL of the operator's. Undefined: the embedded one in `dataDirectory`. */

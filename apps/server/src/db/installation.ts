@@ -5,7 +5,10 @@
 import type { Database } from './sql.ts'
 
 export async function markInstallation(db: Database, sandbox: boolean): Promise<void> {
-  await db.execute('insert into installation (sandbox) values ($1) on conflict do nothing', [sandbox])
+  await db.execute(
+    'insert into installation (sandbox, created_at) values ($1, clock_timestamp()) on conflict do nothing',
+    [sandbox],
+  )
   const marked = await db.row<{ sandbox: boolean }>('select sandbox from installation')
   if (marked.sandbox === sandbox) return
   throw new Error(

@@ -20,9 +20,17 @@ const second = { '0002_second.sql': 'alter table entry add column b int; insert 
 test('migrations of this code apply to an empty database, and a second time do nothing', async (t) => {
   const { db } = await emptyDatabase(t)
   const applied = await migrate(db, { log })
-  assert.equal(applied[0], '0001_foundation.sql')
+  assert.equal(applied[0], '0001_baseline.sql')
   assert.deepEqual(await migrate(db, { log }), [])
   assert.deepEqual(await checkMigrations(db), { applied, pending: [], drift: [] })
+})
+
+test('a database of the first design is refused, and the message names the fix', async (t) => {
+  const { db } = await emptyDatabase(t)
+  await db.execute('create table schema_migrations (name text primary key, sha256 text not null)')
+  await db.execute('insert into schema_migrations values ($1, $2)', ['0001_foundation.sql', 'aa'])
+  await assert.rejects(migrate(db, { log }), /before 0\.2\.0.*Move the data directory away/s)
+  assert.equal((await checkMigrations(db)).drift.length, 1)
 })
 
 test('files apply in the order of their numbers, and checkMigrations tells what is pending', async (t) => {

@@ -30,6 +30,11 @@ interface AppliedMigration {
   sha256: string
 }
 
+/** The schema before 0.2.0, which was never released. */
+const firstDesign = '0001_foundation.sql'
+const firstDesignRefusal =
+  'It was made by a version before 0.2.0, whose data is not carried over. Move the data directory away, or set DATABASE_URL to an empty database, and start again.'
+
 const lock = "select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))"
 
 /** Applies what is pending and returns its names. `directory` is for tests. */
@@ -82,6 +87,7 @@ function compare(migrations: readonly Migration[], applied: readonly AppliedMigr
   const lastFile = migrations.at(-1)?.name ?? ''
   const lastDone = applied.at(-1)?.name ?? ''
   const drift: string[] = []
+  if (done.has(firstDesign)) return { applied: [...done.keys()], pending: [], drift: [firstDesignRefusal] }
   for (const { name, sha256 } of applied) {
     const file = files.get(name)
     if (file === undefined && name > lastFile) {

@@ -12,7 +12,8 @@ import pg from 'pg'
 import { isDatabaseAway } from './away.ts'
 import { codeOf } from './error-code.ts'
 import { openPool, type DatabaseAddress, type OpenPool } from './open-pool.ts'
-import { createTransactionRun, toSql, type Database, type Sql, type Statement } from './sql.ts'
+import { createClock, type ClockOptions } from './clock.ts'
+import { createTransactionRun, toQueries, type Database, type Sql, type Statement } from './sql.ts'
 import { valueTypes } from './value-types.ts'
 
 export interface DatabaseLog {
@@ -22,7 +23,7 @@ export interface DatabaseLog {
   error(fields: object, message: string): void
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends ClockOptions {
   connection: DatabaseAddress
   pooler: 'none' | 'transaction'
   poolSizeMax: number
@@ -69,13 +70,17 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  const queries = toQueries(run)
+  const clock = createClock(queries, options)
+  const now = (): string => new Date(clock.now()).toISOString()
+
   async function transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
     const client = await pool.connect()
     const tx = createTransactionRun((statement) => send(client, statement))
     let failure: unknown
     try {
       await client.query('BEGIN')
-      const result = await work(toSql((statement) => tx.run(statement)))
+      const result = await work({ ...toQueries((statement) => tx.run(statement)), now })
       await tx.end()
       const { command } = await client.query('COMMIT')
       // After a failed statement PostgreSQL answers COMMIT with ROLLBACK, and no error.
@@ -95,7 +100,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  return { ...toSql(run), transaction, close }
+  return { ...queries, now, clock, transaction, close }
 }
 
 function createPool({ connection, poolSizeMax, acquireTimeoutMs, log }: DatabaseOptions): OpenPool {

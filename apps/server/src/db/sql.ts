@@ -13,9 +13,21 @@ export interface Sql {
    * migration may rightly take an hour.
    */
   execute(this: void, text: string, values?: readonly unknown[]): Promise<number>
+  /** The present by the database's clock (clock.ts), to be passed as `$n::timestamptz`. ISO 8601, in milliseconds. */
+  now(this: void): string
+}
+
+export interface Clock {
+  /** Epoch ms. Throws until the database's clock was read once. */
+  now(): number
+  /** Reads the database's clock again: at the start, at the beginning of every job, and on a timer. */
+  refresh(): Promise<void>
+  /** Moves the sandbox clock forward and returns the new offset. */
+  advance(byMs: number): Promise<number>
 }
 
 export interface Database extends Sql {
+  clock: Clock
   /**
    * BEGIN, the work, COMMIT; rolled back when the work throws. A connection lost during COMMIT leaves it unknown whether
    * the work was kept: that is reported as "away", and the work must be one that may be done twice.
@@ -32,7 +44,9 @@ export interface Statement {
 
 export type Run = (statement: Statement) => Promise<pg.QueryResult>
 
-export function toSql(run: Run): Sql {
+export type Queries = Omit<Sql, 'now'>
+
+export function toQueries(run: Run): Queries {
   async function rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await run({ text, values, script: false })).rows as Row[]
   }

@@ -1,79 +1,92 @@
 /**
  * What a tenant sees of its own users. Every query carries the condition of grants.ts: a row without a live grant that
- * covers it is not found, not filtered out afterwards. Reads views of other rooms; writes nothing but its statistics.
+ * covers it is not found, not filtered out afterwards. Reads views of other rooms; writes only its statistics and feed.
  */
 import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import { readFeed, type FeedRequest } from './feed.ts'
+import { bringUpToDate } from './fold.ts'
 import type { CoveredScope } from './grants.ts'
-import { createStatistics } from './statistics.ts'
 import * as stats from './stats-store.ts'
 import * as transactions from './transactions-store.ts'
 import * as users from './users-store.ts'
 
+export { sweepFeed } from './feed-sweep.ts'
+export type { FeedItem, TenantPlace } from './feed.ts'
 export { createStatistics, type Statistics } from './statistics.ts'
+export type { TransactionRow } from './transactions-store.ts'
+export type { UserRow } from './users-store.ts'
 
 export interface EnterpriseDeps {
   db: Database
   /** Ends every consent of the user to the tenant's clients; how many there were. */
-  endGrants: (user: { tenantId: string; userId: string }) => Promise<number>
+  endGrants: (user: Owner) => Promise<number>
 }
 
 export type Enterprise = ReturnType<typeof createEnterprise>
 
 export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
-  const statistics = createStatistics({ db })
-  const notFound = (): Refusal => new Refusal('not_found', 'There is no such user with a consent that covers this.')
+  const notFound = (): Refusal => new Refusal('not_found', 'No user with this id has given a consent that covers this.')
 
-  async function checkCovered(tenantId: string, userId: string, scope: CoveredScope): Promise<void> {
-    if (!(await users.covers(db, tenantId, userId, scope))) throw notFound()
+  async function getCovered(tenantKey: number, userId: string, scope: CoveredScope): Promise<Owner> {
+    const owner = await users.findCovered(db, tenantKey, userId, scope)
+    if (owner === undefined) throw notFound()
+    return owner
   }
 
   async function summarize<T>(
-    tenantId: string,
+    tenantKey: number,
     read: (sql: Sql, sums: stats.Sums) => Promise<T>,
   ): Promise<{ data: T; as_of: string }> {
-    const { as_of, folded } = await statistics.bringUpToDate(tenantId)
-    return { data: await read(db, folded ? stats.keptSums(tenantId) : stats.recount(tenantId, as_of)), as_of }
+    const { asOf, folded } = await bringUpToDate(db, tenantKey)
+    // What is too far behind to be folded now is summed from the tables.
+    const sums = folded ? stats.keptSums(tenantKey) : stats.recount(tenantKey, asOf)
+    return { data: await read(db, sums), as_of: asOf }
   }
 
   return {
-    listUsers: (tenantId: string, request: users.UserRequest) => users.listUsers(db, tenantId, request),
+    listUsers: (tenantKey: number, request: users.UserRequest) => users.listUsers(db, tenantKey, request),
 
-    async getUser(tenantId: string, userId: string): Promise<users.UserRow> {
-      const user = await users.findUser(db, tenantId, userId)
+    async getUser(tenantKey: number, userId: string): Promise<users.UserRow> {
+      const user = await users.findUser(db, tenantKey, userId)
       if (user === undefined) throw notFound()
       return user
     },
 
-    async endUser(tenantId: string, userId: string): Promise<number> {
-      const ended = await endGrants({ tenantId, userId })
+    async endUser(tenantKey: number, userId: string): Promise<number> {
+      const owner = await users.findOwner(db, tenantKey, userId)
+      const ended = owner === undefined ? 0 : await endGrants(owner)
       if (ended === 0) throw notFound()
       return ended
     },
 
-    listAccounts: (tenantId: string, page: Parameters<typeof users.listAccounts>[2]) =>
-      users.listAccounts(db, tenantId, page),
+    listAccounts: (tenantKey: number, page: Parameters<typeof users.listAccounts>[2]) =>
+      users.listAccounts(db, tenantKey, page),
 
-    async listPositions(tenantId: string, userId: string, page: Parameters<typeof users.listPositions>[3]) {
-      await checkCovered(tenantId, userId, 'assets:read')
-      return users.listPositions(db, tenantId, userId, page)
-    },
+    /** Throws not_found unless a live grant of this user covers it. */
+    getCovered,
 
-    listTransactions: (tenantId: string, request: transactions.TransactionRequest) =>
-      transactions.listTransactions(db, tenantId, request),
+    listPositions: (userKey: string, page: Parameters<typeof users.listPositions>[2]) =>
+      users.listPositions(db, userKey, page),
 
-    async listTransactionsOf(tenantId: string, userId: string, request: transactions.TransactionRequest) {
-      await checkCovered(tenantId, userId, 'transactions:read')
+    listTransactions: (tenantKey: number, request: transactions.TransactionRequest) =>
+      transactions.listTransactions(db, tenantKey, request),
+
+    async listTransactionsOf(tenantKey: number, userId: string, request: transactions.TransactionRequest) {
+      await getCovered(tenantKey, userId, 'transactions:read')
       const filters = { ...request.filters, userIds: [userId] }
-      return transactions.listTransactions(db, tenantId, { ...request, filters })
+      return transactions.listTransactions(db, tenantKey, { ...request, filters })
     },
 
-    listRemoved: (tenantId: string, since: string, userIds: readonly string[] | undefined) =>
-      transactions.listRemoved(db, tenantId, since, userIds),
+    listRemoved: (tenantKey: number, request: transactions.RemovedRequest) =>
+      transactions.listRemoved(db, tenantKey, request),
 
-    countUsers: (tenantId: string) => summarize(tenantId, stats.countUsers),
-    countAccounts: (tenantId: string) => summarize(tenantId, stats.countAccounts),
-    sumBalances: (tenantId: string) => summarize(tenantId, stats.sumBalances),
-    listTopAssets: (tenantId: string) => summarize(tenantId, stats.listTopAssets),
+    listChanges: (tenantKey: number, request: FeedRequest) => readFeed(db, tenantKey, request),
+
+    countUsers: (tenantKey: number) => summarize(tenantKey, stats.countUsers),
+    countAccounts: (tenantKey: number) => summarize(tenantKey, stats.countAccounts),
+    sumBalances: (tenantKey: number) => summarize(tenantKey, stats.sumBalances),
+    listTopAssets: (tenantKey: number) => summarize(tenantKey, stats.listTopAssets),
   }
 }

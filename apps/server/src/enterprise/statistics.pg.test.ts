@@ -2,47 +2,43 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
-import { markInstallation, type Database, type Sql } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import { noteAllUsers, noteUser } from '../notices.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
+import { bringUpToDate } from './fold.ts'
 import { createEnterprise, createStatistics } from './index.ts'
-import { addTenant, applyStep, clientsOf, readPlainly, step, userIds } from './test-statistics.ts'
+import { addTenant, applyStep, prepare, readPlainly, step, usersMax, type TestTenant } from './test-statistics.ts'
 
 describe('statistics', async () => {
   const { db } = await testDatabase(ownedBySuite())
-  await markInstallation(db, true)
-  await db.execute(
-    `insert into current_prices (asset_id, price_in_usd, source, fetched_at)
-     values ('crypto:a', 64000.123456789, 'test', assay_now()), ('crypto:b', 0.00000001, 'test', assay_now())`,
-    [],
-  )
+  await prepare(db)
   const enterprise = createEnterprise({ db, endGrants: async () => 0 })
   const statistics = createStatistics({ db })
   let tenants = 0
-  const newTenant = async (): Promise<string> => {
+  const newTenant = async (): Promise<TestTenant> => {
     tenants += 1
-    await addTenant(db, `ten_${tenants}`)
-    return `ten_${tenants}`
+    return addTenant(db, `ten_${tenants}`)
   }
 
-  async function readKept(tenantId: string): Promise<object> {
+  async function readKept({ tenantKey }: TestTenant): Promise<object> {
     const [users, accounts, balances, assets] = await Promise.all([
-      enterprise.countUsers(tenantId),
-      enterprise.countAccounts(tenantId),
-      enterprise.sumBalances(tenantId),
-      enterprise.listTopAssets(tenantId),
+      enterprise.countUsers(tenantKey),
+      enterprise.countAccounts(tenantKey),
+      enterprise.sumBalances(tenantKey),
+      enterprise.listTopAssets(tenantKey),
     ])
     return { users: users.data, accounts: accounts.data, balances: balances.data, assets: assets.data }
   }
 
   it('are what counting everything gives, after every step of any story', async () => {
     const story = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
-      const tenantId = await newTenant()
+      const tenant = await newTenant()
       for (const one of steps) {
-        await applyStep(db, tenantId, one)
+        await applyStep(db, tenant, one)
         if (one.upkeep) await statistics.fold()
-        assert.deepEqual(await readKept(tenantId), await readPlainly(db, tenantId), JSON.stringify(one))
+        assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant), JSON.stringify(one))
         // From what is kept, not by counting again.
-        assert.equal((await statistics.bringUpToDate(tenantId)).folded, true)
+        assert.equal((await bringUpToDate(db, tenant.tenantKey)).folded, true)
       }
     })
     await fc.assert(story, { numRuns: 10 })
@@ -50,92 +46,109 @@ describe('statistics', async () => {
   })
 
   it('lose nothing when changes and folds run side by side', async () => {
-    const tenantId = await newTenant()
+    const tenant = await newTenant()
     const [steps] = fc.sample(fc.array(step, { minLength: 240, maxLength: 240 }), { numRuns: 1, seed: 7 })
     assert.ok(steps)
     let writing = 4
     const write = async (part: number): Promise<void> => {
-      // Each writer has its own users; clients and the clock are everybody's.
-      const mine = steps.filter((one) => userIds.indexOf(one.user) % 4 === part && one.kind !== 'clock')
-      for (const one of mine) await applyStep(db, tenantId, one)
+      // Each writer has its own users; they share clients and the clock.
+      const mine = steps.filter((one) => one.user % 4 === part && one.kind !== 'clock')
+      for (const one of mine) await applyStep(db, tenant, one)
       writing -= 1
     }
     const fold = async (): Promise<void> => {
-      while (writing > 0) await statistics.bringUpToDate(tenantId)
+      while (writing > 0) await bringUpToDate(db, tenant.tenantKey)
     }
     await Promise.all([write(0), write(1), write(2), write(3), fold(), fold()])
-    assert.deepEqual(await readKept(tenantId), await readPlainly(db, tenantId))
+    assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant))
     assert.deepEqual(await statistics.verify(), [])
   })
 
   it('that are too far behind for one request are counted from the tables, and are the same', async () => {
-    const tenantId = await newTenant()
-    const [client = ''] = clientsOf(tenantId)
-    for (const user of userIds) await applyStep(db, tenantId, { kind: 'grant', user })
+    const tenant = await newTenant()
+    for (let user = 0; user < usersMax; user += 1) await applyStep(db, tenant, { kind: 'grant', user })
     // More than the folds of one request take.
     await db.execute(
-      `insert into statistic_changes (tenant_id, client_id) select $1, $2 from generate_series(1, 10001)`,
-      [tenantId, client],
+      'insert into user_notices (user_key, tenant_key) select $1::bigint, $2 from generate_series(1, 10001)',
+      [tenant.users[0]?.userKey, tenant.tenantKey],
     )
-    assert.equal((await statistics.bringUpToDate(tenantId)).folded, false)
-    assert.deepEqual(await readKept(tenantId), await readPlainly(db, tenantId))
+    assert.equal((await bringUpToDate(db, tenant.tenantKey)).folded, false)
+    assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant))
     await statistics.fold()
-    assert.equal((await statistics.bringUpToDate(tenantId)).folded, true)
-    assert.deepEqual(await readKept(tenantId), await readPlainly(db, tenantId))
+    assert.equal((await bringUpToDate(db, tenant.tenantKey)).folded, true)
+    assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant))
   })
 
   it('no write waits for a fold, and a change that commits during one is found by the next', async () => {
-    const tenantId = await newTenant()
-    await applyStep(db, tenantId, { kind: 'grant' })
+    const tenant = await newTenant()
+    await applyStep(db, tenant, { kind: 'grant' })
+    assert.equal((await enterprise.countUsers(tenant.tenantKey)).data.users, 1)
     await db.transaction(async (tx) => {
-      await tx.execute(`select pg_advisory_xact_lock(hashtextextended('assay statistics ' || $1, 0))`, [tenantId])
-      await tx.execute('delete from statistic_changes where tenant_id = $1', [tenantId])
-      await applyStep(db, tenantId, { kind: 'revoke' })
+      await tx.row('select from tenant_feeds where tenant_key = $1 for update', [tenant.tenantKey])
+      await tx.execute('delete from user_notices where tenant_key = $1', [tenant.tenantKey])
+      await applyStep(db, tenant, { kind: 'revoke' })
     })
-    assert.deepEqual((await enterprise.countUsers(tenantId)).data, { users: 0, users_with_accounts: 0 })
+    assert.deepEqual((await enterprise.countUsers(tenant.tenantKey)).data, { users: 0, users_with_accounts: 0 })
   })
 
-  it('a read of a connection that changes nothing countable leaves no change behind', async () => {
-    const tenantId = await newTenant()
-    await applyStep(db, tenantId, { kind: 'connect' })
+  it('a fold of every tenant does not wait for the one that another process folds', async () => {
+    const [busy, other] = [await newTenant(), await newTenant()]
+    for (const tenant of [busy, other]) await noteUser(db, { ...tenant, userKey: tenant.users[0]?.userKey ?? '' })
     await statistics.fold()
-    await db.execute(
-      `update connections set status = 'active', last_synced_at = assay_now(), transaction_count = 5 where tenant_id = $1`,
-      [tenantId],
-    )
-    const { newest } = await db.row<{ newest: string | null }>(
-      'select max(change) as newest from statistic_changes where tenant_id = $1',
-      [tenantId],
-    )
-    assert.equal(newest, null)
+    for (const tenant of [busy, other]) await noteUser(db, { ...tenant, userKey: tenant.users[0]?.userKey ?? '' })
+    const left = await db.transaction(async (tx) => {
+      await tx.row('select from tenant_feeds where tenant_key = $1 for update', [busy.tenantKey])
+      await statistics.fold()
+      return db.rows<{ tenant_key: number }>('select tenant_key from user_notices')
+    })
+    assert.deepEqual(left, [{ tenant_key: busy.tenantKey }])
+    await statistics.fold()
+  })
+
+  it('a consent that commits while its client is being disabled does not count', async () => {
+    const tenant = await newTenant()
+    const [clientId = ''] = tenant.clientIds
+    await db.transaction(async (disabling) => {
+      await disabling.execute('update clients set disabled_at = $2 where id = $1', [clientId, db.now()])
+      await noteAllUsers(disabling, tenant)
+      await applyStep(db, tenant, { kind: 'grant' })
+      assert.equal((await enterprise.countUsers(tenant.tenantKey)).data.users, 1)
+    })
+    assert.equal((await enterprise.countUsers(tenant.tenantKey)).data.users, 0)
   })
 
   it('verify names what differs, and rebuild puts it right', async () => {
-    const tenantId = await newTenant()
-    for (const user of userIds) {
-      await applyStep(db, tenantId, { kind: 'grant', user })
-      await applyStep(db, tenantId, { kind: 'connect', user })
+    const tenant = await newTenant()
+    for (let user = 0; user < usersMax; user += 1) {
+      await applyStep(db, tenant, { kind: 'grant', user })
+      await applyStep(db, tenant, { kind: 'connect', user })
     }
+    const first = tenant.users[0]
+    assert.ok(first)
     assert.deepEqual(await statistics.verify(), [])
-    await db.execute(`update tenant_statistics set users = users + 1 where tenant_id = $1 and measure = 'user'`, [
-      tenantId,
+    await db.execute(`update tenant_statistics set users = users + 1 where tenant_key = $1 and measure = 'user'`, [
+      tenant.tenantKey,
     ])
-    await db.execute(`delete from user_statistics where tenant_id = $1 and user_id = $2 and measure = 'provider'`, [
-      tenantId,
-      userIds[0],
-    ])
+    await db.execute(`delete from user_statistics where user_key = $1 and measure = 'provider'`, [first.userKey])
     const found = await statistics.verify()
     assert.deepEqual(
-      found.map(({ user_id, measure, subject, kept, counted }) => [user_id, measure, subject, kept, counted]),
+      found.map(({ tenant_id, user_id, measure, subject, kept, counted }) => [
+        tenant_id,
+        user_id,
+        measure,
+        subject,
+        kept,
+        counted,
+      ]),
       [
-        [userIds[0], 'provider', 'kraken', null, '1 0'],
-        [null, 'provider', 'kraken', '6 6 0', '5 5 0'],
-        [null, 'user', '', '7 0 0', '6 0 0'],
+        [tenant.tenantId, first.userId, 'provider', 'kraken', null, '1 0'],
+        [tenant.tenantId, null, 'provider', 'kraken', '6 6 0', '5 5 0'],
+        [tenant.tenantId, null, 'user', '', '7 0 0', '6 0 0'],
       ],
     )
     await statistics.rebuild()
     assert.deepEqual(await statistics.verify(), [])
-    assert.deepEqual(await readKept(tenantId), await readPlainly(db, tenantId))
+    assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant))
   })
 })
 
@@ -143,23 +156,34 @@ describe('the cost of an answer', async () => {
   const { db } = await testDatabase(ownedBySuite())
 
   /** Users with one grant, two connections and three positions each. */
-  async function fill(tenantId: string, users: number): Promise<void> {
-    await addTenant(db, tenantId)
+  async function fill(tenantId: string, users: number): Promise<number> {
+    const { tenantKey, clientIds } = await addTenant(db, tenantId)
+    const now = db.now()
+    const ids = `${tenantKey} * 1000000 + n as user_key, ${tenantKey} as tenant_key, '${tenantId}' as tenant_id, 'usr_x' || n || '${tenantId}' as user_id`
     await db.execute(
-      `insert into users (tenant_id, id, external_user_id) select '${tenantId}', 'usr_x' || n, n from generate_series(1, ${users}) n;
-       insert into grants (tenant_id, user_id, client_id, id, scopes, consent, granted_at, expires_at)
-       select '${tenantId}', 'usr_x' || n, '${clientsOf(tenantId)[0] ?? ''}', 'grt_' || n, '{providers:read,assets:read}', '{}', assay_now(),
-         assay_now() + interval '1 year' from generate_series(1, ${users}) n;
-       insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, added_at)
-       select '${tenantId}', 'usr_x' || n, 'con_' || n || c, 'provider_' || c, 'api_key', 'active', n || 'x' || c, assay_now()
-       from generate_series(1, ${users}) n, generate_series(1, 2) c;
-       insert into holdings (tenant_id, user_id, connection_id, provider_id, asset_id, asset_symbol, asset_name, liquid, staked, fetched_at)
-       select '${tenantId}', 'usr_x' || n, 'con_' || n || 1, 'provider_1', 'crypto:' || a, 'S' || a, 'S', 0.1, 0, assay_now()
-       from generate_series(1, ${users}) n, generate_series(1, 3) a;
-       analyze grants, connections, holdings`,
+      `create temporary table made on commit drop as select n, ${ids} from generate_series(1, ${users}) n;
+       insert into users (user_key, tenant_key, tenant_id, id, external_user_id, created_at)
+       select user_key, tenant_key, tenant_id, user_id, user_id, '${now}' from made;
+       insert into grants (user_key, tenant_key, tenant_id, user_id, client_id, id, scopes, consent, granted_at, expires_at)
+       select user_key, tenant_key, tenant_id, user_id, '${clientIds[0] ?? ''}', 'grt_' || n, '{providers:read,assets:read}', '{}',
+         '${now}', '${now}'::timestamptz + interval '1 year' from made;
+       insert into connections (user_key, tenant_key, tenant_id, user_id, connection_key, id, provider_id, connection_type,
+         status, key_lane, created_at, added_at, shown_at, shown_seq)
+       select user_key, tenant_key, tenant_id, user_id, c, 'con_' || n || c, 'provider_' || c, 'api_key', 'active', n || 'x' || c,
+         '${now}', '${now}', '${now}', 1 from made, generate_series(1, 2) c;
+       insert into assets (id, kind, symbol, name)
+       select 'crypto:' || a, 'crypto', 'S' || a, 'S' from generate_series(1, 3) a on conflict do nothing;
+       insert into holdings (user_key, connection_key, asset_key, liquid, staked, changed_at)
+       select user_key, 1, asset_key, 0.1, 0, '${now}' from made, assets where assets.id like 'crypto:_';
+       insert into user_notices (user_key, tenant_key) select user_key, tenant_key from made`,
     )
+    await db.execute('analyze grants; analyze connections; analyze holdings')
     await createStatistics({ db }).fold()
-    await db.execute('vacuum analyze tenant_statistics, user_statistics, statistic_changes')
+    await db.execute('vacuum analyze tenant_statistics')
+    await db.execute('vacuum analyze user_statistics')
+    await db.execute('vacuum analyze user_notices')
+    await db.execute('vacuum analyze feed_users')
+    return tenantKey
   }
 
   interface Plan {
@@ -172,12 +196,24 @@ describe('the cost of an answer', async () => {
     (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] +
     (plan.Plans ?? []).reduce((sum, child) => sum + examined(child), 0)
 
+  const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value))
+
   /** Rows that all statements of one answer touched, by PostgreSQL's own count. */
-  async function rowsExamined(answer: (of: ReturnType<typeof createEnterprise>) => Promise<unknown>): Promise<number> {
+  async function rowsExamined(
+    answer: (of: ReturnType<typeof createEnterprise>, spied: Database) => Promise<unknown>,
+  ): Promise<number> {
     let rows = 0
     const explain = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
-      const [told] = await db.rows<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (analyze, format json) ${text}`, values)
-      rows += examined(told?.['QUERY PLAN'][0]?.Plan ?? { 'Actual Rows': NaN, 'Actual Loops': 1 })
+      // Planned for any values, as after five runs.
+      await db.transaction(async (tx) => {
+        await tx.execute(`set local plan_cache_mode = force_generic_plan; prepare spied as ${text}`)
+        const given = values.length === 0 ? '' : `(${values.map(literal).join(', ')})`
+        const [explained] = await tx.rows<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+          `explain (analyze, format json) execute spied${given}`,
+        )
+        await tx.execute('deallocate spied')
+        rows += examined(explained?.['QUERY PLAN'][0]?.Plan ?? { 'Actual Rows': NaN, 'Actual Loops': 1 })
+      })
       return db.rows<Row>(text, values)
     }
     const spied: Database = {
@@ -185,18 +221,32 @@ describe('the cost of an answer', async () => {
       rows: explain,
       row: async <Row>(...of: Parameters<Sql['row']>) => (await explain<Row>(...of))[0] as Row,
     }
-    await answer(createEnterprise({ db: spied, endGrants: async () => 0 }))
+    await answer(createEnterprise({ db: spied, endGrants: async () => 0 }), spied)
     return rows
   }
 
   it('does not depend on the number of users', async () => {
-    await fill('ten_small', 20)
-    await fill('ten_large', 500)
+    const smallKey = await fill('ten_small', 20)
+    const largeKey = await fill('ten_large', 500)
     for (const read of ['countUsers', 'countAccounts', 'sumBalances', 'listTopAssets'] as const) {
-      const small = await rowsExamined((enterprise) => enterprise[read]('ten_small'))
-      const large = await rowsExamined((enterprise) => enterprise[read]('ten_large'))
+      const small = await rowsExamined((enterprise) => enterprise[read](smallKey))
+      const large = await rowsExamined((enterprise) => enterprise[read](largeKey))
       assert.ok(small > 0 && small < 60, `${read}: ${small} rows`)
       assert.equal(large, small, read)
     }
+  })
+
+  it('a round with nothing to fold looks at some rows for each tenant, however many users there are', async () => {
+    await fill('ten_round', 2_000)
+    await db.execute(
+      `insert into tenants (id, name, created_at) select 'ten_other' || n, 'x', $1 from generate_series(1, 100) n`,
+      [db.now()],
+    )
+    await db.execute('vacuum analyze tenants')
+    const { rows: tenants } = await db.row<{ rows: number }>('select count(*)::int as rows from tenants')
+    const examined = await rowsExamined(async (_, spied) => {
+      await createStatistics({ db: spied }).fold()
+    })
+    assert.ok(examined >= tenants && examined <= 10 * tenants, `${examined} rows for ${tenants} tenants`)
   })
 })

@@ -1,26 +1,26 @@
 /**
- * The sums over a tenant's users that are shown. Read from what statistics.ts keeps, their cost grows with providers and
- * assets, not with users; `recount` is the same from the tables themselves. Values are made here, at prices of the
- * moment, by PostgreSQL's numeric, which is exact, and leave as decimal text.
+ * The sums over a tenant's users that are shown. `keptSums` reads what fold.ts keeps, so that the cost grows with providers
+ * and assets and not with users; `recount` sums the tables themselves. PostgreSQL computes the values from the prices of
+ * the moment with its numeric type, which is exact, and returns decimal text.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { counted } from './statistics-store.ts'
 
-/** Rows of measure, subject, label, users, amount and quantity, as migration 0017 explains them. */
+/** Rows of measure, subject, label, users, amount and quantity, as the schema explains them. */
 export interface Sums {
   text: string
   values: readonly unknown[]
 }
 
-export function keptSums(tenantId: string): Sums {
-  return { text: 'select * from tenant_statistics where tenant_id = $1', values: [tenantId] }
+export function keptSums(tenantKey: number): Sums {
+  return { text: 'select * from tenant_statistics where tenant_key = $1', values: [tenantKey] }
 }
 
-export function recount(tenantId: string, at: string): Sums {
+export function recount(tenantKey: number, at: string): Sums {
   const text = `select measure, subject, label, count(*) as users, sum(amount) as amount, sum(quantity) as quantity
     from (${counted('all')}) counted group by measure, subject, label`
-  return { text, values: [tenantId, at] }
+  return { text, values: [tenantKey, at] }
 }
 
 export async function countUsers(sql: Sql, sums: Sums): Promise<{ users: number; users_with_accounts: number }> {

@@ -1,58 +1,148 @@
 /**
- * A tenant's transactions, newest first by (occurred_at, id): the ledger's pages over all users or some, each row held
- * against the grants in force.
+ * A tenant's transactions, newest first by (occurred_at, id), over all users or some, each row held against the live
+ * grants. With filters it must not matter how rare their hits are, so the way to the rows is chosen by what is found and
+ * not by what PostgreSQL guesses from columns that it assumes to be independent:
+ *
+ * 1. The next 100 rows of the page order. Filters that hit often fill their page here.
+ * 2. One filter by asset or by kind has an index of its own, in the order of the page.
+ * 3. Of several, the first that leads to fewer than 1,000 rows leads, and the others are conditions.
+ * 4. When all of them are common, their walk is long only if they exclude each other.
  */
 import type { Sql } from '../db/index.ts'
-import { listPage, type PageRequest, type TransactionFilters, type TransactionRow } from '../ledger/index.ts'
-import { covered, coveredRowByRow } from './grants.ts'
+import { coveredRowByRow } from './grants.ts'
+import {
+  countStatement,
+  listLeads,
+  pageStatement,
+  type Filter,
+  type Lead,
+  type PageRequest,
+  type Reach,
+  type TransactionFilters,
+} from './transactions-query-store.ts'
 
-export interface TransactionRequest extends Omit<PageRequest, 'filters'> {
-  filters: TransactionFilters & { userIds?: readonly string[] | undefined }
+export interface TransactionRow {
+  id: string
+  user_key: string
+  user_id: string
+  connection_id: string
+  provider_id: string
+  occurred_at: string
+  updated_at: string
+  /** The members after the head. */
+  document: string
 }
 
-// `offset 0` keeps it a look-up for each row: as a join it could lead PostgreSQL away from the index that has the page in
-// order.
-const visible = `${coveredRowByRow('t', 'transactions:read')} and not exists (select from hidden_connections c
-  where c.tenant_id = t.tenant_id and c.user_id = t.user_id and c.id = t.connection_id offset 0)`
+export interface TransactionRequest extends Omit<PageRequest, 'filters'> {
+  filters: TransactionFilters & {
+    userIds?: readonly string[] | undefined
+    connectionIds?: readonly string[] | undefined
+  }
+}
+
+const rareMax = 1_000
 
 export async function listTransactions(
   sql: Sql,
-  tenantId: string,
-  { filters: { userIds, ...filters }, limit, after }: TransactionRequest,
+  tenantKey: number,
+  { filters: { userIds, connectionIds, ...filters }, limit, after }: TransactionRequest,
 ): Promise<TransactionRow[]> {
-  const some = await findUsers(sql, tenantId, userIds, filters.connectionIds)
-  const users = some === undefined ? 'all' : { some }
-  return listPage(sql, { tenantId, users, visible }, { filters, limit, after })
+  const reach = await findReach(sql, tenantKey, userIds, connectionIds)
+  if (reach.users.length === 0) return []
+  return listPage(sql, reach, { filters, limit, after })
 }
 
-/** Whose rows can be meant: a connection is one user's. Undefined: everybody's. */
-async function findUsers(
+async function listPage(sql: Sql, reach: Reach, request: PageRequest): Promise<TransactionRow[]> {
+  const list = async (lead: Lead): Promise<TransactionRow[]> => {
+    const { text, values } = pageStatement(reach, request, lead)
+    return sql.rows<TransactionRow>(text, values)
+  }
+  const leads = listLeads(reach, request.filters)
+  const [only] = leads
+  if (only === undefined) return list('walk')
+  // The next rows of many users are many times 100.
+  const near = reach.users === 'all' || reach.users.length === 1 ? await list('near') : []
+  if (near.length === request.limit) return near
+  if (leads.length === 1 && only !== 'update') return list(only)
+  for (const lead of leads) if (await isRare(sql, reach, request, lead)) return list(lead)
+  return list(only === 'asset' ? 'asset' : 'walk')
+}
+
+async function isRare(sql: Sql, reach: Reach, request: PageRequest, lead: Filter): Promise<boolean> {
+  const { text, values } = countStatement(reach, request, lead, rareMax)
+  return (await sql.row<{ rows: number }>(text, values)).rows < rareMax
+}
+
+/** Whose rows can be meant: a connection is one user's. */
+async function findReach(
   sql: Sql,
-  tenantId: string,
+  tenantKey: number,
   userIds: readonly string[] | undefined,
   connectionIds: readonly string[] | undefined,
-): Promise<readonly string[] | undefined> {
-  if (connectionIds === undefined) return userIds
-  const rows = await sql.rows<{ user_id: string }>(
-    'select distinct user_id from readable_connections where tenant_id = $1 and id = any($2::text[])',
-    [tenantId, connectionIds],
+): Promise<Reach> {
+  const reach = { tenantKey, now: sql.now() }
+  if (connectionIds !== undefined) {
+    const connections = await sql.rows<{ user_key: string; connection_key: number }>(
+      `select c.user_key, c.connection_key from readable_connections c
+       where c.tenant_key = $1 and c.id = any($2::text[]) and ($3::text[] is null or c.user_id = any($3))`,
+      [tenantKey, connectionIds, userIds ?? null],
+    )
+    return { ...reach, connections, users: [...new Set(connections.map((one) => one.user_key))] }
+  }
+  if (userIds === undefined) return { ...reach, users: 'all' }
+  const users = await sql.rows<{ user_key: string }>(
+    'select u.user_key from tenant_users u where u.tenant_key = $1 and u.id = any($2::text[])',
+    [tenantKey, userIds],
   )
-  const owners = rows.map((row) => row.user_id)
-  return userIds === undefined ? owners : owners.filter((owner) => userIds.includes(owner))
+  return { ...reach, users: users.map((one) => one.user_key) }
 }
 
-/** Ids that were served once and are gone since then, for those who keep a copy. */
+export interface RemovedRow {
+  id: string
+  removed_at: string
+}
+
+export interface RemovedRequest {
+  since: string
+  limit: number
+  /** The last row of the page before. */
+  after: { removedAt: string; id: string } | undefined
+  userIds?: readonly string[] | undefined
+}
+
+/**
+ * Ids that were served once and are gone since then, oldest first. The rows of a removed connection are gone with it,
+ * although destroying them may take an hour.
+ */
 export async function listRemoved(
   sql: Sql,
-  tenantId: string,
-  since: string,
-  userIds: readonly string[] | undefined,
-): Promise<{ id: string; removed_at: string }[]> {
-  return sql.rows(
-    `select r.id, r.removed_at from removed_transactions r
-     where r.tenant_id = $1 and r.removed_at >= $2 and ($3::text[] is null or r.user_id = any($3))
-       and ${covered('r', 'transactions:read')}
-     order by r.removed_at, r.id`,
-    [tenantId, since, userIds ?? null],
+  tenantKey: number,
+  { since, limit, after, userIds }: RemovedRequest,
+): Promise<RemovedRow[]> {
+  const place = '($3::timestamptz is null or (r.removed_at, r.id) > ($3::timestamptz, $4::uuid))'
+  const ofUsers = `($5::text[] is null or r.user_key in (
+    select u.user_key from tenant_users u where u.tenant_key = $1 and u.id = any($5)))`
+  const wanted = `r.tenant_key = $1 and r.removed_at >= $2::timestamptz and ${place} and ${ofUsers}
+    and ${coveredRowByRow('r', 'transactions:read', '$6')}`
+  return sql.rows<RemovedRow>(
+    `select 'txn_' || replace(r.id::text, '-', '') as id, r.removed_at from (
+       (select r.id, r.removed_at from removed_transactions r where ${wanted} order by r.removed_at, r.id limit $7)
+       union all
+       (select r.id, r.removed_at from (
+          select t.id, h.removed_at, h.user_key, h.tenant_key from (
+            select c.*, to_timestamp((c.hidden_seq >> 20) / 1000.0)::timestamptz(3) as removed_at from removed_connections c
+            where c.hidden_seq is not null) h
+          join transactions t on t.user_key = h.user_key and t.connection_key = h.connection_key) r
+        where ${wanted} order by r.removed_at, r.id limit $7)) r
+     order by r.removed_at, r.id limit $7`,
+    [
+      tenantKey,
+      since,
+      after?.removedAt ?? null,
+      after?.id.replace('txn_', '') ?? null,
+      userIds ?? null,
+      sql.now(),
+      limit,
+    ],
   )
 }

@@ -1,9 +1,11 @@
-/** A tenant's users, their connections and positions, as far as consents in force cover them. */
+/** A tenant's users, their connections and positions, as far as live grants cover them. */
 import type { Cause, Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import { covered, coveredRowByRow, type CoveredScope } from './grants.ts'
+import type { Owner } from '../owner.ts'
+import { covered, coveredRowByRow, isLive, type CoveredScope } from './grants.ts'
 
 export interface UserRow {
+  user_key: string
   user_id: string
   external_user_id: string | null
   email: string | null
@@ -20,41 +22,57 @@ export interface UserRequest {
   names?: { externalUserIds: readonly string[]; emails: readonly string[] } | undefined
 }
 
-// A user has a grant for each client; what the tenant may see is what they cover together.
+// A user has a grant for each client; the tenant sees what they cover together. $1 is the tenant and $2 the present.
 const granted = `select min(live.granted_at) as granted_at, max(live.expires_at) as grant_expires_at,
-    array(select distinct scope from live_grants each, unnest(each.scopes) as scope
-      where each.tenant_id = u.tenant_id and each.user_id = u.id order by scope) as scopes
-  from live_grants live where live.tenant_id = u.tenant_id and live.user_id = u.id having count(*) > 0`
+    array(select distinct scope from grant_terms each, unnest(each.scopes) as scope
+      where each.user_key = u.user_key and ${isLive('each', '$2')} order by scope) as scopes
+  from grant_terms live where live.user_key = u.user_key and ${isLive('live', '$2')} having count(*) > 0`
 
-const users = `select u.id as user_id, u.external_user_id, u.email, g.granted_at, g.grant_expires_at, g.scopes,
-    case when 'providers:read' = any(g.scopes) then (select count(*)::int from readable_connections c
-      where c.tenant_id = u.tenant_id and c.user_id = u.id) end as connection_count
-  from tenant_users u join lateral (${granted}) g on true`
+const users = `select u.user_key, u.id as user_id, u.external_user_id, u.email, g.granted_at, g.grant_expires_at, g.scopes,
+    case when 'providers:read' = any(g.scopes) then (
+      select count(*)::int from readable_connections c where c.user_key = u.user_key) end as connection_count
+  from tenant_users u join lateral (${granted}) g on true where u.tenant_key = $1::integer`
 
-export async function listUsers(sql: Sql, tenantId: string, { limit, after, names }: UserRequest): Promise<UserRow[]> {
+// Ids are compared byte by byte, as their index is ordered.
+export async function listUsers(sql: Sql, tenantKey: number, { limit, after, names }: UserRequest): Promise<UserRow[]> {
   return sql.rows<UserRow>(
-    `${users}
-     where u.tenant_id = $1 and ($2::text is null or u.id > $2)
-       and ($3::text[] is null or u.external_user_id = any($3) or u.email = any($4::text[]))
-     order by u.id limit $5`,
-    [tenantId, after ?? null, names?.externalUserIds ?? null, names?.emails ?? null, limit],
+    `${users} and ($3::text is null or u.id collate "C" > $3)
+       and ($4::text[] is null or u.external_user_id = any($4) or u.email = any($5::text[]))
+     order by u.id collate "C" limit $6`,
+    [tenantKey, sql.now(), after ?? null, names?.externalUserIds ?? null, names?.emails ?? null, limit],
   )
 }
 
-export async function findUser(sql: Sql, tenantId: string, userId: string): Promise<UserRow | undefined> {
-  return sql.maybeRow<UserRow>(`${users} where u.tenant_id = $1 and u.id = $2`, [tenantId, userId])
+export async function findUser(sql: Sql, tenantKey: number, userId: string): Promise<UserRow | undefined> {
+  return sql.maybeRow<UserRow>(`${users} and u.id = $3`, [tenantKey, sql.now(), userId])
 }
 
-export async function covers(sql: Sql, tenantId: string, userId: string, scope: CoveredScope): Promise<boolean> {
-  const found = await sql.maybeRow(
-    `select from (values ($1::text, $2::text)) as u (tenant_id, user_id) where ${covered('u', scope)}`,
-    [tenantId, userId],
+const owner = `u.tenant_key as "tenantKey", u.tenant_id as "tenantId", u.user_key as "userKey", u.id as "userId"`
+
+export async function findOwner(sql: Sql, tenantKey: number, userId: string): Promise<Owner | undefined> {
+  return sql.maybeRow<Owner>(`select ${owner} from tenant_users u where u.tenant_key = $1 and u.id = $2`, [
+    tenantKey,
+    userId,
+  ])
+}
+
+/** The user, if a live grant covers this. */
+export async function findCovered(
+  sql: Sql,
+  tenantKey: number,
+  userId: string,
+  scope: CoveredScope,
+): Promise<Owner | undefined> {
+  return sql.maybeRow<Owner>(
+    `select ${owner} from tenant_users u where u.tenant_key = $1 and u.id = $2 and ${covered('u', scope, '$3')}`,
+    [tenantKey, userId, sql.now()],
   )
-  return found !== undefined
 }
 
 export interface AccountRow {
+  user_key: string
   user_id: string
+  connection_key: number
   id: string
   provider_id: string
   connection_type: 'api_key' | 'wallet' | 'oauth2'
@@ -71,21 +89,22 @@ export interface AccountRow {
 
 export async function listAccounts(
   sql: Sql,
-  tenantId: string,
+  tenantKey: number,
   page: { limit: number; after: { addedAt: string; id: string } | undefined },
 ): Promise<AccountRow[]> {
   return sql.rows<AccountRow>(
-    `select c.user_id, c.id, c.provider_id, c.connection_type, c.display_label, c.status, c.status_cause,
+    `select c.user_key, c.user_id, c.connection_key, c.id, c.provider_id, c.connection_type, c.display_label, c.status, c.status_cause,
        c.status_message, c.added_at, c.last_synced_at, c.next_sync_at, c.history_from, c.transaction_count
      from readable_connections c
-     where c.tenant_id = $1 and ($2::timestamptz is null or (c.added_at, c.id) > ($2::timestamptz, $3))
-       and ${coveredRowByRow('c', 'providers:read')}
-     order by c.added_at, c.id limit $4`,
-    [tenantId, page.after?.addedAt ?? null, page.after?.id ?? null, page.limit],
+     where c.tenant_key = $1 and ($2::timestamptz is null or (c.added_at, c.id) > ($2::timestamptz, $3::text))
+       and ${coveredRowByRow('c', 'providers:read', '$4')}
+     order by c.added_at, c.id limit $5`,
+    [tenantKey, page.after?.addedAt ?? null, page.after?.id ?? null, sql.now(), page.limit],
   )
 }
 
 export interface PositionRow {
+  user_key: string
   connection_id: string
   provider_id: string
   asset_id: string
@@ -102,22 +121,24 @@ export interface PositionRow {
 
 export async function listPositions(
   sql: Sql,
-  tenantId: string,
-  userId: string,
+  userKey: string,
   page: { limit: number; after: { connectionId: string; symbol: string; assetId: string } | undefined },
 ): Promise<PositionRow[]> {
   return sql.rows<PositionRow>(
-    `select h.connection_id, h.provider_id, h.asset_id, h.asset_symbol, h.asset_name,
-       trim_scale(h.liquid)::text as liquid, trim_scale(h.staked)::text as staked,
+    `select c.user_key, c.id as connection_id, c.provider_id, a.id as asset_id, a.symbol as asset_symbol,
+       a.name as asset_name, trim_scale(h.liquid)::text as liquid, trim_scale(h.staked)::text as staked,
        trim_scale(h.liquid + h.staked)::text as total, trim_scale(p.price_in_usd)::text as price_in_usd,
-       trim_scale(p.price_in_usd * (h.liquid + h.staked))::text as value_in_usd, h.spam, h.fetched_at
-     from settled_holdings h left join current_prices p on p.asset_id = h.asset_id
-     where h.tenant_id = $1 and h.user_id = $2 and ${covered('h', 'assets:read')}
-       and ($3::text is null or (h.connection_id, h.asset_symbol, h.asset_id) > ($3, $4, $5))
-     order by h.connection_id, h.asset_symbol, h.asset_id limit $6`,
+       trim_scale(p.price_in_usd * (h.liquid + h.staked))::text as value_in_usd, h.spam, c.balances_at as fetched_at
+     from readable_connections c
+     join holdings h on h.user_key = c.user_key and h.connection_key = c.connection_key
+     join assets a on a.asset_key = h.asset_key
+     left join current_prices p on p.asset_id = a.id
+     where c.user_key = $1::bigint and ${covered('c', 'assets:read', '$2')}
+       and ($3::text is null or (c.id, a.symbol, a.id) > ($3, $4::text, $5::text))
+     order by c.id, a.symbol, a.id limit $6`,
     [
-      tenantId,
-      userId,
+      userKey,
+      sql.now(),
       page.after?.connectionId ?? null,
       page.after?.symbol ?? null,
       page.after?.assetId ?? null,

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createLimits } from '../limits/index.ts'
-import { createAdmit } from './admission.ts'
+import { createAdmission } from './admission.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
 const settings = { perToken: 3, perClient: 9, oauthFailures: 9, perAddress: 2, slowAfter: 9 }
 
 async function start(t: TestContext, trustedProxies: string[] = []): Promise<TestServer & { move(ms: number): void }> {
   let now = 0
-  const admit = createAdmit(createLimits(settings, () => now))
-  const server = await startTestServer(t, { admit, trustedProxies })
+  const admission = createAdmission(createLimits(settings, () => now))
+  const server = await startTestServer(t, { admission, trustedProxies })
   return { ...server, move: (ms) => void (now += ms) }
 }
 

@@ -4,11 +4,8 @@
  * requests whose lengths would tell something (BREACH).
  */
 import { pipeline, Readable } from 'node:stream'
-import { promisify } from 'node:util'
-import { createGzip, gzip as gzipCallback, constants } from 'node:zlib'
+import { constants, createGzip, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-
-const gzip = promisify(gzipCallback)
 
 /** Below this the saving is smaller than a packet. */
 const bytesMin = 1_400
@@ -16,18 +13,18 @@ const bytesMin = 1_400
 const options = { level: 1 }
 
 export function compressAnswers(app: FastifyInstance): void {
-  app.addHook('onSend', async (request, reply, payload) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const isStream = payload instanceof Readable
-    if (!isStream && !(Buffer.isBuffer(payload) && payload.length >= bytesMin)) return payload
+    if (!isStream && !(Buffer.isBuffer(payload) && payload.length >= bytesMin)) return done(null, payload)
     // Also on the plain answer: what a cache keeps depends on what was asked for.
     addVary(reply)
-    if (!accepts(request.headers['accept-encoding'])) return payload
+    if (!accepts(request.headers['accept-encoding'])) return done(null, payload)
     void reply.header('Content-Encoding', 'gzip')
-    if (!isStream) return gzip(payload, options)
+    if (!isStream) return gzip(payload, options, done)
     // Each page is flushed as it comes. An error on either side ends both; the cut connection tells the client.
     const packed = createGzip({ ...options, flush: constants.Z_SYNC_FLUSH })
     pipeline(payload, packed, () => undefined)
-    return packed
+    done(null, packed)
   })
 }
 
@@ -38,7 +35,8 @@ function addVary(reply: FastifyReply): void {
 
 /** RFC 9110 §12.5.3: a list with weights; a weight of zero means no. */
 export function accepts(header: string | string[] | undefined): boolean {
-  return String(header ?? '')
+  if (header === undefined) return false
+  return String(header)
     .split(',')
     .map((part) => part.trim().toLowerCase())
     .some((part) => /^(x-)?gzip(\s*;.*)?$/.test(part) && !/;\s*q=0(\.0*)?\s*$/.test(part))

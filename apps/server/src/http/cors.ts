@@ -1,6 +1,9 @@
-/** Contract §2, "CORS": who may read which answers from a browser. The short-term flow runs in browsers, so most may. */
+/**
+ * Contract §2, "CORS": who may read which answers from a browser. The short-term flow runs in browsers, so most may. The
+ * headers of answers are constants, set here; preflights are answered by @fastify/cors.
+ */
 import cors from '@fastify/cors'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CorsPolicy, RouteTable } from './route-table.ts'
 
 declare module 'fastify' {
@@ -10,43 +13,57 @@ declare module 'fastify' {
 }
 
 const allowedHeaders = ['Authorization', 'Content-Type']
-const exposedHeaders = ['Link', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate', 'X-Request-Id']
+const exposedHeaders = 'Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id'
 
 /** How long a browser may remember a preflight. */
 const maxAge = 600
 
-export async function registerCors(
+/** In a context of its own, so that other requests do not pass through the plugin. */
+export async function registerPreflights(
   app: FastifyInstance,
   table: RouteTable,
   widgetOrigins: () => readonly string[],
+  answerOthers: (request: FastifyRequest, reply: FastifyReply) => void,
 ): Promise<void> {
-  await app.register(cors, {
-    delegator: (request, done) => {
-      const known = findPolicy(request, table)
-      if (known === undefined || known.cors === 'nobody') return done(null, { origin: false })
-      done(null, {
-        origin: known.cors === 'anyone' ? '*' : [...widgetOrigins()],
-        methods: [...known.methods],
-        allowedHeaders,
-        exposedHeaders,
-        maxAge,
-        // A plain OPTIONS is answered like any other, with Allow; the plugin would refuse it as a broken preflight.
-        preflight: isPreflight(request),
-      })
-    },
+  await app.register(async (child) => {
+    await child.register(cors, {
+      delegator: (request, done) => {
+        const known = table.findCors(pathOf(request))
+        if (known === undefined || known.cors === 'nobody') return done(null, { origin: false })
+        done(null, {
+          origin: known.cors === 'anyone' ? '*' : [...widgetOrigins()],
+          methods: [...known.methods],
+          allowedHeaders,
+          exposedHeaders,
+          maxAge,
+          // A plain OPTIONS is answered like any other, with Allow; the plugin would refuse it as a broken preflight.
+          preflight: isPreflight(request),
+        })
+      },
+    })
+    child.addHook('onRequest', async (request, reply) => answerOthers(request, reply))
   })
 }
 
-function findPolicy(
+const anyone = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': exposedHeaders }
+
+export function addCorsHeaders(
   request: FastifyRequest,
+  reply: FastifyReply,
   table: RouteTable,
-): { cors: CorsPolicy; methods: Iterable<string> } | undefined {
-  const { corsPolicy } = request.routeOptions.config
-  if (corsPolicy !== undefined) return { cors: corsPolicy, methods: [] }
-  return table.findCors(pathOf(request))
+  widgetOrigins: () => readonly string[],
+): void {
+  const policy = request.routeOptions.config.corsPolicy ?? table.findCors(pathOf(request))?.cors
+  if (policy === 'anyone') void reply.headers(anyone)
+  if (policy !== 'widget') return
+  const { origin } = request.headers
+  void reply.header('Vary', 'Origin').header('Access-Control-Expose-Headers', exposedHeaders)
+  if (origin !== undefined && widgetOrigins().includes(origin)) {
+    void reply.header('Access-Control-Allow-Origin', origin)
+  }
 }
 
-function isPreflight({ method, headers }: FastifyRequest): boolean {
+export function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 

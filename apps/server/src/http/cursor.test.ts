@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
-import { createCursors } from './cursor.ts'
+import { createCursors, toSubject } from './cursor.ts'
 
 const oldKey = new Uint8Array(32).fill(1)
 const newKey = new Uint8Array(32).fill(2)
 const cursors = createCursors([newKey, oldKey])
-const walk = { list: 'listTransactions', subject: 'ann at cli_1' }
+const bob = toSubject('bob at cli_1')
+const walk = { list: 'listTransactions', subject: toSubject('ann at cli_1') }
 
 const filters = fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.array(fc.string())))
 const position = fc.array(fc.string())
@@ -15,8 +17,9 @@ describe('cursors', () => {
   it('come back as they were written, for any filters and position', () => {
     fc.assert(
       fc.property(filters, position, (someFilters, somePosition) => {
-        const found = cursors.find(walk, cursors.write(walk, someFilters, somePosition))
+        const found = cursors.find(walk.list, cursors.write(walk, someFilters, somePosition))
         assert.deepEqual(JSON.stringify(found), JSON.stringify({ filters: someFilters, position: somePosition }))
+        assert.ok(found?.isOf(walk.subject))
       }),
     )
   })
@@ -24,7 +27,8 @@ describe('cursors', () => {
   it('come back as they were written when they hold a hundred ids, and are not longer than these', () => {
     const ids = Array.from({ length: 100 }, (_, index) => `con_${String(index * 7_919).padStart(26, '0')}`)
     const text = cursors.write(walk, { connection_ids: ids }, ['x'])
-    assert.deepEqual(cursors.find(walk, text), { filters: { connection_ids: ids }, position: ['x'] })
+    const found = cursors.find(walk.list, text)
+    assert.deepEqual([found?.filters, found?.position], [{ connection_ids: ids }, ['x']])
     assert.ok(text.length < ids.join(',').length)
   })
 
@@ -37,7 +41,7 @@ describe('cursors', () => {
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (index, change) => {
         const altered = Buffer.from(bytes)
         altered.writeUInt8((altered[index] ?? 0) ^ change, index)
-        assert.equal(cursors.find(walk, altered.toString('base64url')), undefined)
+        assert.equal(cursors.find(walk.list, altered.toString('base64url')), undefined)
       }),
     )
   })
@@ -45,34 +49,51 @@ describe('cursors', () => {
   it('are refused in any other spelling of the same bytes', () => {
     const cursor = cursors.write(walk, {}, ['x'])
     for (const other of [`${cursor}=`, `${cursor} `, ` ${cursor}`, `${cursor}!`, cursor.slice(0, -1), '']) {
-      assert.equal(cursors.find(walk, other), undefined, JSON.stringify(other))
+      assert.equal(cursors.find(walk.list, other), undefined, JSON.stringify(other))
     }
   })
 
   it('are refused when cut or extended', () => {
     const cursor = cursors.write(walk, { search: 'kraken' }, ['x', 'y'])
     for (let length = 0; length < cursor.length; length += 1) {
-      assert.equal(cursors.find(walk, cursor.slice(0, length)), undefined)
+      assert.equal(cursors.find(walk.list, cursor.slice(0, length)), undefined)
     }
-    assert.equal(cursors.find(walk, `${cursor}AAAA`), undefined)
+    assert.equal(cursors.find(walk.list, `${cursor}AAAA`), undefined)
   })
 
   it('are refused for any text that is not ours', () => {
-    fc.assert(fc.property(fc.string(), (text) => assert.equal(cursors.find(walk, text), undefined)))
+    fc.assert(fc.property(fc.string(), (text) => assert.equal(cursors.find(walk.list, text), undefined)))
   })
 
-  it('work for the list and the subject they were given to, and no other', () => {
+  it('work for the list they were given for, and no other', () => {
     const cursor = cursors.write(walk, {}, ['x'])
-    assert.ok(cursors.find(walk, cursor))
-    assert.equal(cursors.find({ ...walk, list: 'listAssets' }, cursor), undefined)
-    assert.equal(cursors.find({ ...walk, subject: 'bob at cli_1' }, cursor), undefined)
-    assert.equal(cursors.find({ list: 'listTransactionsann', subject: ' at cli_1' }, cursor), undefined)
+    assert.ok(cursors.find(walk.list, cursor))
+    for (const other of ['listAssets', 'listTransactionsann', '']) assert.equal(cursors.find(other, cursor), undefined)
+  })
+
+  it('tell whose they are, and nobody can make one of somebody else’s', () => {
+    const cursor = cursors.write(walk, {}, ['x'])
+    const found = cursors.find(walk.list, cursor)
+    assert.deepEqual([found?.isOf(walk.subject), found?.isOf(bob), found?.isOf(toSubject(''))], [true, false, false])
+    // The digest of the subject is under the signature.
+    const theirs = Buffer.from(cursors.write({ ...walk, subject: bob }, {}, ['x']), 'base64url')
+    const mixed = Buffer.from(cursor, 'base64url')
+    theirs.copy(mixed, 16, 16, 28)
+    assert.equal(cursors.find(walk.list, mixed.toString('base64url')), undefined)
+  })
+
+  it('are checked before they are unpacked: what is not signed is never inflated', () => {
+    // A deflated text of a megabyte, behind the mark of packed cursors.
+    const bomb = Buffer.concat([Buffer.alloc(28), Buffer.of(0), deflateRawSync(Buffer.alloc(1_000_000, 'x'))])
+    assert.equal(cursors.find(walk.list, bomb.toString('base64url')), undefined)
+    const long = cursors.write(walk, { search: 'x'.repeat(100_000) }, [])
+    assert.throws(() => cursors.find(walk.list, long), RangeError)
   })
 
   it('outlive a rotation while the old key is still in the ring', () => {
     const before = createCursors([oldKey]).write(walk, {}, ['x'])
-    assert.ok(cursors.find(walk, before))
-    assert.equal(createCursors([newKey]).find(walk, before), undefined)
-    assert.equal(createCursors([oldKey]).find(walk, cursors.write(walk, {}, ['x'])), undefined)
+    assert.ok(cursors.find(walk.list, before))
+    assert.equal(createCursors([newKey]).find(walk.list, before), undefined)
+    assert.equal(createCursors([oldKey]).find(walk.list, cursors.write(walk, {}, ['x'])), undefined)
   })
 })

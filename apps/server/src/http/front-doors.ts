@@ -3,7 +3,7 @@ import type { ProviderMetadata } from '@assay/connectors/catalog'
 import type { Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Enterprise } from '../enterprise/index.ts'
-import type { Ledger } from '../ledger/index.ts'
+import type { Portfolio } from '../portfolio/index.ts'
 import type { Sync } from '../sync/index.ts'
 import type { Cursors } from './cursor.ts'
 import type { Serve } from './serve.ts'
@@ -16,7 +16,11 @@ export interface FrontDoors {
   cursors: Cursors
   connections: Connections
   connect: Pick<Connect, 'addForApplication' | 'completeSignIn'>
-  ledger: Ledger
+  portfolio: Portfolio
   enterprise: Enterprise
+  /** Epoch ms, by the database's clock. */
+  now: () => number
+  /** How long removed transactions are kept for those who poll. */
+  removalsKeptMs: number
   sync: Pick<Sync, 'findCompleteness' | 'findCoverage' | 'findRefresh' | 'requestRefresh'>
 }

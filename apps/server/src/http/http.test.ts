@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ErrorResponse } from '@assay/contract'
+import type { Admission } from './admission.ts'
 import type { Caller } from './serve.ts'
 import { sendRaw, startTestServer, type TestServer } from './test-server.ts'
 
@@ -22,7 +23,7 @@ async function problemOf(response: Response, status: number): Promise<ErrorRespo
   const problem = ErrorResponse.parse(await response.json())
   assert.equal(problem.status, status)
   assert.equal(problem.type, `urn:assay:problem:${problem.code}`)
-  assert.match(problem.request_id, /^req_[0-9a-z]{26}$/)
+  assert.match(problem.request_id, /^req_[0-9a-f]{32}$/)
   assert.equal(response.headers.get('x-request-id'), problem.request_id)
   return problem
 }
@@ -352,14 +353,18 @@ describe('503', () => {
 
 it('the place of rate limits: after the token, before the body, for every call', async (t) => {
   const seen: (string | null | undefined)[] = []
-  const limited = await startTestServer(t, {
+  const admission: Admission = {
     admit: async ({ ip }, _reply, authenticate) => {
       assert.equal(ip, '127.0.0.1')
       const caller = await authenticate()
       seen.push((caller as Caller | undefined)?.userId)
       return caller
     },
-  })
+    hasRoom: () => true,
+    admitToken: () => undefined,
+    admitAddress: () => undefined,
+  }
+  const limited = await startTestServer(t, { admission })
   await limited.get('/accounts/v2/rows')
   await limited.get('/accounts/v2/open', {})
   await limited.get('/accounts/v2/rows', {})

@@ -1,5 +1,5 @@
 /** Front door of the HTTP layer, for those who put the program together. */
-export { createAdmit } from './admission.ts'
+export { createAdmission } from './admission.ts'
 export { createCursors } from './cursor.ts'
 export type { Log } from './log.ts'
 export { createMetrics } from './metrics.ts'

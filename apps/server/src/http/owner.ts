@@ -1,16 +1,14 @@
 /** Platform endpoints speak for one user; a tenant's own token (enterprise) has none and its scopes keep it out before. */
 import { Refusal } from '@assay/core'
 import type { Application } from '../connect/index.ts'
+import type { Owner } from '../owner.ts'
 import type { Caller } from './serve.ts'
 
-export interface Owner {
-  tenantId: string
-  userId: string
-}
-
-export function ownerOf({ tenantId, userId }: Caller): Owner {
-  if (userId === null) throw new Refusal('insufficient_scope', 'this access token belongs to no user')
-  return { tenantId, userId }
+export function ownerOf({ tenantKey, tenantId, userKey, userId }: Caller): Owner {
+  if (userKey === null || userId === null) {
+    throw new Refusal('insufficient_scope', 'this access token belongs to no user')
+  }
+  return { tenantKey, tenantId, userKey, userId }
 }
 
 /** The application that speaks for the user, by the user's grant. */

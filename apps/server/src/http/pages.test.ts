@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { listAssetsV1, listCatalog, listTransactions } from '@assay/contract'
 import { Refusal } from '@assay/core'
-import { createCursors } from './cursor.ts'
-import { linkHeaders, listParameters, readPage, type List, type PageRequest } from './pages.ts'
+import { createCursors, toSubject } from './cursor.ts'
+import { linkHeaders, listParameters, openPage, type List, type PageRequest } from './pages.ts'
 import { parseQuery, queryOf } from './query.ts'
 
 const cursors = createCursors([new Uint8Array(32).fill(3)])
@@ -15,7 +15,7 @@ const transactions: List = {
 }
 
 function read(query: string, { list = transactions, subject = 'ann' } = {}): PageRequest {
-  return readPage(list, parseQuery(query, listParameters(list)), { subject, path: list.endpoint.path }, cursors)
+  return openPage(list, parseQuery(query, listParameters(list)), list.endpoint.path, cursors).claim(toSubject(subject))
 }
 
 function refusalOf(query: string, options: Parameters<typeof read>[1] = {}): Refusal {
@@ -91,6 +91,10 @@ describe('the next page is fetched', () => {
   it('with the same filter in other words', () => {
     assert.deepEqual(read(`cursor=${bare}&start_time=2026-01-01T00:00:00Z&asset_symbols=ETH,BTC,ETH`).position, place)
   })
+})
+
+it('the bare cursor of a place is the one inside its next value', () => {
+  assert.equal(first.cursor(place), bare)
 })
 
 describe('400', () => {

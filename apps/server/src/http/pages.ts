@@ -5,13 +5,16 @@
  *   `next_uri=` with the whole `next` value;
  * - filters left out beside a cursor are taken from it; one that contradicts it, or that the first request lacked, is
  *   refused: the answer could only be wrong;
- * - `limit` is no filter and may change. Beside a bare cursor it falls back to the default; a whole `next` value has
+ * - `limit` is not a filter and may change. Beside a bare cursor it falls back to the default; a whole `next` value has
  *   its own, which a `limit` beside it overrides.
+ *
+ * A page is opened before the caller is known (serve.ts) and claimed afterwards: only then can a cursor of somebody else
+ * be told, and the next one be written.
  */
 import { pageParameters, type Endpoint, type Paging } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import { z } from 'zod'
-import type { Cursors, Filters, Position } from './cursor.ts'
+import { noSubject, type Cursors, type Filters, type Position, type Subject } from './cursor.ts'
 import { parseOrRefuse, refuse, wrongParameter } from './invalid.ts'
 import { parseQuery, queryOf, type Query } from './query.ts'
 
@@ -24,6 +27,14 @@ export interface PageRequest {
   position: Position | undefined
   /** The `next` value for a page that ends here; empty when it was the last. */
   next(end: Position | undefined): string
+  /** The bare cursor of this place. */
+  cursor(at: Position): string
+}
+
+/** A page whose caller is not known yet. */
+export interface OpenPage extends Pick<PageRequest, 'filters' | 'limit' | 'position'> {
+  /** Refuses a cursor that was given to another user or application. */
+  claim(subject: Subject): PageRequest
 }
 
 export interface List {
@@ -54,28 +65,26 @@ export function listParameters(list: List): ReadonlySet<string> {
 
 /** Who walks, and where: the path is the endpoint's with the values of this request, such as a user's id. */
 interface Asker {
-  subject: string
+  subject: Subject
   path: string
 }
 
-export function readPage(list: List, query: Query, asker: Asker, cursors: Cursors): PageRequest {
-  return continueWalk(list, split(list, query), asker, cursors)
+export function openPage(list: List, query: Query, path: string, cursors: Cursors): OpenPage {
+  return openWalk(list, split(list, query), path, cursors)
 }
 
+/** For the list whose cursor comes in a body, and whose caller is known. */
 export function continueWalk(list: List, asked: Asked, { subject, path }: Asker, cursors: Cursors): PageRequest {
+  return openWalk(list, asked, path, cursors).claim(subject)
+}
+
+function openWalk(list: List, asked: Asked, path: string, cursors: Cursors): OpenPage {
   // A list inside something (a user's assets) is another list for each such thing.
   const name = path === list.endpoint.path ? list.endpoint.id : `${list.endpoint.id} ${path}`
-  const walk = { list: name, subject: list.paging.bound === 'caller' ? subject : '' }
   const place = findPlace(list, asked, path)
-  const found = place && cursors.find(walk, place.cursor)
-  if (place !== undefined && found === undefined) {
-    throw refuse([
-      wrongParameter(
-        place.parameter,
-        'was altered, or is of another list, user or application; take it from page.next',
-      ),
-    ])
-  }
+  const found = place && cursors.find(name, place.cursor)
+  const parameter = place?.parameter ?? 'cursor'
+  if (place !== undefined && found === undefined) throw refuseCursor(parameter)
   if (found !== undefined) {
     for (const given of [asked.filters, place?.inside?.filters]) checkAgreement(given ?? {}, found.filters)
   }
@@ -83,13 +92,26 @@ export function continueWalk(list: List, asked: Asked, { subject, path }: Asker,
   checkLength(filters, list.filtersInBody === true ? filtersInBodyLengthMax : filtersLengthMax)
   const shown = list.filtersInBody === true ? {} : filters
   const limit = asked.limit ?? place?.inside?.limit ?? list.paging.limitDefault
+  const page = { filters, limit, position: found?.position }
 
   return {
-    filters,
-    limit,
-    position: found?.position,
-    next: (end) => (end === undefined ? '' : nextUri(path, shown, limit, cursors.write(walk, filters, end))),
+    ...page,
+    claim(caller) {
+      const subject = list.paging.bound === 'caller' ? caller : noSubject
+      if (found?.isOf(subject) === false) throw refuseCursor(parameter)
+      const cursor = (at: Position): string => cursors.write({ list: name, subject }, filters, at)
+      return {
+        ...page,
+        cursor,
+        next: (end) => (end === undefined ? '' : nextUri(path, shown, limit, cursor(end))),
+      }
+    },
   }
+}
+
+function refuseCursor(parameter: string): Refusal {
+  const rule = 'was altered, or is of another list, user or application; take it from page.next'
+  return refuse([wrongParameter(parameter, rule)])
 }
 
 function nextUri(path: string, filters: Filters, limit: number | null, cursor: string): string {
@@ -114,16 +136,12 @@ export interface Asked {
 
 function split(list: List, query: Query): Asked {
   const shown = (name: string): string | undefined => query.get(name)
-  const pick = (names: readonly string[]): object =>
-    Object.fromEntries([...query].filter(([name]) => names.includes(name)))
+  const place: Record<string, string> = {}
+  const filters: Record<string, string> = {}
   const placeSchema = placeSchemas[list.paging.style]
-  const place: Partial<Pick<Asked, 'limit' | 'cursor' | 'next_uri'>> = parseOrRefuse(
-    placeSchema,
-    pick(Object.keys(placeSchema.shape)),
-    shown,
-  )
-  const filters = parseOrRefuse(list.filters, pick(Object.keys(list.filters.shape)), shown) as Filters
-  return { filters, limit: place.limit, cursor: place.cursor, next_uri: place.next_uri }
+  for (const [name, value] of query) (name in placeSchema.shape ? place : filters)[name] = value
+  const { limit, cursor, next_uri }: Partial<Omit<Asked, 'filters'>> = parseOrRefuse(placeSchema, place, shown)
+  return { filters: parseOrRefuse(list.filters, filters, shown) as Filters, limit, cursor, next_uri }
 }
 
 interface Place {

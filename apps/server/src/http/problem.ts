@@ -105,7 +105,7 @@ const frameworkRefusals = new Map<unknown, () => Refusal>([
     () => new Refusal('invalid_request', 'the body is shorter or longer than Content-Length says'),
   ],
   ['FST_ERR_BAD_URL', () => new Refusal('invalid_request', 'the path has a percent sign without two hex digits')],
-  ['FST_ERR_MAX_PARAM_LENGTH', () => new Refusal('not_found', 'there is nothing here')],
+  ['FST_ERR_MAX_PARAM_LENGTH', () => new Refusal('not_found', 'not found')],
 ])
 
 export function toRefusal(error: unknown): Refusal {

@@ -5,30 +5,27 @@
  *   → the handler (its refusals) → 200
  *
  * A caller without a valid token learns nothing and costs no parsing. Errors go to `problem.ts`.
+ *
+ * `serve` checks the token with a statement of its own, then calls the handler. `serve.reading` leaves the check to the
+ * statement that reads, so that the whole request takes one round trip. Its order is the same to the outside: whatever is
+ * refused before the token is known (a parameter, a limit that is used up) is said only after the token was checked alone.
  */
 import type { Readable } from 'node:stream'
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Admit } from './admission.ts'
+import { readBearer, type AccessToken, type Caller } from '../oauth/index.ts'
+import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
 import { sendDocument, toDocument, weaken } from './conditional.ts'
-import type { Cursors, Position } from './cursor.ts'
+import { noSubject, toSubject, type Cursors, type Position, type Subject } from './cursor.ts'
 import type { RawJson } from './exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
-import { listParameters, readPage, type List } from './pages.ts'
+import { listParameters, openPage, type List, type OpenPage } from './pages.ts'
 import { parseQuery, queryOf } from './query.ts'
 
-/** Who asks: what the access token says. */
-export interface Caller {
-  tenantId: string
-  /** Null, like the grant, for a tenant's own (enterprise) access. */
-  userId: string | null
-  clientId: string
-  grantId: string | null
-  scopes: ReadonlySet<string>
-}
+export type { Caller } from '../oauth/index.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -41,7 +38,7 @@ export interface ServeDependencies {
   authenticate: (authorization: string | undefined) => Promise<Caller>
   cursors: Cursors
   /** The place of rate limits. */
-  admit?: Admit
+  admission?: Admission
   /** The caller was given what the endpoint reads. */
   onServed?: (caller: Caller, endpoint: Endpoint) => void
 }
@@ -77,48 +74,129 @@ interface PageCall<LimitDefault> {
   limit: LimitDefault extends null ? number | null : number
   position: Position | undefined
   next: (end: Position | undefined) => string
+  cursor: (at: Position) => string
 }
 
-export type Serve = <E extends Endpoint>(
-  app: FastifyInstance,
-  endpoint: E,
-  handler: (call: Call<E>) => Promise<Answer<E>>,
-) => void
+/** What is known of a call before its token was checked. */
+interface UncheckedCall<E extends Endpoint> extends Pick<Call<E>, 'params' | 'query'> {
+  page: E extends { paging: { limitDefault: infer Default } }
+    ? Pick<PageCall<Default>, 'limit' | 'position'>
+    : undefined
+}
 
-export function createServe({ authenticate, cursors, admit, onServed }: ServeDependencies): Serve {
-  return (app, endpoint, handler) => {
-    const readQuery = queryReader(endpoint, cursors)
+/** A user's token, before it was checked. */
+type UserToken = Extract<AccessToken, { kind: 'user' }>
 
+interface ReadingSteps<E extends Endpoint, Reading extends { caller: Caller }> {
+  /** Undefined when the token is not valid. */
+  read: (token: UserToken, call: UncheckedCall<E>) => Promise<Reading | undefined>
+  /** The token is valid and has the scope, and the cursor is the caller's. */
+  answer: (reading: Reading, call: Call<E>) => Answer<E>
+}
+
+export interface Serve {
+  <E extends Endpoint>(app: FastifyInstance, endpoint: E, handler: (call: Call<E>) => Promise<Answer<E>>): void
+  /** For users' GETs whose statement checks the token. */
+  reading<E extends Endpoint, Reading extends { caller: Caller }>(
+    app: FastifyInstance,
+    endpoint: E,
+    steps: ReadingSteps<E, Reading>,
+  ): void
+}
+
+export function createServe(deps: ServeDependencies): Serve {
+  const identify = createIdentify(deps)
+
+  const serve = <E extends Endpoint>(
+    app: FastifyInstance,
+    endpoint: E,
+    handler: (call: Call<E>) => Promise<Answer<E>>,
+  ): void => {
+    const open = callOpener(endpoint, deps.cursors)
     app.route({
-      method: endpoint.method,
-      url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { endpoint },
+      ...routeOf(endpoint),
       // Before the body is read.
       onRequest: async (request, reply) => {
-        const identify = (): Promise<Caller | undefined> =>
-          endpoint.scope === null
-            ? findCaller(authenticate, request.headers.authorization)
-            : authenticate(request.headers.authorization)
-        const caller = admit === undefined ? await identify() : await admit(request, reply, identify)
-        if (caller === undefined || endpoint.scope === null) return
-        checkScope(caller, endpoint.scope)
-        request.caller = caller
+        const caller = await identify(endpoint, request, reply)
+        if (endpoint.scope !== null) request.caller = caller
       },
       handler: async (request, reply) => {
-        const call = {
-          params: readParams(endpoint, request),
-          ...readQuery(request),
-          body: readBody(endpoint, request.body),
-          caller: request.caller,
-          log: request.log,
-        }
+        const { caller, log } = request
+        const { params, query, page } = open(request)
+        const body = readBody(endpoint, request.body)
+        const claimed = page?.claim(subjectOf(caller))
         // The schemas of this very endpoint made these values; TypeScript cannot follow them through a generic.
-        const answer = await handler(call as never)
-        if (request.caller !== undefined) onServed?.(request.caller, endpoint)
+        const answer = await handler({ params, query, page: claimed, body, caller, log } as never)
+        if (caller !== undefined) deps.onServed?.(caller, endpoint)
         return send(reply, endpoint, answer)
       },
     })
   }
+
+  const reading = <E extends Endpoint, Reading extends { caller: Caller }>(
+    app: FastifyInstance,
+    endpoint: E,
+    steps: ReadingSteps<E, Reading>,
+  ): void => {
+    const open = callOpener(endpoint, deps.cursors)
+    app.route({
+      ...routeOf(endpoint),
+      handler: async (request, reply) => {
+        const bearer = readBearer(request.headers.authorization)
+        if (bearer?.kind !== 'user') throw await refuseOthers(request, reply)
+        // The limit is used up: the check of the token says 401 or counts on, which says 429.
+        if (deps.admission?.hasRoom(bearer.tokenHash) === false) await identify(endpoint, request, reply)
+        const { call, found } = await readOrRefuse(request, reply, bearer)
+        if (found === undefined) {
+          deps.admission?.admitAddress(request, reply)
+          throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
+        }
+        deps.admission?.admitToken(reply, bearer.tokenHash)
+        checkScope(found.caller, endpoint.scope)
+        const { caller } = found
+        const claimed = call.page?.claim(subjectOf(caller))
+        const answer = steps.answer(found, { ...call, page: claimed, caller, log: request.log } as never)
+        deps.onServed?.(caller, endpoint)
+        return send(reply, endpoint, answer)
+      },
+    })
+
+    /** No token, not an access token, or a tenant's own: none of them reads as a user. */
+    async function refuseOthers(request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
+      await identify(endpoint, request, reply)
+      return new Refusal('insufficient_scope', 'this access token belongs to no user')
+    }
+
+    async function readOrRefuse(request: FastifyRequest, reply: FastifyReply, bearer: UserToken) {
+      try {
+        const call = open(request)
+        return { call, found: await steps.read(bearer, call as never) }
+      } catch (error) {
+        if (error instanceof Refusal) await identify(endpoint, request, reply)
+        throw error
+      }
+    }
+  }
+
+  return Object.assign(serve, { reading })
+}
+
+type Identify = (endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply) => Promise<Caller | undefined>
+
+/** Token, admission and scope, in this order. On a public path there may be no caller. */
+function createIdentify({ authenticate, admission }: ServeDependencies): Identify {
+  return async (endpoint, request, reply) => {
+    const { authorization } = request.headers
+    const find = (): Promise<Caller | undefined> =>
+      endpoint.scope === null ? findCaller(authenticate, authorization) : authenticate(authorization)
+    const caller = admission === undefined ? await find() : await admission.admit(request, reply, find)
+    if (caller !== undefined) checkScope(caller, endpoint.scope)
+    return caller
+  }
+}
+
+function routeOf(endpoint: Endpoint): { method: Endpoint['method']; url: string; config: { endpoint: Endpoint } } {
+  return { method: endpoint.method, url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), config: { endpoint } }
 }
 
 /** On a public path a token only tells whose call it is; a wrong one is as good as none. */
@@ -135,27 +213,37 @@ async function findCaller(
   }
 }
 
-function checkScope({ scopes }: Caller, scope: NonNullable<Endpoint['scope']>): void {
-  if (scopes.has(scope)) return
+function checkScope({ scopes }: Caller, scope: Endpoint['scope']): void {
+  if (scope === null || scopes.has(scope)) return
   throw new Refusal('insufficient_scope', `the access token lacks the scope ${scope}`)
 }
 
-function queryReader(endpoint: Endpoint, cursors: Cursors): (request: FastifyRequest) => object {
+interface OpenCall {
+  params: object
+  query: object
+  page: OpenPage | undefined
+}
+
+/** Path and query against the endpoint's schemas; needs no caller. */
+function callOpener(endpoint: Endpoint, cursors: Cursors): (request: FastifyRequest) => OpenCall {
   const schema = endpoint.query ?? z.strictObject({})
   const { paging } = endpoint
   if (paging === undefined) {
     const known = new Set(Object.keys(schema.shape))
     return (request) => {
+      const params = readParams(endpoint, request)
       const query = parseQuery(queryOf(request.url), known)
-      return { query: parseOrRefuse(schema, Object.fromEntries(query), (name) => query.get(name)), page: undefined }
+      const parsed = parseOrRefuse(schema, Object.fromEntries(query), (name) => query.get(name))
+      return { params, query: parsed, page: undefined }
     }
   }
   const list: List = { endpoint, paging, filters: schema }
   const known = listParameters(list)
   return (request) => {
-    const place = { subject: subjectOf(request.caller), path: pathOf(endpoint, request.params) }
-    const { filters, ...page } = readPage(list, parseQuery(queryOf(request.url), known), place, cursors)
-    return { query: filters, page }
+    const params = readParams(endpoint, request)
+    const query = parseQuery(queryOf(request.url), known)
+    const page = openPage(list, query, pathOf(endpoint, request.params), cursors)
+    return { params, query: page.filters, page }
   }
 }
 
@@ -166,8 +254,8 @@ function pathOf(endpoint: Endpoint, params: unknown): string {
 }
 
 /** A cursor survives a token refresh, so it hangs on user and client and not on the token. */
-export function subjectOf(caller: Caller | undefined): string {
-  return caller === undefined ? '' : JSON.stringify([caller.tenantId, caller.userId, caller.clientId])
+export function subjectOf(caller: Caller | undefined): Subject {
+  return caller === undefined ? noSubject : toSubject(JSON.stringify([caller.tenantId, caller.userId, caller.clientId]))
 }
 
 const noParams: z.ZodObject = z.object({})

@@ -4,10 +4,10 @@
  * loses no request. Routes come in as groups, each with its own CORS policy; a group may bring its own body parsers and
  * error handler (the token endpoint does), because groups are encapsulated.
  */
+import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { newId, Refusal } from '@assay/core'
-import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
+import { Refusal } from '@assay/core'
 import {
   fastify,
   LogController,
@@ -18,13 +18,14 @@ import {
 } from 'fastify'
 import { isLoopback } from '../config.ts'
 import { acceptJsonOnly } from './body.ts'
-import { pathOf, registerCors } from './cors.ts'
+import { addCorsHeaders, isPreflight, pathOf, registerPreflights } from './cors.ts'
 import type { Log } from './log.ts'
 import type { Metrics, MetricsAccess } from './metrics.ts'
 import { bodyBytesMax, sendProblem, toProblem } from './problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './route-table.ts'
+import { securityHeaders } from './security-headers.ts'
 import { systemRoutes } from './system.ts'
-import { announceSunset } from './v1/sunset.ts'
+import { sunsetHeaders } from './v1/sunset.ts'
 
 export interface HttpOptions {
   log: Log
@@ -59,21 +60,12 @@ export interface HttpServer {
 const requestTimeoutMs = 30_000
 const paramLengthMax = 200
 
-/** For answers that are data. A group that serves pages overrides what its pages need, route by route. */
-const securityHeaders = {
-  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-  referrerPolicy: { policy: 'no-referrer' },
-  frameguard: { action: 'deny' },
-  // Browsers ignore it over plain http, where sandbox mode lives.
-  strictTransportSecurity: { maxAge: 31_536_000, includeSubDomains: false },
-  // These speak to browsers long gone, or to pages that keep a window open; they would only lengthen every answer.
-  crossOriginOpenerPolicy: false,
-  originAgentCluster: false,
-  xDnsPrefetchControl: false,
-  xDownloadOptions: false,
-  xPermittedCrossDomainPolicies: false,
-  xXssProtection: false,
-} satisfies FastifyHelmetOptions
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A page, whose security headers are its own. */
+    isPage?: boolean
+  }
+}
 
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
   const app = createApp(options)
@@ -84,16 +76,35 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   acceptJsonOnly(app)
   // Before the first route, also those of plugins: a route keeps the handler it finds.
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
-  // The order of these is the order they run in: whatever refuses comes after what every answer must carry.
-  app.addHook('onRequest', async (request, reply) => void reply.header('X-Request-Id', request.id))
-  app.addHook('onResponse', async (request, reply) => record(request, reply, options))
+  // These hooks take a callback: a promise for each of them costs more than what they do.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!openAnswer(request, reply)) done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    record(request, reply, options)
+    done()
+  })
   // A kept-alive connection would hold the stop up until its client lets go.
-  app.addHook('onSend', async (_, reply) => void (state.stopping && reply.header('Connection', 'close')))
-  await app.register(helmet, securityHeaders)
-  app.addHook('onRequest', async (request) => checkHost(request, options.loopbackHostsOnly))
-  await registerCors(app, table, options.widgetOrigins)
-  announceSunset(app, options.v1SunsetMs)
-  app.addHook('onRequest', async (request, reply) => answerUnmatched(request, reply, table))
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (state.stopping) void reply.header('Connection', 'close')
+    done(null, payload)
+  })
+  await registerPreflights(app, table, options.widgetOrigins, (request, reply) =>
+    answerUnmatched(request, reply, table),
+  )
+
+  const sunset = sunsetHeaders(options.v1SunsetMs)
+  /** What every answer carries, then what refuses. True when the request was answered here. */
+  function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
+    void reply.header('X-Request-Id', request.id)
+    if (request.routeOptions.config.isPage !== true) void reply.headers(securityHeaders)
+    checkHost(request, options.loopbackHostsOnly)
+    if (isPreflight(request)) return false
+    addCorsHeaders(request, reply, table, options.widgetOrigins)
+    // By path and not by route, because a 404 or 405 below it is an answer of v1, too.
+    if (sunset !== undefined && request.url.startsWith('/platform/v1/')) void reply.headers(sunset)
+    return answerUnmatched(request, reply, table)
+  }
 
   const system = systemRoutes({
     ...options,
@@ -112,13 +123,18 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   }
 }
 
+/** A random UUID, which Node makes ahead of time; a TypeID, whose order tells the time, costs twenty times as much. */
+function newRequestId(): string {
+  return `req_${randomUUID().replaceAll('-', '')}`
+}
+
 function createApp(options: HttpOptions): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = options.log
   const app = fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
-    genReqId: () => newId('req'),
+    genReqId: newRequestId,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: paramLengthMax },
@@ -137,7 +153,7 @@ function createApp(options: HttpOptions): FastifyInstance {
   // CONNECT asks for a tunnel and never becomes a request either; Node would close the connection without a word.
   app.server.on('connect', (_, socket) => {
     socket.on('error', () => socket.destroy())
-    refuseOnSocket(socket, 'this is no proxy: CONNECT is not for it')
+    refuseOnSocket(socket, 'CONNECT is not supported')
   })
   return app
 }
@@ -167,7 +183,7 @@ async function registerGroup(app: FastifyInstance, table: RouteTable, group: Rou
     child.addHook('onRoute', (route) => {
       // What exists under one host name alone is no path of the others.
       if (route.constraints === undefined) table.add(route.url, route.method, group.cors)
-      route.config = { ...route.config, corsPolicy: group.cors }
+      route.config = { ...route.config, corsPolicy: group.cors, isPage: route.helmet !== undefined }
     })
     await group.register(child)
   })
@@ -176,17 +192,18 @@ async function registerGroup(app: FastifyInstance, table: RouteTable, group: Rou
 
 /**
  * No route took the request: unknown path, or known path and another method. Here and not in Fastify's handler for
- * that, which reads the body first and so would find fault with a body that nobody wants.
+ * that, which reads the body first and so would find fault with a body that is not wanted. True when it was answered.
  */
-function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: RouteTable): FastifyReply | undefined {
+function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: RouteTable): boolean {
   // The CORS plugin has a route for OPTIONS anywhere.
-  if (!request.is404 && request.routeOptions.url !== '*') return undefined
+  if (!request.is404 && request.routeOptions.url !== '*') return false
   const known = table.find(pathOf(request))
-  if (known === undefined) throw new Refusal('not_found', 'there is nothing here')
+  if (known === undefined) throw new Refusal('not_found', 'not found')
   const allow = [...known.methods].toSorted().join(', ')
   void reply.header('Allow', allow)
-  if (request.method === 'OPTIONS') return reply.code(204).send()
-  throw new Refusal('method_not_allowed', `this path takes ${allow}`)
+  if (request.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `this path takes ${allow}`)
+  void reply.code(204).send()
+  return true
 }
 
 /** What Node's parser refuses never becomes a request; it gets its problem document on the bare socket. */
@@ -198,7 +215,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
 
 function refuseOnSocket(socket: Duplex, detail: string): void {
   const { status, headers, body } = toProblem(new Refusal('invalid_request', detail), {
-    requestId: newId('req'),
+    requestId: newRequestId(),
     tokenSent: false,
     endpoint: undefined,
   })

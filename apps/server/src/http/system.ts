@@ -1,11 +1,13 @@
 /** The routes that belong to no version: health, metrics, the OpenAPI documents and the pages that show them. */
 import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
 import { Refusal } from '@assay/core'
+import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { sendDocument, toDocument } from './conditional.ts'
 import { docsStyle, renderDocs } from './docs/page.ts'
 import { checkMetricsAccess, type Metrics, type MetricsAccess } from './metrics.ts'
 import type { RouteGroup } from './route-table.ts'
+import { helmetOptions } from './security-headers.ts'
 
 export interface SystemOptions {
   metrics: Metrics
@@ -68,7 +70,8 @@ function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
   }
 }
 
-function registerDocs(app: FastifyInstance, hosts: Hosts): void {
+async function registerDocs(app: FastifyInstance, hosts: Hosts): Promise<void> {
+  await app.register(plugin, helmetOptions)
   // The page is plain HTML and one style sheet: no script may run on it, not even ours.
   const helmet = {
     contentSecurityPolicy: {

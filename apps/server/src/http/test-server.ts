@@ -133,8 +133,10 @@ function registerTestRoutes(serve: Serve, app: HttpServer['app']): void {
 
 const everyScope = new Set(['assets:read', 'transactions:read', 'providers:write'])
 
-function callerNamed(name: string, scopes: ReadonlySet<string> = everyScope): Caller {
-  return { tenantId: 'ten_1', userId: `usr_${name}`, clientId: 'cli_1', grantId: `grt_${name}`, scopes }
+export function callerNamed(name: string, scopes: ReadonlySet<string> = everyScope): Caller {
+  const userKey = String(name.charCodeAt(0))
+  const user = { tenantKey: 1, tenantId: 'ten_1', userKey, userId: `usr_${name}`, grantId: `grt_${name}` }
+  return { ...user, clientId: 'cli_1', scopes, expiresAt: '2030-01-01T00:00:00.000Z' }
 }
 
 /** "Bearer ann" is Ann with every scope, "Bearer ann:assets:read" is Ann with one. */
@@ -151,19 +153,35 @@ export interface TestServer {
   get: (path: string, headers?: Record<string, string>) => Promise<Response>
 }
 
+interface MoreRoutes {
+  /** Routes of one test. */
+  registerMore?: (serve: Serve, app: HttpServer['app']) => void
+}
+
 export async function startTestServer(
   t: Pick<TestContext, 'after'>,
-  overrides: Partial<HttpOptions> & Pick<ServeDependencies, 'admit'> = {},
+  overrides: Partial<HttpOptions> & Partial<Pick<ServeDependencies, 'admission' | 'authenticate'>> & MoreRoutes = {},
 ): Promise<TestServer> {
   const lines: string[] = []
-  const { admit, ...options } = overrides
+  const { admission, authenticate: authenticateOther, registerMore, ...options } = overrides
   const cursors = createCursors([new Uint8Array(32).fill(7)])
-  const serve = createServe({ authenticate, cursors, ...(admit === undefined ? {} : { admit }) })
+  const serve = createServe({
+    authenticate: authenticateOther ?? authenticate,
+    cursors,
+    ...(admission === undefined ? {} : { admission }),
+  })
   let url = ''
   const server = await createHttpServer({
     log: createLog({ level: 'info', destination: { write: (line: string) => void lines.push(line) } }),
     groups: [
-      { cors: 'anyone', prefixes: ['/accounts/v2/'], register: (app) => registerTestRoutes(serve, app) },
+      {
+        cors: 'anyone',
+        prefixes: ['/accounts/v2/'],
+        register(app) {
+          registerTestRoutes(serve, app)
+          registerMore?.(serve, app)
+        },
+      },
       { cors: 'widget', register: (app) => void app.get('/connect/v1/session', async () => 'ok') },
       { cors: 'nobody', register: (app) => void app.post('/sandbox/clock', async () => 'ok') },
     ],

@@ -12,8 +12,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Refusal } from '@assay/core'
+import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RouteGroup } from './route-table.ts'
+import { helmetOptions } from './security-headers.ts'
 
 export interface WidgetOptions {
   /** The built widget; `findWidgetDirectory()` unless told. */
@@ -52,7 +54,8 @@ export function widgetRoutes(options: WidgetOptions): RouteGroup {
   return { cors: 'anyone', register: (app) => registerWidget(app, options) }
 }
 
-function registerWidget(app: FastifyInstance, options: WidgetOptions): void {
+async function registerWidget(app: FastifyInstance, options: WidgetOptions): Promise<void> {
+  await app.register(plugin, helmetOptions)
   const root = new URL(options.widgetUrl).pathname.replace(/\/+$/, '')
   const files = readFiles(options.directory)
   const config = toFile(
@@ -147,7 +150,7 @@ function toPolicy({ authUrl, baseUrl }: WidgetOptions, framedBy: string | undefi
 }
 
 function sendKnown(file: StaticFile | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (file === undefined) throw new Refusal('not_found', 'there is nothing here')
+  if (file === undefined) throw new Refusal('not_found', 'not found')
   return sendFile(request, reply, file)
 }
 

@@ -1,6 +1,6 @@
 /**
  * Lanes, a fixed number of them. graphile-worker's claim locks every lane that is free, with a write to its row, before it
- * looks for a job (0.18.0, dist/sql/getJobs.js, strategy 2); meanwhile nobody else finds a job that has a lane. One lane
+ * looks for a job (0.18.0, dist/sql/getJobs.js, strategy 2); meanwhile no other worker finds a job that has a lane. One lane
  * for each key made a claim take 140 ms with 100,000 keys; with 1,024 it takes 2 ms, however many keys there are.
  *
  * What is promised stays: jobs of one name run one after another. The price is that two names may share a lane and wait
@@ -20,7 +20,7 @@ const orphanedAfterSeconds = 60
 
 /**
  * A lane that is locked and has no job under way. graphile-worker opens a lane together with the row of the job that ends
- * (0.18.0, dist/sql/completeJobs.js), and anybody may delete that row: a worker that was taken for dead and comes back
+ * (0.18.0, dist/sql/completeJobs.js), and any worker may delete that row: one that was presumed dead and comes back
  * ends the job which another has taken over meanwhile. That one's lane would stay closed for four hours.
  */
 export async function freeOrphanedLanes(db: Database): Promise<void> {

@@ -9,7 +9,7 @@ describe('a job of the background', async () => {
   const queue = await openQueue()
 
   /** Reads until it is asked to end; what a person waits for is done at once. */
-  function tasks(): { began: string[]; ended: string[]; read: Task; hasten: Task; release(): void } {
+  function tasks(): { began: string[]; ended: string[]; read: Task; serve: Task; release(): void } {
     const began: string[] = []
     const ended: string[] = []
     const letGo = new AbortController()
@@ -24,46 +24,46 @@ describe('a job of the background', async () => {
         if (!either.aborted) await once(either, 'abort')
         ended.push(`${name} ${signal.aborted ? 'asked to end' : 'by itself'}`)
       },
-      async hasten(payload) {
+      async serve(payload) {
         ended.push((payload as { name: string }).name)
       },
     }
   }
   const add = (name: string, lane: string): Promise<void> =>
     addJob(queue.db, { task: 'read', payload: { name }, key: name, lane })
-  const hasten = (name: string, lane: string): Promise<void> =>
-    addJob(queue.db, { task: 'hasten', payload: { name }, key: name, lane, interactive: true })
+  const serve = (name: string, lane: string): Promise<void> =>
+    addJob(queue.db, { task: 'serve', payload: { name }, key: name, lane, interactive: true })
 
   it('ends early when a person waits and every place is taken: the one that has read for longest', async () => {
-    const { began, ended, read, hasten: task, release } = tasks()
-    await queue.start({ read, hasten: task }, { makeRoom: ['read'], concurrency: 2 })
+    const { began, ended, read, serve: task, release } = tasks()
+    await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 2 })
     for (const name of ['first', 'second']) {
       await add(name, name)
       await until(name, () => (began.includes(name) ? true : undefined))
     }
-    await hasten('person', 'another lane')
+    await serve('person', 'another lane')
     await until('the person', () => (ended.includes('person') ? true : undefined))
     assert.deepEqual(ended, ['first asked to end', 'person'])
     release()
   })
 
   it('ends early when it holds the lane that a person waits for, although there are places', async () => {
-    const { began, ended, read, hasten: task, release } = tasks()
-    await queue.start({ read, hasten: task }, { makeRoom: ['read'], concurrency: 4 })
+    const { began, ended, read, serve: task, release } = tasks()
+    await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 4 })
     for (const name of ['same', 'other']) await add(name, `lane of ${name}`)
     await until('both', () => (began.length === 2 ? true : undefined))
-    await hasten('person', 'lane of same')
+    await serve('person', 'lane of same')
     await until('the person', () => (ended.includes('person') ? true : undefined))
     assert.deepEqual(ended, ['same asked to end', 'person'])
     release()
   })
 
   it('is left alone while there is room, and when it is of a task that does not make room', async () => {
-    const { began, ended, read, hasten: task, release } = tasks()
-    await queue.start({ read, hasten: task }, { makeRoom: [], concurrency: 2 })
+    const { began, ended, read, serve: task, release } = tasks()
+    await queue.start({ read, serve: task }, { makeRoom: [], concurrency: 2 })
     await add('kept', 'a')
     await until('the job', () => (began.length === 1 ? true : undefined))
-    await hasten('person', 'b')
+    await serve('person', 'b')
     await until('the person', () => (ended.includes('person') ? true : undefined))
     assert.deepEqual(ended, ['person'])
     release()

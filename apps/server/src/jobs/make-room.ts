@@ -1,5 +1,5 @@
 /**
- * Background jobs make room for people. A job of the background may take twenty seconds; whoever adds a key or presses
+ * Background jobs make room for people. A job of the background may take twenty seconds; a person who adds a key or presses
  * "refresh" would wait that long when every place of every worker is taken, or when the background reads with the very
  * key. So a worker that runs such jobs looks for interactive ones that cannot begin, and asks one of its own to end
  * early: its signal is aborted, it finishes the page under way, queues the rest and returns.

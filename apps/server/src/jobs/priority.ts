@@ -1,5 +1,5 @@
 /**
- * Who goes first, by graphile-worker's number: the lower, the sooner. Among equals, whoever is due for longest.
+ * Who goes first, by graphile-worker's number: the lower, the sooner. Among equals, the one that has been due for longest.
  *
  * What yields would never run while reading is behind, which after an outage or on a day of many new users is for hours.
  * So it yields for a minute, and then stands in line like everything else.

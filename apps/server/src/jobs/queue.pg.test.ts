@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
-import { addJob, hastenJobs } from './index.ts'
+import { addJob, bringJobsForward } from './index.ts'
 import { endYielding } from './priority.ts'
 import { openQueue, type TestQueue } from './test-queue.ts'
 
@@ -116,7 +116,7 @@ describe('a job', async () => {
   it('is due at once when the sandbox clock went past its time, and not when it did not', async () => {
     await addJob(queue.db, { task: 'note', payload: { name: 'soon' }, key: 'soon', delayMs: 3_600_000 })
     await addJob(queue.db, { task: 'note', payload: { name: 'later' }, key: 'later', delayMs: 3 * 3_600_000 })
-    await hastenJobs(queue.db, 2 * 3_600_000)
+    await bringJobsForward(queue.db, 2 * 3_600_000)
     const { ended, task } = recorder()
     await queue.start({ note: task })
     await until('the job that is due', () => (ended.length > 0 ? true : undefined))

@@ -2,11 +2,11 @@
  * How long a job that failed waits. graphile-worker waits exp(attempts) seconds, up to six hours, gives up after the
  * 25th attempt, and counts an attempt whose worker was killed like one that failed. What fails here is nearly always the
  * database, which is back in a moment: a run that was killed a few times would stand still for hours after that. So the
- * count is held low, and nobody waits longer than some twenty seconds; a job that fails for another reason says so each time.
+ * count is held low, and no job waits longer than some twenty seconds; one that fails for another reason says so each time.
  *
  * One is not to come back: a job whose key was added again while it ran. graphile-worker takes the key from it and sets its
  * count to the last (seen in 0.18.0, sql/000020.sql, add_jobs), and the job that took its place does its work. When its
- * worker was killed, nobody deletes it; that is done here.
+ * worker was killed, it stays; it is deleted here.
  */
 import type { Database } from '../db/index.ts'
 

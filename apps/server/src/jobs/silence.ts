@@ -3,7 +3,7 @@
  * for four hours (measured). So every worker writes a heartbeat, and every worker frees the locks of those that fell
  * silent. A worker is named as graphile-worker names its locks: by the id of its pool.
  *
- *   beat every silentAfter/6 · sweep at start and every silentAfter/2 · free whoever is silent for silentAfter
+ *   beat every silentAfter/6 · sweep at start and every silentAfter/2 · free workers that are silent for silentAfter
  */
 import type { Logger } from 'pino'
 import type { Database } from '../db/index.ts'
@@ -49,7 +49,7 @@ export async function sweepSilentWorkers(
   log.warn({ workerIds }, 'freed the jobs of workers that fell silent')
 }
 
-/** Killed with no job under way, so nobody misses it. `assay status` shows it until then. */
+/** Workers that were killed with no job under way. `assay status` shows it until then. */
 export async function forgetLongSilent(db: Database): Promise<void> {
   await db.execute("delete from worker_heartbeats where beat_at < clock_timestamp() - interval '1 hour'", [])
 }
@@ -60,7 +60,7 @@ export function repeat(everyMs: number, log: Logger, round: () => Promise<void>)
   let wake: () => void = () => undefined
   const loop = async (): Promise<void> => {
     while (!stopped) {
-      await round().catch((error: unknown) => log.warn({ err: error }, 'a round of upkeep failed'))
+      await round().catch((error: unknown) => log.warn({ err: error }, 'periodic round failed'))
       if (stopped) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, everyMs)

@@ -46,13 +46,13 @@ export interface WorkerOptions {
   makeRoom: readonly string[]
   concurrency: number
   silentAfterMs: number
-  /** The embedded database has one owner: locks found at its start belong to nobody alive. */
+  /** The embedded database has one owner: locks found at its start belong to dead workers. */
   alone: boolean
   log: Logger
 }
 
 const pollIntervalMs = 1_000
-/** How long a person's job may stand behind the background before somebody notices. */
+/** How long a person's job may wait behind the background before a worker notices. */
 const lookIntervalMs = 500
 const restartDelayMs = 1_000
 
@@ -163,7 +163,7 @@ function toRunnerOptions(options: WorkerOptions, signal: AbortSignal, room: Room
     noHandleSignals: true,
     noPreparedStatements: options.pooler === 'transaction',
     logger: toQueueLogger(options.log),
-    // Without these a job's end is reported by a promise that nobody awaits (seen in 0.18.0, dist/worker.js): when the
+    // Without these a job's end is reported by a promise that is not awaited (seen in 0.18.0, dist/worker.js): when the
     // database is away at that moment, its rejection would end the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   }

@@ -1,11 +1,6 @@
-/** All SQL over prices that transactions wait for. Written with the transactions, by whoever holds their user. */
-import type { ConnectionRef } from '../connections/index.ts'
+/** All SQL over prices that transactions wait for. Written with the transactions, by a transaction that holds their user. */
 import type { Sql } from '../db/index.ts'
-
-interface Owner {
-  tenantId: string
-  userId: string
-}
+import type { ConnectionRef, Owner } from '../owner.ts'
 
 /** `YYYY-MM-DD`, UTC. */
 type Day = string
@@ -13,119 +8,149 @@ type Day = string
 export interface AwaitedPrice {
   /** The transaction's. */
   id: string
-  assetId: string
-  atMs: number
+  assetKey: number
+  day: Day
   /** A provisional price is in the text. */
   priced: boolean
 }
 
 export interface AssetDay {
+  assetKey: number
   assetId: string
   day: Day
 }
 
-/** Makes these what the transactions of these ids wait for. */
+/** Makes these what the transactions of these ids wait for; `formerIds` are those that were there before. */
 export async function replaceAwaited(
   tx: Sql,
   ref: ConnectionRef,
-  ids: readonly string[],
+  formerIds: readonly string[],
   awaited: readonly AwaitedPrice[],
 ): Promise<void> {
-  await tx.execute('delete from awaited_prices where tenant_id = $1 and user_id = $2 and id = any($3::text[])', [
-    ref.tenantId,
-    ref.userId,
-    [...ids],
-  ])
+  if (formerIds.length > 0) {
+    await tx.execute('delete from awaited_prices where user_key = $1::bigint and transaction_id = any($2::uuid[])', [
+      ref.userKey,
+      [...formerIds],
+    ])
+  }
   if (awaited.length === 0) return
   await tx.execute(
-    `insert into awaited_prices (tenant_id, user_id, connection_id, id, asset_id, day, priced)
-     select $1, $2, $3, * from unnest($4::text[], $5::text[], $6::date[], $7::boolean[]) on conflict do nothing`,
+    `insert into awaited_prices (user_key, connection_key, transaction_id, asset_key, day, priced)
+     select $1::bigint, $2::integer, g.* from unnest($3::uuid[], $4::integer[], $5::date[], $6::boolean[]) as g
+     on conflict do nothing`,
     [
-      ref.tenantId,
-      ref.userId,
-      ref.connectionId,
+      ref.userKey,
+      ref.connectionKey,
       awaited.map(({ id }) => id),
-      awaited.map(({ assetId }) => assetId),
-      awaited.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 10)),
+      awaited.map(({ assetKey }) => assetKey),
+      awaited.map(({ day }) => day),
       awaited.map(({ priced }) => priced),
     ],
   )
 }
 
-/** What anybody's transactions wait for, each once, in the order of asset and day; `bare`: some have no price at all. */
+/**
+ * The days that transactions of any user wait for, each once, in the order of asset and day. `bare`: some of those
+ * transactions have no price at all.
+ */
 export async function listAwaitedDays(
   sql: Sql,
-  after: AssetDay,
+  after: Pick<AssetDay, 'assetKey' | 'day'>,
   limit: number,
 ): Promise<(AssetDay & { bare: boolean })[]> {
   return sql.rows(
-    `select asset_id as "assetId", day::text as day, bool_or(not priced) as bare from awaited_prices
-     where (asset_id, day) > ($1, $2::date) group by asset_id, day order by asset_id, awaited_prices.day limit $3`,
-    [after.assetId, after.day, limit],
+    `select w.asset_key as "assetKey", a.id as "assetId", w.day::text as day, w.bare
+     from (
+       select asset_key, day, bool_or(not priced) as bare from awaited_prices
+       where (asset_key, day) > ($1::integer, $2::date) group by asset_key, day order by asset_key, day limit $3::bigint
+     ) w join assets a on a.asset_key = w.asset_key
+     order by w.asset_key, w.day`,
+    [after.assetKey, after.day, limit],
   )
 }
 
-/** Transactions that wait for one of these, all or those without any price, of one user after the other. */
+/** Transactions that wait for one of these, all of them or those without any price, one user after the other. */
 export async function listAwaiting(
   sql: Sql,
   days: readonly AssetDay[],
   which: 'all' | 'bare',
   limit: number,
-): Promise<(Owner & { id: string })[]> {
+): Promise<{ userKey: string; id: string }[]> {
   return sql.rows(
-    `select distinct p.tenant_id as "tenantId", p.user_id as "userId", p.id
-     from unnest($1::text[], $2::date[]) as w (asset_id, day)
-     join awaited_prices p on p.asset_id = w.asset_id and p.day = w.day and ($3 = 'all' or not p.priced)
-     order by 1, 2, 3 limit $4`,
-    [days.map(({ assetId }) => assetId), days.map(({ day }) => day), which, limit],
+    `select distinct p.user_key as "userKey", p.transaction_id as id
+     from unnest($1::integer[], $2::date[]) as w (asset_key, day)
+     join awaited_prices p on p.asset_key = w.asset_key and p.day = w.day and ($3::text = 'all' or not p.priced)
+     order by 1, 2 limit $4::bigint`,
+    [days.map(({ assetKey }) => assetKey), days.map(({ day }) => day), which, limit],
   )
 }
+
+const isOfDays = `p.user_key = $1::bigint and p.transaction_id = any($2::uuid[])
+  and p.asset_key = w.asset_key and p.day = w.day`
+
+type Waiting = Pick<Owner, 'userKey'>
 
 /** These transactions no longer wait for these days. */
 export async function endAwaiting(
   tx: Sql,
-  owner: Owner,
+  { userKey }: Waiting,
   ids: readonly string[],
   days: readonly AssetDay[],
 ): Promise<void> {
   await tx.execute(
-    `delete from awaited_prices p using unnest($4::text[], $5::date[]) as w (asset_id, day)
-     where p.tenant_id = $1 and p.user_id = $2 and p.id = any($3::text[]) and p.asset_id = w.asset_id and p.day = w.day`,
-    [owner.tenantId, owner.userId, [...ids], days.map(({ assetId }) => assetId), days.map(({ day }) => day)],
+    `delete from awaited_prices p using unnest($3::integer[], $4::date[]) as w (asset_key, day) where ${isOfDays}`,
+    [userKey, [...ids], days.map(({ assetKey }) => assetKey), days.map(({ day }) => day)],
   )
 }
 
-/** These have a provisional price of these days now, and wait for the last word. */
+/** These have a provisional price of these days now, and wait for the final one. */
 export async function markPriced(
   tx: Sql,
-  owner: Owner,
+  { userKey }: Waiting,
   ids: readonly string[],
   days: readonly AssetDay[],
 ): Promise<void> {
   await tx.execute(
-    `update awaited_prices p set priced = true from unnest($4::text[], $5::date[]) as w (asset_id, day)
-     where p.tenant_id = $1 and p.user_id = $2 and p.id = any($3::text[]) and p.asset_id = w.asset_id and p.day = w.day`,
-    [owner.tenantId, owner.userId, [...ids], days.map(({ assetId }) => assetId), days.map(({ day }) => day)],
+    `update awaited_prices p set priced = true
+     from unnest($3::integer[], $4::date[]) as w (asset_key, day) where ${isOfDays}`,
+    [userKey, [...ids], days.map(({ assetKey }) => assetKey), days.map(({ day }) => day)],
   )
 }
 
 /**
- * Every transaction of that day with that asset waits for its price again. Tenant by tenant, because the index of assets
- * begins with the tenant.
+ * Makes every transaction of that day that names the asset wait for its price again. User by user, because every index
+ * begins with the user: some microseconds each, for a correction that an operator makes by hand. Pending transactions
+ * have no postings, so they are found by their text.
  */
-export async function awaitAnew(tx: Sql, { assetId, day }: AssetDay, symbol: string): Promise<void> {
-  await tx.execute(
-    `insert into awaited_prices (tenant_id, user_id, id, connection_id, asset_id, day, priced)
-     select t.tenant_id, t.user_id, t.id, t.connection_id, $1, $2, true
-     from tenant_ids cross join lateral (
-       select t.tenant_id, t.user_id, t.id, t.connection_id from transaction_assets a
-       join transactions t on t.tenant_id = a.tenant_id and t.user_id = a.user_id and t.id = a.id
-       where a.tenant_id = tenant_ids.tenant_id and a.asset_symbol = $3
-         and a.occurred_at >= $2::date::timestamp at time zone 'UTC'
-         and a.occurred_at < ($2::date + 1)::timestamp at time zone 'UTC'
-         and position($4 in t.document) > 0
-     ) t
-     on conflict do nothing`,
-    [assetId, day, symbol, `"asset_id":${JSON.stringify(assetId)}`],
-  )
+export async function requeueForPricing(tx: Sql, { assetKey, assetId, day }: AssetDay): Promise<void> {
+  for (let after: string | undefined = firstKey; after !== undefined;) {
+    const page: { last: string | null } = await tx.row(
+      `with page as materialized (
+         select user_key from user_ledgers where user_key > $5::bigint order by user_key limit $4::bigint
+       ), found as (
+         insert into awaited_prices (user_key, transaction_id, connection_key, asset_key, day, priced)
+         select page.user_key, t.id, t.connection_key, $1::integer, $2::date, true
+         from page cross join lateral (
+           select p.transaction_id as id, p.connection_key from postings p
+           where p.user_key = page.user_key and p.asset_key = $1::integer
+             and p.occurred_at >= $2::date::timestamp at time zone 'UTC'
+             and p.occurred_at < ($2::date + 1)::timestamp at time zone 'UTC'
+           union
+           select t.id, t.connection_key from transactions t
+           where t.user_key = page.user_key and t.pending
+             and t.occurred_at >= $2::date::timestamp at time zone 'UTC'
+             and t.occurred_at < ($2::date + 1)::timestamp at time zone 'UTC'
+             and position($3::text in t.document) > 0
+         ) t
+         on conflict do nothing
+       )
+       select max(user_key) as last from page where (select count(*) from page) = $4::bigint`,
+      [assetKey, day, `"asset_id":${JSON.stringify(assetId)}`, usersPerPage, after],
+    )
+    after = page.last ?? undefined
+  }
 }
+
+/** No user has it: it is less than every random key. */
+const firstKey = '-9223372036854775808'
+const usersPerPage = 20_000

@@ -1,7 +1,7 @@
 import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, fundingRow, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+import { dayMs, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger } from './test-ledger.ts'
 
 const laterMs = noonMs + 60_000
 
@@ -28,11 +28,11 @@ describe('a confirmed transaction whose time is corrected', () => {
     await keep(ledgerRow('L1', 'R1', {}, laterMs))
     await derive()
     const corrected = await listWritten()
-    await db.execute('update raw_records set derived = false')
+    await makeAllDue(db)
     await derive()
     assert.deepEqual(await listWritten(), corrected)
-    await db.execute('delete from transactions')
-    await db.execute('update raw_records set derived = false')
+    for (const table of ['transactions', 'postings', 'daily_changes']) await db.execute(`delete from ${table}`)
+    await makeAllDue(db)
     await derive()
     assert.deepEqual(
       (await listWritten()).map(({ id }) => id),
@@ -97,7 +97,7 @@ describe('deriving what is recent first', () => {
     assert.equal(await ledger.derive(ref, connector, () => true, noonMs), true)
     const groups = async (): Promise<string[]> => (await listWritten()).map(({ group_key }) => group_key)
     assert.deepEqual(await groups(), ['recent'])
-    assert.equal((await db.rows('select from raw_records where not derived')).length, 3)
+    assert.equal((await db.rows('select from due_groups')).length, 2)
     await derive()
     assert.deepEqual(await groups(), ['cut', 'older', 'recent'])
   })
@@ -120,7 +120,7 @@ describe('a record that changes while its group is being derived', () => {
       (await listWritten()).map(({ group_key }) => group_key),
       ['R2'],
     )
-    const due = await db.rows<{ group_key: string }>('select group_key from raw_records where not derived order by 1')
+    const due = await db.rows<{ group_key: string }>('select group_key from due_groups order by 1')
     assert.deepEqual(
       due.map(({ group_key }) => group_key),
       ['R1', 'R3'],
@@ -153,7 +153,7 @@ describe('a group that makes a transaction which another group has made', () => 
       toTransactions: (records) => connector.toTransactions(records).map((draft) => ({ ...draft, naturalKey: 'K' })),
     }
     const derive = (): Promise<boolean> => ledger.derive(ref, thief, () => true)
-    const listAwaited = (): Promise<unknown> => db.rows('select id, asset_id from awaited_prices')
+    const listAwaited = (): Promise<unknown> => db.rows('select transaction_id, asset_key from awaited_prices')
     await keep(ledgerRow('L1', 'R1'))
     await derive()
     const [before, awaited] = [await listWritten(), await listAwaited()]
@@ -161,7 +161,10 @@ describe('a group that makes a transaction which another group has made', () => 
     await derive()
     assert.deepEqual(await db.rows('select group_key from poison_groups'), [{ group_key: 'R2' }])
     assert.deepEqual(await listAwaited(), awaited)
-    await db.execute("update raw_records set derived = false where group_key = 'R1'")
+    await db.execute(
+      `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark) values (1, 1, 'R1', $1, 0)`,
+      [db.now()],
+    )
     await derive()
     assert.deepEqual(await listWritten(), before)
     assert.deepEqual(await listRemovedIds(), [])

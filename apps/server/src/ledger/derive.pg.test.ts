@@ -1,7 +1,7 @@
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addConnection, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+import { addConnection, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from './test-ledger.ts'
 
 describe('deriving', () => {
   it('again from the same records gives the same bytes, and no row looks changed', async (t) => {
@@ -10,7 +10,7 @@ describe('deriving', () => {
     await derive()
     const before = await listWritten()
     assert.equal(before.length, 2)
-    await db.execute('update raw_records set derived = false')
+    await makeAllDue(db)
     await derive()
     assert.deepEqual(await listWritten(), before)
   })
@@ -20,7 +20,7 @@ describe('deriving', () => {
     await keep(ledgerRow('L1', 'R1'))
     await derive()
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L1', 'R1'))
-    assert.deepEqual(await db.rows('select from raw_records where not derived'), [])
+    assert.deepEqual(await db.rows('select from due_groups'), [])
   })
 
   it('a record that changed changes its own transaction, and the time of that one alone', async (t) => {
@@ -39,10 +39,10 @@ describe('deriving', () => {
   })
 
   it('writes the same id for the same connection and key, another for another connection', async (t) => {
-    const { db, ledger, ref, keep, derive, listWritten } = await openLedger(t)
+    const { db, ledger, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
-    const other = { ...ref, connectionId: 'con_b' }
+    const other = refOf(1, 2)
     await addConnection(db, other)
     await db.transaction((tx) => ledger.keepRaw(tx, other, 'ledger', [ledgerRow('L1', 'R1')]))
     await derive(other)
@@ -94,7 +94,7 @@ describe('deriving', () => {
       [],
     )
     assert.equal(before.length, 2)
-    const assets = await db.rows<{ id: string }>('select distinct id from transaction_assets order by id')
+    const assets = await db.rows<{ id: string }>('select distinct transaction_id as id from postings order by id')
     assert.deepEqual(
       assets.map(({ id }) => id),
       after.map(({ id }) => id).toSorted(),
@@ -151,7 +151,8 @@ describe('a group that cannot be read', () => {
 
   it('is also one that makes a transaction which another group has made', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t)
-    const twin = ledgerRow('L2', 'R2', { refid: 'R1' })
+    // The newest group is derived first.
+    const twin = ledgerRow('L2', 'R2', { refid: 'R1' }, noonMs - 1)
     await keep(ledgerRow('L1', 'R1'), twin, ledgerRow('L3', 'R3'))
     await derive()
     assert.deepEqual(
@@ -213,28 +214,31 @@ describe('a rendered transaction', () => {
 })
 
 describe('what was read', () => {
-  it('is summed up from its first moment on', async (t) => {
-    const { db, ledger, ref, keep, derive } = await openLedger(t)
-    const none = await ledger.summarize(db, ref)
-    assert.deepEqual(none, { historyFrom: null, transactionCount: 0 })
+  it('is counted from its first moment on, also when the first moment goes', async (t) => {
+    const { db, keep, derive } = await openLedger(t)
+    const count = (): Promise<unknown> => db.row('select history_from, transaction_count from connections')
+    assert.deepEqual(await count(), { history_from: null, transaction_count: '0' })
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', {}, noonMs - 5_000))
     await derive()
-    const facts = await ledger.summarize(db, ref)
-    assert.deepEqual(facts, { historyFrom: '2026-03-02T11:59:55.000Z', transactionCount: 2 })
+    assert.deepEqual(await count(), { history_from: '2026-03-02T11:59:55.000Z', transaction_count: '2' })
+    await keep(ledgerRow('L2', 'R1'))
+    await derive()
+    assert.deepEqual(await count(), { history_from: '2026-03-02T12:00:00.000Z', transaction_count: '1' })
   })
 
-  it('is remembered as removed after a connection that was served, and forgotten after one that was not', async (t) => {
-    const { db, ledger, ref, keep, derive, listWritten, listRemovedIds } = await openLedger(t)
-    await keep(ledgerRow('L1', 'R1'))
-    await derive()
-    const ids = (await listWritten()).map(({ id }) => id)
-    await db.transaction(ledger.startDestroying(ref, { served: true }))
-    assert.deepEqual(await listRemovedIds(), ids)
-    await keep(ledgerRow('L2', 'R2'))
-    await derive()
-    await db.transaction(ledger.startDestroying(ref, { served: false }))
-    assert.deepEqual(await listRemovedIds(), ids)
-    assert.deepEqual(await listWritten(), [])
+  it('is new once, however often it is read', async (t) => {
+    const { db, ledger, ref } = await openLedger(t)
+    const keep = (...keys: string[]): Promise<number> =>
+      db.transaction((tx) =>
+        ledger.keepRaw(
+          tx,
+          ref,
+          'ledger',
+          keys.map((key) => ledgerRow(key, key)),
+        ),
+      )
+    assert.equal(await keep('L1', 'L2'), 2)
+    assert.equal(await keep('L2', 'L3', 'L3'), 1)
   })
 
   it('is kept only while the connection is there', async (t) => {

@@ -4,38 +4,46 @@
  * No plan here depends on what PostgreSQL believes of the tables. A history is often removed right after it was read,
  * before they are analysed; a join over what a first statement deleted was then planned as if it were a row or two, and
  * took longer than a statement may. So each batch is found by a walk along an index, from where the one before ended
- * (what was deleted stays in the index until a vacuum), and deleted by its places in the table.
+ * (deleted rows stay in the index until a vacuum), and deleted by its places in the table.
  */
-import type { ConnectionRef } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 
-const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 
-// Each has an index in the order of tenant, user, connection and this key; legs one of tenant, user and key, which does
-// where no other connection of the user has any.
+// Each has an index in the order of user, connection and this key; legs have one of user and key, which is enough where
+// no other connection of the user has any.
 const keys = {
-  transfer_legs: 'id',
-  transactions: 'group_key',
-  raw_records: 'group_key',
-  poison_groups: 'group_key',
-  transaction_revisions: 'natural_key',
+  transfer_legs: { column: 'transaction_id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' },
+  transactions: { column: 'group_key', type: 'text', first: '' },
+  raw_records: { column: 'group_key', type: 'text', first: '' },
+  due_groups: { column: 'group_key', type: 'text', first: '' },
+  poison_groups: { column: 'group_key', type: 'text', first: '' },
+  transaction_revisions: { column: 'natural_key', type: 'text', first: '' },
+  daily_changes: { column: 'asset_key', type: 'integer', first: '0' },
 } as const
 
 type Table = keyof typeof keys
 
-// $1 to $5: the connection, where to begin, how many.
-const nextOf = (table: Table): string => `select ctid from ${table}
-  where tenant_id = $1 and user_id = $2 and connection_id = $3 and ${keys[table]} >= $4 order by ${keys[table]} limit $5`
+// $1 to $4: the connection, where to begin, how many.
+const nextOf = (table: Table): string => {
+  const { column, type } = keys[table]
+  return `select ctid from ${table} where user_key = $1::bigint and connection_key = $2::integer
+    and ${column} >= $3::${type} order by ${column} limit $4::bigint`
+}
 
 export interface Batch {
-  after: string
+  /** Where the batch before ended; undefined for the first. */
+  after: string | undefined
   limit: number
 }
 
 export interface Gone {
   count: number
   /** Where the next batch begins. */
-  last: string
+  last: string | undefined
+  /** Nothing was left for a next batch. */
+  isDone: boolean
 }
 
 export async function deleteRows(
@@ -44,46 +52,57 @@ export async function deleteRows(
   table: Exclude<Table, 'transactions'>,
   { after, limit }: Batch,
 ): Promise<Gone> {
+  const { column, first, type } = keys[table]
+  // PostgreSQL before 18 has no max(uuid); the text of a uuid has the same order.
+  const key = type === 'uuid' ? `${column}::text collate "C"` : column
   const row = await tx.row<{ count: number; last: string | null }>(
-    `with gone as (delete from ${table} where ctid = any(array(${nextOf(table)})) returning ${keys[table]} as key)
-     select count(*)::int as count, max(key) as last from gone`,
-    [...refOf(ref), after, limit],
+    `with gone as (delete from ${table} where ctid = any(array(${nextOf(table)})) returning ${key} as key)
+     select count(*)::integer as count, max(key)::text as last from gone`,
+    [...refOf(ref), after ?? first, limit],
   )
-  return { count: row.count, last: row.last ?? after }
+  return { count: row.count, last: row.last ?? after, isDone: row.count < limit }
 }
 
-/** With what hangs on them; the ids of those that were served are remembered. */
+/**
+ * With their postings and awaited prices. Ids of a connection that was shown are remembered as removed when the
+ * connection was hidden, each with the number that the transaction had: so they have a place in the feed.
+ */
 export async function deleteTransactions(
   tx: Sql,
   ref: ConnectionRef,
-  was: { served: boolean },
+  { hiddenSeq }: { hiddenSeq: string | null },
   { after, limit }: Batch,
 ): Promise<Gone> {
   const row = await tx.row<{ ids: string[]; last: string | null }>(
     `with gone as (
-       delete from transactions where ctid = any(array(${nextOf('transactions')})) returning id, group_key
+       delete from transactions where ctid = any(array(${nextOf('transactions')})) returning id, group_key, change_seq
      ), removed as (
-       insert into removed_transactions (tenant_id, user_id, id, removed_at)
-       select $1, $2, id, (select assay_now()) from gone where $6
-       on conflict (tenant_id, user_id, id) do update set removed_at = excluded.removed_at
+       insert into removed_transactions (user_key, connection_key, tenant_key, id, change_seq, former_seq, removed_at)
+       select $1::bigint, $2::integer, $6::integer, gone.id, $5::bigint, gone.change_seq,
+         to_timestamp(($5::bigint >> 20) / 1000.0)
+       from gone where $5::bigint is not null
+       on conflict (user_key, id) do update set connection_key = excluded.connection_key,
+         change_seq = excluded.change_seq, former_seq = excluded.former_seq, removed_at = excluded.removed_at
      )
-     select coalesce(array_agg(id), '{}') as ids, max(group_key) as last from gone`,
-    [...refOf(ref), after, limit, was.served],
+     select coalesce(array_agg(id::text), '{}') as ids, max(group_key) as last from gone`,
+    [...refOf(ref), after ?? '', limit, hiddenSeq, ref.tenantKey],
   )
-  for (const table of ['transaction_assets', 'awaited_prices']) {
-    await tx.execute(
+  let count = row.ids.length
+  for (const table of count === 0 ? [] : ['postings', 'awaited_prices']) {
+    count += await tx.execute(
       `delete from ${table} where ctid = any(array(
-         select found.ctid from unnest($3::text[]) as gone (id) cross join lateral (
-           select ctid from ${table} own where own.tenant_id = $1 and own.user_id = $2 and own.id = gone.id offset 0) found))`,
-      [ref.tenantId, ref.userId, row.ids],
+         select found.ctid from unnest($2::uuid[]) as gone (id) cross join lateral (
+           select ctid from ${table} own
+           where own.user_key = $1::bigint and own.transaction_id = gone.id offset 0) found))`,
+      [ref.userKey, row.ids],
     )
   }
-  return { count: row.ids.length, last: row.last ?? after }
+  return { count, last: row.last ?? after, isDone: row.ids.length < limit }
 }
 
-/** What is small: positions, and a value for each day. */
+/** These are few: positions, and a value for each day. */
 export async function deletePositions(tx: Sql, ref: ConnectionRef): Promise<void> {
   for (const table of ['holdings', 'observed_values']) {
-    await tx.execute(`delete from ${table} where tenant_id = $1 and user_id = $2 and connection_id = $3`, refOf(ref))
+    await tx.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2::integer`, refOf(ref))
   }
 }

@@ -1,83 +1,170 @@
-/** All SQL over raw records, the provider's own words, and over the groups of them that could not be derived. */
+/** All SQL over raw records, the provider's own words, over the groups of them that are due, and those that failed. */
 import type { RawRecord, StoredRecord } from '@assay/connectors'
-import { createHash } from 'node:crypto'
-import type { ConnectionRef } from '../connections/index.ts'
+import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 
-const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
+/** A number that no other change of a group has had. */
+function newMark(): string {
+  return String(randomBytes(8).readBigInt64BE())
+}
+
+const given = 'unnest($6::text[], $7::text[], $8::timestamptz[], $9::text[]) as g'
+
+function valuesOf(sql: Sql, ref: ConnectionRef, stream: string, records: readonly RawRecord[]): unknown[] {
+  return [
+    ...refOf(ref),
+    stream,
+    sql.now(),
+    newMark(),
+    records.map((record) => record.key),
+    records.map((record) => record.group),
+    records.map((record) => toTime(record.occurredAtMs)),
+    records.map((record) => record.body),
+  ]
+}
+
+/** Inserts the records; `change` says what becomes of one that is stored already. Then makes the groups of `kept` due. */
+const keepRecords = (change: string): string => `with kept as (
+    insert into raw_records as r
+      (user_key, connection_key, stream, fetched_at, source_key, group_key, occurred_at, body)
+    select $1::bigint, $2::integer, $3::text, $4::timestamptz, g.* from ${given}
+    on conflict (user_key, connection_key, stream, source_key) do update set ${change}
+    returning source_key, group_key, occurred_at, xmax = 0 as added
+  ), due as (
+    insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
+    select $1::bigint, $2::integer, group_key, max(occurred_at), $5::bigint from kept group by group_key
+    on conflict (user_key, connection_key, group_key) do update
+      set occurred_at = greatest(d.occurred_at, excluded.occurred_at), mark = excluded.mark
+  )`
+
 /**
- * A record that is known and unchanged is left alone; a changed one makes its group due again. One that moves to another
+ * A record that is known and unchanged is left alone; a new or changed one makes its group due. One that moves to another
  * group (it could not be read before, or the provider corrected its reference) also makes the group due that it leaves.
- * Returns the groups that have no record any more: they are over, with what they had become.
+ * Returns how many records are new.
+ *
+ * Known records are found by the conflict and never by a query of their own: a query that was planned while the table
+ * was small, or was never analysed, read all records of the connection for every page.
  */
 export async function upsertRaw(
   sql: Sql,
   ref: ConnectionRef,
   stream: string,
   records: readonly RawRecord[],
-): Promise<string[]> {
-  if (records.length === 0) return []
+): Promise<number> {
+  if (records.length === 0) return 0
   // A provider may repeat a row within one page; one statement must not touch a row twice.
   const unique = [...new Map(records.map((record) => [record.key, record])).values()]
-  const left = await sql.rows<{ left_group: string }>(
-    `with kept as (
-       insert into raw_records as r (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body)
-       select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::timestamptz[], $8::text[])
-       on conflict (tenant_id, user_id, connection_id, stream, source_key) do update
-         set group_key = excluded.group_key, occurred_at = excluded.occurred_at, body = excluded.body, derived = false,
-             left_group = nullif(r.group_key, excluded.group_key)
-         where r.body <> excluded.body or r.group_key <> excluded.group_key
-       returning left_group
-     ) select distinct left_group from kept where left_group is not null`,
-    [
-      ...refOf(ref),
-      stream,
-      unique.map((record) => record.key),
-      unique.map((record) => record.group),
-      unique.map((record) => toTime(record.occurredAtMs)),
-      unique.map((record) => record.body),
-    ],
+  // A changed record is written as it was, so that the group it is in is returned. A new row has not been locked: xmax.
+  const { added, changed } = await sql.row<{ added: number; changed: string[] }>(
+    `${keepRecords('fetched_at = r.fetched_at where r.body <> excluded.body or r.group_key <> excluded.group_key')}
+     select count(*) filter (where added)::integer as added,
+       coalesce(array_agg(source_key) filter (where not added), '{}') as changed
+     from kept`,
+    valuesOf(sql, ref, stream, unique),
   )
-  if (left.length === 0) return []
-  const groups = left.map((row) => row.left_group)
-  const rows = await sql.rows<{ group_key: string }>(
-    `update raw_records set derived = false
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[])
-     returning group_key`,
-    [...refOf(ref), groups],
-  )
-  const kept = new Set(rows.map((row) => row.group_key))
-  return groups.filter((group) => !kept.has(group))
+  if (changed.length > 0) {
+    const keys = new Set(changed)
+    const again = unique.filter((record) => keys.has(record.key))
+    const all = 'group_key occurred_at body fetched_at'.split(' ').map((name) => `${name} = excluded.${name}`)
+    await sql.rows(`${keepRecords(all.join(', '))} select`, valuesOf(sql, ref, stream, again))
+  }
+  return added
 }
 
-export interface GroupPage {
-  after: string
-  limit: number
-  /** Only groups that lie wholly at or after this time. */
-  sinceMs?: number | undefined
+export interface DueGroup {
+  key: string
+  mark: string
+}
+
+export interface DuePage {
+  groups: DueGroup[]
+  /** Where the next page begins. */
+  last: DuePlace
+}
+
+interface DuePlace {
+  occurredAt: string
+  groupKey: string
+}
+
+export const newestPlace: DuePlace = { occurredAt: 'infinity', groupKey: '' }
+
+/**
+ * Newest first, from a place on: rows of the batches before it were deleted, but stay in the index until a vacuum, and
+ * each batch would step over all of them. With `sinceMs` only groups that have no older record.
+ */
+export async function listDueGroups(
+  sql: Sql,
+  ref: ConnectionRef,
+  { from, limit, sinceMs }: { from: DuePlace; limit: number; sinceMs: number | undefined },
+): Promise<DuePage> {
+  const whole = `and d.occurred_at >= $6::timestamptz and not exists (select from raw_records r
+    where r.user_key = $1 and r.connection_key = $2 and r.group_key = d.group_key and r.occurred_at < $6::timestamptz)`
+  const values = [...refOf(ref), from.occurredAt, from.groupKey, limit]
+  const rows = await sql.rows<{ group_key: string; occurred_at: string; mark: string }>(
+    `select d.group_key, d.occurred_at, d.mark from due_groups d
+     where d.user_key = $1::bigint and d.connection_key = $2::integer
+       and (d.occurred_at, d.group_key) < ($3::timestamptz, $4::text) ${sinceMs === undefined ? '' : whole}
+     order by d.occurred_at desc, d.group_key desc limit $5::bigint`,
+    sinceMs === undefined ? values : [...values, toTime(sinceMs)],
+  )
+  const last = rows.at(-1)
+  return {
+    groups: rows.map((row) => ({ key: row.group_key, mark: row.mark })),
+    last: last === undefined ? from : { occurredAt: last.occurred_at, groupKey: last.group_key },
+  }
+}
+
+/** Makes groups due that may not have changed, and returns them as `listDueGroups` would. */
+export async function markDue(tx: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<DueGroup[]> {
+  const mark = newMark()
+  await tx.execute(
+    `insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
+     select $1::bigint, $2::integer, g.group_key, coalesce((
+       select max(r.occurred_at) from raw_records r
+       where r.user_key = $1 and r.connection_key = $2 and r.group_key = g.group_key), $3::timestamptz), $4::bigint
+     from unnest($5::text[]) as g (group_key)
+     on conflict (user_key, connection_key, group_key) do update set mark = excluded.mark`,
+    [...refOf(ref), tx.now(), mark, [...groups]],
+  )
+  return groups.map((key) => ({ key, mark }))
 }
 
 /**
- * In the order of their keys, after the one named. From there on, because what was derived before it has left the index
- * in name only until a vacuum: read from the beginning, every batch would step over all batches before it.
+ * These groups are not due any more, except those that changed since they were listed: only the keys of the others are
+ * returned. The caller holds the connection alone, so no page is committed meanwhile.
  */
-export async function listUnderivedGroups(sql: Sql, ref: ConnectionRef, page: GroupPage): Promise<string[]> {
-  const values = [...refOf(ref), page.after, page.limit]
-  const whole = `and not exists (select from raw_records o where o.tenant_id = $1 and o.user_id = $2
-    and o.connection_id = $3 and o.group_key = r.group_key and o.occurred_at < $6)`
-  const rows = await sql.rows<{ group_key: string }>(
-    `select distinct r.group_key from raw_records r
-     where r.tenant_id = $1 and r.user_id = $2 and r.connection_id = $3 and r.group_key > $4 and not r.derived
-       ${page.sinceMs === undefined ? '' : whole}
-     order by r.group_key limit $5`,
-    page.sinceMs === undefined ? values : [...values, toTime(page.sinceMs)],
+export async function takeDue(tx: Sql, ref: ConnectionRef, groups: readonly DueGroup[]): Promise<string[]> {
+  // All are deleted by their keys, and the changed ones put back: a condition on the marks became a join of every group
+  // with every other.
+  const rows = await tx.rows<{ group_key: string; occurred_at: string; mark: string }>(
+    `delete from due_groups
+     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
+     returning group_key, occurred_at, mark`,
+    [...refOf(ref), groups.map(({ key }) => key)],
   )
-  return rows.map((row) => row.group_key)
+  const marks = new Map(groups.map(({ key, mark }) => [key, mark]))
+  const changed = rows.filter((row) => marks.get(row.group_key) !== row.mark)
+  if (changed.length > 0) {
+    await tx.execute(
+      `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
+       select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::timestamptz[], $5::bigint[]) as g`,
+      [
+        ...refOf(ref),
+        changed.map((row) => row.group_key),
+        changed.map((row) => row.occurred_at),
+        changed.map((row) => row.mark),
+      ],
+    )
+  }
+  return rows.filter((row) => marks.get(row.group_key) === row.mark).map((row) => row.group_key)
 }
 
-export interface RawRow {
+interface RawRow {
   stream: string
   source_key: string
   group_key: string
@@ -85,13 +172,11 @@ export interface RawRow {
   body: string
 }
 
-// The same in both statements that name it, so that the digest of a group is one thing.
-const inOrder = 'order by stream, source_key'
-
+/** In no particular order. */
 export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<StoredRecord[]> {
   const rows = await sql.rows<RawRow>(
     `select stream, source_key, group_key, occurred_at, body from raw_records
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[]) ${inOrder}`,
+     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
     [...refOf(ref), [...groups]],
   )
   return rows.map((row) => ({
@@ -103,83 +188,50 @@ export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly str
   }))
 }
 
-/**
- * Those of the groups whose records are, to the letter, the ones that were listed. Whoever holds the connection alone
- * may rely on it to the end of the transaction.
- */
-export async function listUnchangedGroups(
-  tx: Sql,
-  ref: ConnectionRef,
-  listed: readonly StoredRecord[],
-  groups: readonly string[],
-): Promise<string[]> {
-  const digests = new Map(
-    [...Map.groupBy(listed, ({ group }) => group)].map(([group, records]) => [group, digestOf(records)]),
-  )
-  const rows = await tx.rows<{ group_key: string; digest: string }>(
-    `select group_key, md5(string_agg(stream || chr(10) || source_key || chr(10) || body, chr(10) ${inOrder})) as digest
-     from raw_records where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[])
-     group by group_key`,
-    [...refOf(ref), [...groups]],
-  )
-  const now = new Map(rows.map((row) => [row.group_key, row.digest]))
-  return groups.filter((group) => now.get(group) === digests.get(group))
-}
-
-/** Not a secret's hash: it only tells a changed record from one that is the same. */
-function digestOf(records: readonly StoredRecord[]): string {
-  const text = records.map(({ stream, key, body }) => `${stream}\n${key}\n${body}`).join('\n')
-  return createHash('md5').update(text).digest('hex')
-}
-
-/** Those of the groups that have records, all of them derived. */
-export async function listDerivedGroups(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<string[]> {
+/** Those of the groups that have records and are not due: what became of them stands. */
+export async function listStandingGroups(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<string[]> {
   const rows = await sql.rows<{ group_key: string }>(
-    `select group_key from raw_records
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[])
-     group by group_key having bool_and(derived)`,
+    `select g.group_key from unnest($3::text[]) as g (group_key)
+     where exists (select from raw_records r
+         where r.user_key = $1::bigint and r.connection_key = $2::integer and r.group_key = g.group_key)
+       and not exists (select from due_groups d
+         where d.user_key = $1 and d.connection_key = $2 and d.group_key = g.group_key)`,
     [...refOf(ref), [...groups]],
   )
   return rows.map((row) => row.group_key)
 }
 
-export async function markDerived(tx: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<void> {
-  await tx.execute(
-    `update raw_records set derived = true
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[]) and not derived`,
-    [...refOf(ref), [...groups]],
-  )
-}
-
-/** The connection's first moment: of what was derived by the order of the pages, of the rest by looking at it. */
+/**
+ * About when the connection's history begins, at the cost of a look into two indexes: groups that are due may have
+ * records from before.
+ */
 export async function findEarliest(sql: Sql, ref: ConnectionRef): Promise<string | null> {
   const row = await sql.row<{ earliest: string | null }>(
     `select least(
-       (select occurred_at from transactions where tenant_id = $1 and user_id = $2 and connection_id = $3
-        order by occurred_at, id limit 1),
-       (select min(occurred_at) from raw_records
-        where tenant_id = $1 and user_id = $2 and connection_id = $3 and not derived)) as earliest`,
+       (select t.occurred_at from transactions t where t.user_key = $1::bigint and t.connection_key = $2::integer
+        order by t.occurred_at, t.id limit 1),
+       (select min(d.occurred_at) from due_groups d where d.user_key = $1 and d.connection_key = $2)) as earliest`,
     refOf(ref),
   )
   return row.earliest
 }
 
-/** One group that cannot be read stops nothing but itself; what it became before, if anything, stays. */
+/** A group that cannot be read stops only itself; what it became before, if anything, stays. */
 export async function keepPoison(tx: Sql, ref: ConnectionRef, poison: ReadonlyMap<string, string>): Promise<void> {
   if (poison.size === 0) return
   await tx.execute(
-    `insert into poison_groups (tenant_id, user_id, connection_id, seen_at, group_key, reason)
-     select $1, $2, $3, (select assay_now()), * from unnest($4::text[], $5::text[])
-     on conflict (tenant_id, user_id, connection_id, group_key) do update
+    `insert into poison_groups (user_key, connection_key, seen_at, group_key, reason)
+     select $1::bigint, $2::integer, $3::timestamptz, g.* from unnest($4::text[], $5::text[]) as g
+     on conflict (user_key, connection_key, group_key) do update
        set reason = excluded.reason, seen_at = excluded.seen_at`,
-    [...refOf(ref), [...poison.keys()], [...poison.values()]],
+    [...refOf(ref), tx.now(), [...poison.keys()], [...poison.values()]],
   )
 }
 
 export async function deletePoison(tx: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<void> {
   await tx.execute(
     `delete from poison_groups
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[])`,
+     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
     [...refOf(ref), [...groups]],
   )
 }
@@ -199,10 +251,9 @@ export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<P
   const rows = await sql.rows<{ stream: string; first_at: string; last_at: string; records: number }>(
     `select r.stream, min(r.occurred_at) as first_at, max(r.occurred_at) as last_at, count(*)::int as records
      from poison_groups p
-     join raw_records r on r.tenant_id = p.tenant_id and r.user_id = p.user_id
-       and r.connection_id = p.connection_id and r.group_key = p.group_key
-     where p.tenant_id = $1 and p.user_id = $2 and p.connection_id = $3
-     group by r.stream, p.group_key order by max(r.occurred_at) desc limit $4`,
+     join raw_records r on r.user_key = p.user_key and r.connection_key = p.connection_key and r.group_key = p.group_key
+     where p.user_key = $1::bigint and p.connection_key = $2::integer
+     group by r.stream, p.group_key order by max(r.occurred_at) desc limit $3::bigint`,
     [...refOf(ref), poisonedTimesMax],
   )
   return rows.map(({ stream, first_at, last_at, records }) => ({

@@ -1,17 +1,20 @@
 /**
  * A transaction's text. It holds the members after the head: `id`, `updated_at` and the ids of user, provider and
- * connection are written by the shape that serves it, because v1 and v2 name them differently and because deriving again
- * must give the same bytes.
+ * connection are written by the statement that serves it, because v1 and v2 name them differently and because deriving
+ * again must give the same bytes.
  *
- * What comes later than the records (a price, the other side of a transfer) is put into the document that is there, by
- * the functions that put it into a new one: whichever way a text came about, it is the same text.
+ * Facts that come later than the records (a price, the other side of a transfer) are put into the stored document by the
+ * functions that put them into a new one: however a text came about, it is the same text.
  */
-import { multiply, sum, type Decimal, type TransactionDraft } from '@assay/core'
+import { certainFrom, valueTransaction } from '@assay/core'
+import type { Decimal, LegValue, Movements, TransactionDraft } from '@assay/core'
+import { toTransactionId } from './transaction-ids.ts'
 
 export type Categorization = Pick<TransactionDraft, 'category' | 'method' | 'confidence'>
 
 /** The other side of an own transfer. */
 export interface Counterpart {
+  /** As it is stored. */
   transactionId: string
   confidence: number
 }
@@ -30,7 +33,7 @@ type FeeItem = { kind: string } & Omit<CurrencyValue, 'price_in_usd'>
 
 /** The members in the order in which they are written. */
 export interface TransactionDocument {
-  type: string
+  type: TransactionDraft['type']
   status: string
   timestamp: string
   categorization: Categorization
@@ -80,26 +83,51 @@ export function toDocument(draft: TransactionDraft): TransactionDocument {
   }
 }
 
-export function withPrices(document: TransactionDocument, priceOf: PriceOf): TransactionDocument {
-  const valueOf = (asset_id: string, amount: Decimal): Decimal | null => {
-    const price = priceOf(asset_id)
-    return price === undefined ? null : multiply(amount, price)
-  }
-  const priced = (one: CurrencyValue): CurrencyValue => ({
-    ...one,
-    price_in_usd: priceOf(one.asset_id) ?? null,
-    value_in_usd: valueOf(one.asset_id, one.amount),
-  })
-  const items = document.fees.items.map((fee) => ({ ...fee, value_in_usd: valueOf(fee.asset_id, fee.amount) }))
-  return {
-    ...document,
-    inputs: document.inputs.map(priced),
-    outputs: document.outputs.map(priced),
-    fees: { total_in_usd: totalOf(items.map((item) => item.value_in_usd)), items },
+/** Begins what `incomplete` says of a fee whose asset has no price; the asset's id follows. */
+const feeWithoutPrice = 'fees.total_in_usd:'
+
+/**
+ * Writes prices and values into the document. `moved` is what the document moves, for a caller that has it. Returns the
+ * assets that have the price of the day, or would have it if it were known.
+ */
+export function setPrices(
+  document: TransactionDocument,
+  priceOf: PriceOf,
+  moved: Movements = movementsOf(document),
+): string[] {
+  const valuation = valueTransaction(moved, priceOf)
+  setValues(document.inputs, valuation.inputs)
+  setValues(document.outputs, valuation.outputs)
+  const { fees } = document
+  fees.total_in_usd = valuation.feeTotal ?? null
+  for (const [index, item] of fees.items.entries()) item.value_in_usd = valuation.fees[index]?.value ?? null
+  const incomplete = document.incomplete.filter((name) => !name.startsWith(feeWithoutPrice))
+  document.incomplete = [...incomplete, ...valuation.unpricedFees.map((assetId) => feeWithoutPrice + assetId)]
+  return valuation.dailyAssets
+}
+
+function setValues(legs: readonly CurrencyValue[], values: readonly LegValue[]): void {
+  for (const [index, leg] of legs.entries()) {
+    leg.price_in_usd = values[index]?.price ?? null
+    leg.value_in_usd = values[index]?.value ?? null
   }
 }
 
-/** `alone`: what it is called without a counterpart. The type stays: it left, or came, either way. */
+function movementsOf({ type, inputs, outputs, fees }: TransactionDocument): Movements {
+  return { type, inputs: inputs.map(toAmount), outputs: outputs.map(toAmount), fees: fees.items.map(toAmount) }
+}
+
+function toAmount({ asset_id, amount }: Pick<CurrencyValue, 'asset_id' | 'amount'>): {
+  assetId: string
+  amount: Decimal
+} {
+  return { assetId: asset_id, amount }
+}
+
+/**
+ * `alone` is how the transaction is categorized without a counterpart. The type stays: it left, or came, either way. A
+ * counterpart that is not certain enough is a suggestion, and the category stays too.
+ */
 export function withCounterpart(
   document: TransactionDocument,
   alone: Categorization,
@@ -109,8 +137,8 @@ export function withCounterpart(
   const { transactionId, confidence } = counterpart
   return {
     ...document,
-    categorization: { category: 'transfer', method: 'match', confidence },
-    counterpart: { transaction_id: transactionId, confidence },
+    categorization: confidence < certainFrom ? alone : { category: 'transfer', method: 'match', confidence },
+    counterpart: { transaction_id: toTransactionId(transactionId), confidence },
   }
 }
 
@@ -124,28 +152,21 @@ export function parseDocument(text: string): TransactionDocument {
   return JSON.parse(`{${text}`) as TransactionDocument
 }
 
-export function assetIdsOf(document: TransactionDocument): string[] {
-  const all = [...document.inputs, ...document.outputs, ...document.fees.items]
-  return [...new Set(all.map(({ asset_id }) => asset_id))]
-}
-
-export function assetSymbolsOf(document: TransactionDocument): string[] {
-  const all = [...document.inputs, ...document.outputs, ...document.fees.items]
-  return [...new Set(all.map(({ asset_symbol }) => asset_symbol))].toSorted()
+export function assetIdsOf({ inputs, outputs, fees }: TransactionDocument): Set<string> {
+  const ids = new Set<string>()
+  for (const { asset_id } of inputs) ids.add(asset_id)
+  for (const { asset_id } of outputs) ids.add(asset_id)
+  for (const { asset_id } of fees.items) ids.add(asset_id)
+  return ids
 }
 
 function toCurrencyValue({ symbol, assetId, amount }: TransactionDraft['inputs'][number]): CurrencyValue {
   return { asset_symbol: symbol, asset_id: assetId, amount, price_in_usd: null, value_in_usd: null }
 }
 
-/** Throws for what is no time, or in a year of more than four digits, which nobody reads. */
+/** Throws for a number that is not a time, or whose year has not four digits: others are written with a sign. */
 function toTimestamp(ms: number): string {
   const timestamp = new Date(ms).toISOString()
-  if (!/^\d{4}-/.test(timestamp)) throw new RangeError(`${timestamp} is no time of a transaction`)
+  if (timestamp.length !== 24) throw new RangeError(`a transaction cannot have the time ${timestamp}`)
   return timestamp
-}
-
-/** Unknown as soon as one part is: a sum that leaves something out would be a wrong number, not a missing one. */
-function totalOf(values: readonly (Decimal | null)[]): Decimal | null {
-  return values.some((value) => value === null) ? null : sum(values.filter((value) => value !== null))
 }

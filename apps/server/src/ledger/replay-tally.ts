@@ -1,6 +1,8 @@
 /** What a replay found, counted by provider and category, with a few examples. Pure; as long as a list of categories. */
 import type { ComposedBatch } from './compose.ts'
-import type { ReplayedConnection, StoredTransaction } from './replay-store.ts'
+import { parseDocument } from './render.ts'
+import type { ReplayedConnection } from './replay-store.ts'
+import { toTransactionId } from './transaction-ids.ts'
 
 export interface ReplayReport {
   connections: number
@@ -38,7 +40,7 @@ const fieldsMax = 12
 const valueLengthMax = 80
 
 export interface Tally {
-  add(connection: ReplayedConnection, before: readonly StoredTransaction[], composed: ComposedBatch): void
+  add(connection: ReplayedConnection, composed: ComposedBatch): void
   countConnection(outcome: 'replayed' | 'gone'): void
   toReport(groups: number): ReplayReport
 }
@@ -48,32 +50,28 @@ export function createTally(): Tally {
   const examples: Example[] = []
   const counts = { connections: 0, gone: 0, unreadable: 0 }
 
-  function count(connection: ReplayedConnection, change: Change, id: string, texts: Partial<Texts>): void {
+  function count(connection: ReplayedConnection, change: Change, storedId: string, texts: Partial<Texts>): void {
     const { providerId, connectionId } = connection
-    const category = texts.after?.category ?? texts.before?.category ?? ''
+    const id = toTransactionId(storedId)
+    const category = categoryOf(texts.after ?? texts.before ?? '')
     const key = `${providerId} ${category}`
     const row = changes.get(key) ?? { provider_id: providerId, category, added: 0, changed: 0, removed: 0 }
     row[change] += 1
     changes.set(key, row)
     if (examples.length === examplesMax) return
-    const fields =
-      texts.before && texts.after
-        ? listDifferences(texts.before.document, texts.after.document).slice(0, fieldsMax)
-        : []
+    const fields = texts.before && texts.after ? listDifferences(texts.before, texts.after).slice(0, fieldsMax) : []
     examples.push({ change, id, provider_id: providerId, connection_id: connectionId, fields })
   }
 
   return {
-    add(connection, stored, composed) {
-      counts.unreadable += composed.poison.size
-      const after = new Map(composed.rendered.map((one) => [one.id, one]))
-      const before = new Map(stored.map((one) => [one.id, one]))
-      for (const [id, one] of after) {
-        const was = before.get(id)
-        if (was === undefined) count(connection, 'added', id, { after: one })
-        else if (was.document !== one.document) count(connection, 'changed', id, { before: was, after: one })
+    add(connection, { poison, rendered, gone }) {
+      counts.unreadable += poison.size
+      for (const { id, former, document } of rendered) {
+        if (former === undefined) count(connection, 'added', id, { after: document })
+        else if (former.document !== document)
+          count(connection, 'changed', id, { before: former.document, after: document })
       }
-      for (const [id, one] of before) if (!after.has(id)) count(connection, 'removed', id, { before: one })
+      for (const { id, document } of gone) count(connection, 'removed', id, { before: document })
     },
     countConnection(outcome) {
       if (outcome === 'gone') counts.gone += 1
@@ -88,9 +86,14 @@ export function createTally(): Tally {
   }
 }
 
+/** Documents. */
 interface Texts {
-  before: { category: string; document: string }
-  after: { category: string; document: string }
+  before: string
+  after: string
+}
+
+function categoryOf(document: string): string {
+  return document === '' ? '' : parseDocument(document).categorization.category
 }
 
 /** Member by member, down to the values: `categorization.category`, `inputs.0.amount`. */

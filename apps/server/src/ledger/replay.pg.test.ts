@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReplayOptions } from './index.ts'
-import { addConnection, fundingRow, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+import { addConnection, fundingRow, ledgerRow, noonMs, openLedger, refOf } from './test-ledger.ts'
+import { toTransactionId } from './transaction-ids.ts'
+
+const old = '00000000-0000-0000-0000-000000000001'
 
 const look: ReplayOptions = { connectionId: undefined, apply: false, onProgress: () => undefined }
 const apply: ReplayOptions = { ...look, apply: true }
@@ -35,10 +38,13 @@ describe('a replay', () => {
     )
     await db.execute('delete from transactions where id = $1', [second.id])
     await db.execute(
-      `insert into transactions (tenant_id, user_id, occurred_at, id, connection_id, provider_id, group_key, type, category, updated_at, document)
-       select tenant_id, user_id, occurred_at, 'txn_old', connection_id, provider_id, group_key, type, 'other', updated_at, document
+      `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type,
+         category, pending, staked_legs, provider_id, group_key, document)
+       select user_key, $2, occurred_at, change_seq, updated_at, connection_key, tenant_key, type,
+         'other', pending, staked_legs, provider_id, group_key,
+         replace(document, '"category":"staking_reward"', '"category":"other"')
        from transactions where id = $1`,
-      [third.id],
+      [third.id, old],
     )
     const before = await listWritten()
     const report = await ledger.replay(look)
@@ -49,9 +55,13 @@ describe('a replay', () => {
     assert.deepEqual(
       report.examples.map(({ change, id, fields }) => [change, id, fields]),
       [
-        ['changed', first.id, [{ field: 'categorization.category', before: '"airdrop"', after: '"deposit"' }]],
-        ['added', second.id, []],
-        ['removed', 'txn_old', []],
+        [
+          'changed',
+          toTransactionId(first.id),
+          [{ field: 'categorization.category', before: '"airdrop"', after: '"deposit"' }],
+        ],
+        ['added', toTransactionId(second.id), []],
+        ['removed', toTransactionId(old), []],
       ],
     )
     assert.deepEqual(await listWritten(), before)
@@ -64,7 +74,8 @@ describe('a replay', () => {
     const derived = await listWritten()
     await db.execute(`update transactions set updated_at = '2020-01-01T00:00:00Z'`)
     await db.execute(
-      `update transactions set document = replace(document, '0.5', '0.6'), id = 'txn_old' where group_key = 'R1'`,
+      `update transactions set document = replace(document, '0.5', '0.6'), id = $1 where group_key = 'R1'`,
+      [old],
     )
     const { changes } = await ledger.replay(apply)
     assert.deepEqual(changes, [{ provider_id: 'kraken', category: 'deposit', added: 1, changed: 0, removed: 1 }])
@@ -77,13 +88,13 @@ describe('a replay', () => {
       after.map(({ updated_at }) => updated_at > '2026'),
       [true, false],
     )
-    assert.deepEqual(await listRemovedIds(), ['txn_old'])
+    assert.deepEqual(await listRemovedIds(), [old])
     assert.deepEqual((await ledger.replay(look)).changes, [])
   })
 
   it('of one connection leaves the others alone, and finds transfers between them that were not known', async (t) => {
-    const { db, ledger, ref, keep, keepAt, keepFunding, derive, listWritten } = await openLedger(t)
-    const other = { ...ref, connectionId: 'con_b' }
+    const { db, ledger, keep, keepAt, keepFunding, derive, listWritten } = await openLedger(t)
+    const other = refOf(1, 2)
     await addConnection(db, other)
     await keep(ledgerRow('L1', 'R1', { type: 'withdrawal', amount: '-0.5' }))
     await keepFunding('withdrawals', fundingRow('R1', { txid: 'ab'.repeat(32) }))
@@ -100,7 +111,11 @@ describe('a replay', () => {
       `update transactions set document = regexp_replace(document, '"category":.*?}', '"category":"other","method":"venue","confidence":1}')`,
     )
     const progress: number[] = []
-    await ledger.replay({ ...apply, connectionId: 'con_b', onProgress: ({ groups }) => progress.push(groups) })
+    await ledger.replay({
+      ...apply,
+      connectionId: other.connectionId,
+      onProgress: ({ groups }) => progress.push(groups),
+    })
     assert.match((await listWritten())[0]?.document ?? '', /"category":"other"/)
     assert.deepEqual(progress, [1, 1])
     await ledger.replay(apply)

@@ -1,24 +1,27 @@
 /**
- * Everything derived again from the stored records, without asking a provider: after a rule was improved, or to see what
- * an improvement would change. Batch by batch, so that memory does not grow with the histories, and with the locks that
- * deriving takes, so that workers may go on beside it.
+ * Deriving everything again from the stored records, without asking a provider: after a rule was improved, or to see
+ * what an improvement would change. Batch by batch, so that memory does not grow with the histories, and with the locks
+ * that deriving takes, so that workers can continue beside it.
  *
- * Only stored prices are used. A look does not judge transfers again; when the changes are applied, it is done at the
- * end of each user's connection.
+ * Only stored prices are used. A replay that only looks does not judge transfers again; one that is applied does so at
+ * the end of each connection.
  */
 import type { Connector } from '@assay/connectors'
-import type { Database, Sql } from '../db/index.ts'
-import { composeGroups, makeTransactions, writeGroups, type ComposedBatch, type MakeDeps } from './compose.ts'
+import type { ChangeDeps } from './changes.ts'
+import { composeGroups, type ComposedBatch } from './compose.ts'
 import { groupsPerBatch } from './derive.ts'
-import { ConnectionGone, holdConnectionAlone, holdUser } from './hold-connection.ts'
+import { ConnectionGone, holdConnection, holdConnectionAlone, holdUser } from './locks-store.ts'
+import { makeTransactions, type MakeDeps } from './make.ts'
+import * as raw from './raw-store.ts'
 import { createTally, type ReplayReport } from './replay-tally.ts'
 import * as store from './replay-store.ts'
 import type { ReplayedConnection } from './replay-store.ts'
 import { matchOwnTransfers } from './transfers.ts'
+import { writeGroups } from './write.ts'
 
 export type { ReplayReport } from './replay-tally.ts'
 
-export interface ReplayDeps extends Omit<MakeDeps, 'ensurePrices'> {
+export interface ReplayDeps extends Omit<MakeDeps, 'ensurePrices'>, ChangeDeps {
   loadConnector(providerId: string): Promise<Connector>
 }
 
@@ -73,13 +76,8 @@ async function replayConnection(
     const groups = await store.listGroups(deps.db, ref, after, groupsPerBatch)
     const last = groups.at(-1)
     if (last === undefined) break
-    const batch = await makeTransactions(make, ref, connector, groups)
     try {
-      const { before, composed } = await (apply ? applyBatch : lookAt)(deps.db, ref, async (tx) => {
-        const found = await composeGroups(tx, ref, batch)
-        return { composed: found, before: await store.listStored(tx, ref, found.sound, idsOf(found)) }
-      })
-      add(ref, before, composed)
+      add(ref, await (apply ? applyBatch : lookAt)(make, ref, connector, groups))
     } catch (error) {
       if (error instanceof ConnectionGone) return 'gone'
       throw error
@@ -87,35 +85,39 @@ async function replayConnection(
     onBatch(groups.length)
     after = last
   }
-  if (apply) await matchOwnTransfers(deps.db, ref, () => true)
+  if (apply) await matchOwnTransfers(deps, ref, () => true)
   return 'replayed'
 }
 
-interface Comparison {
-  before: store.StoredTransaction[]
-  composed: ComposedBatch
-}
-
-type Compare = (tx: Sql) => Promise<Comparison>
+type ReplayBatch = (
+  deps: ReplayDeps & MakeDeps,
+  ref: ReplayedConnection,
+  connector: Connector,
+  groups: readonly string[],
+) => Promise<ComposedBatch>
 
 /** One moment for all statements: a worker that writes in between would look like a difference. */
-function lookAt(db: Database, _: ReplayedConnection, compare: Compare): Promise<Comparison> {
-  return db.transaction(async (tx) => {
+const lookAt: ReplayBatch = (deps, ref, connector, groups) =>
+  deps.db.transaction(async (tx) => {
     await tx.execute('set transaction isolation level repeatable read read only')
-    return compare(tx)
+    const listed = groups.map((key) => ({ key, mark: '' }))
+    const batch = await makeTransactions(deps, tx, ref, connector, listed)
+    return composeGroups(tx, ref, batch, new Set(groups))
   })
-}
 
-function applyBatch(db: Database, ref: ReplayedConnection, compare: Compare): Promise<Comparison> {
-  return db.transaction(async (tx) => {
+/** The groups are marked as due and derived. One that a worker derives or changes meanwhile is left to it. */
+const applyBatch: ReplayBatch = async (deps, ref, connector, groups) => {
+  const due = await deps.db.transaction(async (tx) => {
+    await holdConnection(tx, ref)
+    return raw.markDue(tx, ref, groups)
+  })
+  const batch = await makeTransactions(deps, deps.db, ref, connector, due)
+  return deps.db.transaction(async (tx) => {
     await holdConnectionAlone(tx, ref)
     await holdUser(tx, ref)
-    const found = await compare(tx)
-    await writeGroups(tx, ref, ref.providerId, found.composed)
-    return found
+    const unchanged = new Set(await raw.takeDue(tx, ref, due))
+    const composed = await composeGroups(tx, ref, batch, unchanged)
+    await writeGroups(deps, tx, ref, ref.providerId, composed, { isThorough: true })
+    return composed
   })
-}
-
-function idsOf({ rendered }: ComposedBatch): string[] {
-  return rendered.map(({ id }) => id)
 }

@@ -1,7 +1,7 @@
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, ledgerRow, noonMs, openLedger, type TestLedger } from './test-ledger.ts'
+import { dayMs, ledgerRow, makeAllDue, noonMs, openLedger, type TestLedger } from './test-ledger.ts'
 
 const listPrices = async ({ listWritten }: TestLedger): Promise<(string | undefined)[]> =>
   (await listWritten()).map(({ document }) => /"price_in_usd":([^,]*)/.exec(document)?.[1])
@@ -34,7 +34,7 @@ describe('a price that comes later', () => {
       repriced.map(({ updated_at }) => updated_at > '2026'),
       [true, false, false],
     )
-    await db.execute('update raw_records set derived = false')
+    await makeAllDue(db)
     await derive()
     assert.deepEqual(await listWritten(), repriced)
   })
@@ -76,8 +76,7 @@ describe('a price that comes later', () => {
 
   it('by an operator’s correction reaches the transactions of that asset and day, and no others', async (t) => {
     const opened = await openLedger(t)
-    const { db, ledger, prices, keep, derive } = opened
-    await db.execute("insert into tenants (id, name) values ('ten_a', 'A')")
+    const { ledger, prices, keep, derive } = opened
     await keep(
       ledgerRow('L1', 'R1'),
       ledgerRow('L2', 'R2', {}, noonMs - dayMs),
@@ -97,7 +96,7 @@ describe('a price that comes later', () => {
     await keep(ledgerRow('L1', 'R1'))
     await derive()
     assert.equal(await countAwaited(opened), 1)
-    await db.transaction(ledger.startDestroying(ref, { served: true }))
+    await db.transaction(ledger.startDestroying(ref, { hiddenSeq: '7' }))
     assert.equal(await countAwaited(opened), 0)
   })
 })

@@ -2,22 +2,20 @@
  * Prices that come later: a source that was down, a day that was not over, an operator's correction. The transactions
  * that wait for them are written again from their own text; neither the provider nor its records are needed.
  */
-import { getAsset } from '@assay/core'
+import type { Assets } from '../assets/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Prices } from '../prices/index.ts'
 import * as awaited from './awaited-store.ts'
 import type { AssetDay } from './awaited-store.ts'
-import { holdUser } from './hold-connection.ts'
-import { assetIdsOf, parseDocument, renderDocument, withPrices, type TransactionDocument } from './render.ts'
+import { takeChangeNumbers } from './changes-store.ts'
+import { announceChanges, countChanged, type ChangeDeps } from './changes.ts'
+import { holdUser } from './locks-store.ts'
+import { assetIdsOf, parseDocument, renderDocument, setPrices, type TransactionDocument } from './render.ts'
 import { listDocuments, updateDocuments } from './store.ts'
 
-interface Owner {
-  tenantId: string
-  userId: string
-}
-
-export interface RepriceDeps {
+export interface RepriceDeps extends Pick<ChangeDeps, 'addChanges'> {
   db: Database
+  assets: Pick<Assets, 'ensureKeys'>
   prices: Pick<Prices, 'loadDaily' | 'takeCorrections'>
 }
 
@@ -27,11 +25,11 @@ const transactionsPerBatch = 500
 /** What is left after this waits for the next round, which begins where this one ended. */
 const roundMaxMs = 10_000
 
-const beginning: AssetDay = { assetId: '', day: '0001-01-01' }
+const beginning = { assetKey: 0, day: '0001-01-01' }
 
 /** Bounded; to be called again and again. */
 export function createReprice(deps: RepriceDeps): () => Promise<void> {
-  let place = beginning
+  let place: Pick<AssetDay, 'assetKey' | 'day'> = beginning
   return async () => {
     const endsAt = performance.now() + roundMaxMs
     const corrected = await takeCorrections(deps)
@@ -51,24 +49,30 @@ export function createReprice(deps: RepriceDeps): () => Promise<void> {
   }
 }
 
-/** A correction and who it concerns go down together: killed at any point, none is forgotten. */
-async function takeCorrections({ db, prices }: RepriceDeps): Promise<AssetDay[]> {
+/** A correction and the transactions it concerns are written together: killed at any point, none is forgotten. */
+async function takeCorrections({ db, assets, prices }: RepriceDeps): Promise<AssetDay[]> {
   return db.transaction(async (tx) => {
     const corrected = await prices.takeCorrections(tx, correctionsPerRound)
-    for (const one of corrected) await awaited.awaitAnew(tx, one, getAsset(one.assetId).symbol)
-    return corrected
+    if (corrected.length === 0) return []
+    const keys = await assets.ensureKeys(
+      db,
+      corrected.map(({ assetId }) => assetId),
+    )
+    const days = corrected.map(({ assetId, day }) => ({ assetKey: keys.get(assetId) ?? 0, assetId, day }))
+    for (const one of days) await awaited.requeueForPricing(tx, one)
+    return days
   })
 }
 
-/** Of `settled` days nothing more is to come. Of `appeared` there is a first price that some texts do not have. */
+/** For `settled` days no other price will come. For `appeared` days there is a first price that some texts lack. */
 async function sortDays(
   { prices }: RepriceDeps,
   days: readonly (AssetDay & { bare: boolean })[],
 ): Promise<{ settled: AssetDay[]; appeared: AssetDay[] }> {
   if (days.length === 0) return { settled: [], appeared: [] }
   const wanted = days.map(({ assetId, day }) => ({ assetId, atMs: Date.parse(day) }))
-  const { mayCome, priceAt } = await prices.loadDaily(wanted)
-  const isOpen = ({ assetId, day }: AssetDay): boolean => mayCome(assetId, Date.parse(day))
+  const { isPricePending, priceAt } = await prices.loadDaily(wanted)
+  const isOpen = ({ assetId, day }: AssetDay): boolean => isPricePending(assetId, Date.parse(day))
   return {
     settled: days.filter((day) => !isOpen(day)),
     appeared: days.filter((day) => day.bare && isOpen(day) && priceAt(day.assetId, Date.parse(day.day)) !== undefined),
@@ -85,38 +89,43 @@ async function repriceDays(
   while (performance.now() < endsAt) {
     const waiting = await awaited.listAwaiting(deps.db, days, which, transactionsPerBatch)
     if (waiting.length === 0) return
-    for (const [, rows] of Map.groupBy(waiting, ({ tenantId, userId }) => `${tenantId} ${userId}`)) {
-      const [owner] = rows
-      const ids = rows.map(({ id }) => id)
-      if (owner !== undefined) await repriceUser(deps, owner, { ids, days, which })
+    for (const [userKey, rows] of Map.groupBy(waiting, (row) => row.userKey)) {
+      await repriceUser(deps, userKey, { ids: rows.map(({ id }) => id), days, which })
     }
   }
 }
 
 async function repriceUser(
-  { db, prices }: RepriceDeps,
-  owner: Owner,
+  deps: RepriceDeps,
+  userKey: string,
   { ids, days, which }: { ids: readonly string[]; days: readonly AssetDay[]; which: 'all' | 'bare' },
 ): Promise<void> {
-  // Prices are loaded before anybody has to wait for the user.
-  const read = await listDocuments(db, owner, ids)
-  const documents = read.map(({ id, document }) => ({ id, text: document, document: parseDocument(document) }))
+  const { db, prices } = deps
+  // Prices are loaded before any other transaction has to wait for the user.
+  const read = await listDocuments(db, { userKey }, ids)
+  const documents = read.map((row) => ({ ...row, parsed: parseDocument(row.document) }))
   const { priceAt } = await prices.loadDaily(
-    documents.flatMap(({ document }) => assetIdsOf(document).map((assetId) => ({ assetId, atMs: timeOf(document) }))),
+    documents.flatMap(({ parsed }) => [...assetIdsOf(parsed)].map((assetId) => ({ assetId, atMs: timeOf(parsed) }))),
   )
-  const priced = documents.map(({ id, text, document }) => {
-    const changed = withPrices(document, (assetId) => priceAt(assetId, timeOf(document)))
-    return { id, text, category: changed.categorization.category, document: renderDocument(changed) }
+  const priced = documents.map(({ parsed, document: text, ...row }) => {
+    setPrices(parsed, (assetId) => priceAt(assetId, timeOf(parsed)))
+    return { ...row, text, category: parsed.categorization.category, document: renderDocument(parsed) }
   })
   await db.transaction(async (tx) => {
-    await holdUser(tx, owner)
-    const present = new Map((await listDocuments(tx, owner, ids)).map(({ id, document }) => [id, document]))
+    await holdUser(tx, { userKey })
+    const present = new Map((await listDocuments(tx, { userKey }, ids)).map(({ id, document }) => [id, document]))
     // One that was derived or matched meanwhile is another text, and comes with the next batch.
     const same = priced.filter(({ id, text }) => present.get(id) === text)
-    await updateDocuments(tx, owner, same)
+    const changed = same.filter(({ text, document }) => text !== document)
+    const [first] = changed
+    if (first !== undefined) {
+      const numbers = await takeChangeNumbers(tx, userKey, changed.length)
+      await updateDocuments(tx, { userKey }, numbers, changed)
+      await announceChanges(deps, tx, { userKey, tenantKey: first.tenantKey }, countChanged(changed))
+    }
     const gone = ids.filter((id) => !present.has(id))
     const done = [...same.map(({ id }) => id), ...gone]
-    await (which === 'all' ? awaited.endAwaiting : awaited.markPriced)(tx, owner, done, days)
+    await (which === 'all' ? awaited.endAwaiting : awaited.markPriced)(tx, { userKey }, done, days)
   })
 }
 

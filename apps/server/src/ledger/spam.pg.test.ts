@@ -2,10 +2,10 @@ import { parseDecimal, zero, type TransactionDraft } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
-import { addConnection, ledgerRow, openLedger, walletId } from './test-ledger.ts'
+import { addConnection, ledgerRow, openLedger, refOf, walletId } from './test-ledger.ts'
 
 describe('spam', async () => {
-  const { db, ledger, connector, ref, keepAt } = await openLedger(ownedBySuite())
+  const { db, ledger, connector, keepAt } = await openLedger(ownedBySuite())
   const name = 'Visit usdc-rewards.example'
   const token = { assetId: 'ethereum:0xdead', symbol: 'USDCR', name }
   /** A connector of a wallet or of an exchange, for which every record is a gift of that token. */
@@ -18,17 +18,19 @@ describe('spam', async () => {
       }),
   })
 
-  for (const [provider, isSpam] of [
-    [walletId, true],
-    ['kraken', false],
+  for (const [user, provider, isSpam] of [
+    [2, walletId, true],
+    [3, 'kraken', false],
   ] as const) {
     it(`of ${isSpam ? 'a wallet is marked' : 'an exchange there is none: it lists what it books'}`, async () => {
-      const of = { ...ref, userId: `usr_${provider}`, connectionId: `con_${provider}` }
-      await addConnection(db, of)
+      const of = refOf(user, 1)
+      await addConnection(db, of, { providerId: provider })
       await keepAt(of, 'ledger', ledgerRow('L1', 'R1'))
       await ledger.derive(of, givenBy(provider), () => true)
-      const [row] = await ledger.listTransactions(of, { filters: {}, limit: 1, after: undefined })
-      assert.match(row?.document ?? '', new RegExp(`"spam":${isSpam}`))
+      const { document } = await db.row<{ document: string }>('select document from transactions where user_key = $1', [
+        of.userKey,
+      ])
+      assert.match(document, new RegExp(`"spam":${isSpam}`))
       const ether = {
         assetId: 'crypto:ethereum',
         symbol: 'ETH',
@@ -37,22 +39,22 @@ describe('spam', async () => {
         staked: zero,
       }
       await ledger.keepHoldings(of, provider, [{ ...token, liquid: parseDecimal('1000'), staked: zero }, ether])
-      const positions = await ledger.listPositions(of, { limit: 10, after: undefined })
-      assert.deepEqual(
-        positions.map(({ asset_symbol, spam }) => [asset_symbol, spam]),
-        [
-          ['ETH', false],
-          ['USDCR', isSpam],
-        ],
+      const held = await db.rows<{ symbol: string; name: string; spam: boolean }>(
+        `select a.symbol, a.name, h.spam from holdings h join assets a using (asset_key) where h.user_key = $1 order by 1`,
+        [of.userKey],
       )
-      const inV1 = await ledger.listSourcePositions(of, { limit: undefined, after: undefined })
-      assert.deepEqual(
-        inV1.map(({ asset_symbol }) => asset_symbol),
-        isSpam ? ['ETH'] : ['ETH', 'USDCR'],
+      assert.deepEqual(held, [
+        { symbol: 'ETH', name: 'Ethereum', spam: false },
+        { symbol: 'USDCR', name, spam: isSpam },
+      ])
+      // It has its postings, because lists can be filtered by it, but it changes no day.
+      const [sums, moved] = await Promise.all(
+        ['daily_changes', 'postings'].map((table) => db.rows(`select from ${table} where user_key = $1`, [of.userKey])),
       )
+      assert.deepEqual([sums?.length, moved?.length], [isSpam ? 0 : 1, 1])
       const [observed] = await db.rows<{ unpriced: number }>(
-        'select unpriced from observed_values where connection_id = $1',
-        [of.connectionId],
+        'select unpriced from observed_values where user_key = $1',
+        [of.userKey],
       )
       assert.equal(observed?.unpriced, isSpam ? 0 : 1)
     })

@@ -1,15 +1,9 @@
-/** All SQL that writes transactions and what hangs on them. Raw records are in raw-store.ts, pages in pages-store.ts. */
-import type { TransactionStatus } from '@assay/core'
-import type { ConnectionRef } from '../connections/index.ts'
+/** All SQL that writes transactions. Raw records are in raw-store.ts, postings in postings-store.ts. */
 import type { Sql } from '../db/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { changeNumberAt, type ChangeNumbers } from './changes-store.ts'
 
-interface Owner {
-  tenantId: string
-  userId: string
-}
-
-const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
-const toTime = (ms: number): string => new Date(ms).toISOString()
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 
 /**
  * PostgreSQL plans a table that it never looked at as if it were tiny, and would walk over everything of the connection
@@ -18,8 +12,8 @@ const toTime = (ms: number): string => new Date(ms).toISOString()
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(
     `select relname as name from pg_class
-     where oid = any(array['raw_records', 'transactions', 'transaction_assets', 'transfer_legs', 'transfer_matches',
-       'awaited_prices']::regclass[]) and reltuples < 0`,
+     where oid = any(array['raw_records', 'due_groups', 'transactions', 'postings', 'daily_changes', 'transfer_legs',
+       'transfer_matches', 'awaited_prices']::regclass[]) and reltuples < 0`,
   )
   if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
 }
@@ -32,7 +26,7 @@ export async function listRevisions(
 ): Promise<Map<string, number>> {
   const rows = await sql.rows<{ natural_key: string; revision: number }>(
     `select natural_key, revision from transaction_revisions
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and natural_key = any($4::text[])`,
+     where user_key = $1::bigint and connection_key = $2::integer and natural_key = any($3::text[])`,
     [...refOf(ref), [...naturalKeys]],
   )
   return new Map(rows.map((row) => [row.natural_key, row.revision]))
@@ -45,190 +39,235 @@ export async function keepRevisions(
 ): Promise<void> {
   if (revisions.size === 0) return
   await tx.execute(
-    `insert into transaction_revisions (tenant_id, user_id, connection_id, natural_key, revision)
-     select $1, $2, $3, * from unnest($4::text[], $5::integer[])
-     on conflict (tenant_id, user_id, connection_id, natural_key) do update set revision = excluded.revision`,
+    `insert into transaction_revisions (user_key, connection_key, natural_key, revision)
+     select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::integer[]) as g
+     on conflict (user_key, connection_key, natural_key) do update set revision = excluded.revision`,
     [...refOf(ref), [...revisions.keys()], [...revisions.values()]],
   )
 }
 
-export interface StoredPlace {
+/** A transaction as it lies in the database. */
+export interface StoredTransaction {
   id: string
   groupKey: string
-  occurredAtMs: number
-  /** Null when it lies at the time that was given. */
-  status: TransactionStatus | null
+  occurredAt: string
+  stakedLegs: number
+  document: string
 }
 
-/** The transactions that are there under these ids. */
-export async function listPlaces(
-  sql: Sql,
-  owner: Owner,
-  given: readonly { id: string; occurredAtMs: number }[],
-): Promise<StoredPlace[]> {
-  const rows = await sql.rows<{ id: string; group_key: string; occurred_at: string; status: TransactionStatus | null }>(
-    `select t.id, t.group_key, t.occurred_at,
-       case when t.occurred_at <> given.occurred_at then ('{' || t.document)::jsonb ->> 'status' end as status
-     from unnest($3::text[], $4::timestamptz[]) as given (id, occurred_at)
-     join transactions t on t.tenant_id = $1 and t.user_id = $2 and t.id = given.id`,
-    [owner.tenantId, owner.userId, given.map(({ id }) => id), given.map(({ occurredAtMs }) => toTime(occurredAtMs))],
-  )
-  return rows.map((row) => ({
+interface StoredRow {
+  id: string
+  group_key: string
+  occurred_at: string
+  staked_legs: number
+  document: string
+}
+
+const storedColumns = 'id, group_key, occurred_at, staked_legs, document'
+
+function toStored(row: StoredRow): StoredTransaction {
+  return {
     id: row.id,
     groupKey: row.group_key,
-    occurredAtMs: Date.parse(row.occurred_at),
-    status: row.status,
-  }))
+    occurredAt: row.occurred_at,
+    stakedLegs: row.staked_legs,
+    document: row.document,
+  }
+}
+
+export async function listStoredOfGroups(
+  sql: Sql,
+  ref: ConnectionRef,
+  groups: readonly string[],
+): Promise<StoredTransaction[]> {
+  const rows = await sql.rows<StoredRow>(
+    `select ${storedColumns} from transactions
+     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
+    [...refOf(ref), [...groups]],
+  )
+  return rows.map(toStored)
+}
+
+export async function listStored(sql: Sql, owner: Owner, ids: readonly string[]): Promise<StoredTransaction[]> {
+  if (ids.length === 0) return []
+  const rows = await sql.rows<StoredRow>(
+    `select ${storedColumns} from transactions where user_key = $1::bigint and id = any($2::uuid[])`,
+    [owner.userKey, [...ids]],
+  )
+  return rows.map(toStored)
 }
 
 export interface RenderedTransaction {
   id: string
   groupKey: string
-  occurredAtMs: number
+  occurredAt: string
   type: string
   category: string
-  assetSymbols: readonly string[]
+  isPending: boolean
+  stakedLegs: number
   document: string
 }
 
-/** Makes the stored transactions of these groups exactly these; returns the ids that are gone. Unchanged ones keep their `updated_at`. */
-export async function replaceGroups(
-  tx: Sql,
+/**
+ * Between documents that travel as one text. JSON escapes control characters, so no document contains one, and neither
+ * end has to escape every quote of every document, as arrays would.
+ */
+const documentEnd = '\u0001'
+const documentsOf = (parameter: string): string => `string_to_array(${parameter}::text, chr(1))`
+
+const given = `unnest($6::uuid[], $7::text[], $8::timestamptz[], $9::transaction_type[], $10::transaction_category[],
+    $11::boolean[], $12::integer[], ${documentsOf('$13')})
+  with ordinality as g (id, group_key, occurred_at, type, category, pending, staked_legs, document, number)`
+
+function valuesOf(
   ref: ConnectionRef,
   providerId: string,
-  groups: readonly string[],
+  numbers: ChangeNumbers,
   rendered: readonly RenderedTransaction[],
-): Promise<string[]> {
-  const keptIds = rendered.map(({ id }) => id)
-  const gone = await retireGroups(tx, ref, groups, keptIds)
-  if (rendered.length > 0) await upsertTransactions(tx, ref, providerId, rendered)
-  return gone
+): unknown[] {
+  return [
+    ...refOf(ref),
+    providerId,
+    numbers.first,
+    numbers.updatedAt,
+    rendered.map(({ id }) => id),
+    rendered.map(({ groupKey }) => groupKey),
+    rendered.map(({ occurredAt }) => occurredAt),
+    rendered.map(({ type }) => type),
+    rendered.map(({ category }) => category),
+    rendered.map(({ isPending }) => isPending),
+    rendered.map(({ stakedLegs }) => stakedLegs),
+    rendered.map(({ document }) => document).join(documentEnd),
+  ]
 }
 
-/** Ends these groups but for the transactions that go on under the same ids; returns the ids that are gone. */
-export async function retireGroups(
-  tx: Sql,
-  ref: ConnectionRef,
-  groups: readonly string[],
-  keptIds: readonly string[],
-): Promise<string[]> {
-  const rows = await tx.rows<{ id: string }>(
-    `with gone as (
-       delete from transactions
-       where tenant_id = $1 and user_id = $2 and connection_id = $3 and group_key = any($4::text[]) and id <> all($5::text[])
-       returning id
-     ), assets as (
-       delete from transaction_assets where tenant_id = $1 and user_id = $2 and id in (select id from gone)
-     )
-     insert into removed_transactions (tenant_id, user_id, id, removed_at) select $1, $2, id, (select assay_now()) from gone
-     on conflict (tenant_id, user_id, id) do update set removed_at = excluded.removed_at
-     returning id`,
-    [...refOf(ref), [...groups], [...keptIds]],
-  )
-  return rows.map(({ id }) => id)
-}
-
-async function upsertTransactions(
+/**
+ * Transactions that are not there yet, in the order given: the rows of a page become neighbours on disk. One that was
+ * gone and is back must not stay in the list of removed ones.
+ */
+export async function insertTransactions(
   tx: Sql,
   ref: ConnectionRef,
   providerId: string,
+  numbers: ChangeNumbers,
   rendered: readonly RenderedTransaction[],
 ): Promise<void> {
+  if (rendered.length === 0) return
   await tx.execute(
-    `insert into transactions as t (tenant_id, user_id, connection_id, provider_id, updated_at, id, group_key,
-       occurred_at, type, category, document)
-     select $1, $2, $3, $4, (select assay_now()), * from unnest($5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::text[])
-     on conflict (tenant_id, user_id, id) do update
-       set group_key = excluded.group_key, occurred_at = excluded.occurred_at, type = excluded.type,
-           category = excluded.category, document = excluded.document, updated_at = excluded.updated_at
-       where t.document <> excluded.document or t.group_key <> excluded.group_key`,
-    [
-      ...refOf(ref),
-      providerId,
-      rendered.map(({ id }) => id),
-      rendered.map(({ groupKey }) => groupKey),
-      rendered.map(({ occurredAtMs }) => toTime(occurredAtMs)),
-      rendered.map(({ type }) => type),
-      rendered.map(({ category }) => category),
-      rendered.map(({ document }) => document),
-    ],
+    `with back as (delete from removed_transactions where user_key = $1::bigint and id = any($6::uuid[]))
+     insert into transactions (user_key, connection_key, provider_id, tenant_key, updated_at, change_seq,
+       id, group_key, occurred_at, type, category, pending, staked_legs, document)
+     select $1::bigint, $2::integer, $3::text, $14::integer, $5::timestamptz, $4::bigint + g.number - 1,
+       g.id, g.group_key, g.occurred_at, g.type, g.category, g.pending, g.staked_legs, g.document
+     from ${given} order by g.number`,
+    [...valuesOf(ref, providerId, numbers, rendered), ref.tenantKey],
   )
-  // One that was gone and is back must not stand in both lists.
-  await tx.execute('delete from removed_transactions where tenant_id = $1 and user_id = $2 and id = any($3::text[])', [
-    ref.tenantId,
-    ref.userId,
-    rendered.map(({ id }) => id),
-  ])
-  const assets = rendered.flatMap((one) => one.assetSymbols.map((symbol) => ({ one, symbol })))
+}
+
+export async function updateTransactions(
+  tx: Sql,
+  ref: ConnectionRef,
+  providerId: string,
+  numbers: ChangeNumbers,
+  rendered: readonly RenderedTransaction[],
+): Promise<void> {
+  if (rendered.length === 0) return
   await tx.execute(
-    `with stale as (delete from transaction_assets where tenant_id = $1 and user_id = $2 and id = any($6::text[])
-       and (asset_symbol, occurred_at, id) not in (select * from unnest($3::text[], $4::timestamptz[], $5::text[])))
-     insert into transaction_assets (tenant_id, user_id, asset_symbol, occurred_at, id)
-     select $1, $2, * from unnest($3::text[], $4::timestamptz[], $5::text[]) on conflict do nothing`,
-    [
-      ref.tenantId,
-      ref.userId,
-      assets.map(({ symbol }) => symbol),
-      assets.map(({ one }) => toTime(one.occurredAtMs)),
-      assets.map(({ one }) => one.id),
-      rendered.map(({ id }) => id),
-    ],
+    `update transactions t set provider_id = $3::text, updated_at = $5::timestamptz,
+       change_seq = $4::bigint + g.number - 1, group_key = g.group_key, occurred_at = g.occurred_at, type = g.type,
+       category = g.category, pending = g.pending, staked_legs = g.staked_legs, document = g.document
+     from ${given}
+     where t.user_key = $1::bigint and t.connection_key = $2::integer and t.id = g.id`,
+    valuesOf(ref, providerId, numbers, rendered),
   )
+}
+
+/** Deletes transactions that their records no longer make. Each takes its own number into the list of removed ones. */
+export async function removeTransactions(
+  tx: Sql,
+  ref: ConnectionRef,
+  numbers: ChangeNumbers,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  await tx.execute(
+    `with gone as (delete from transactions where user_key = $1::bigint and id = any($5::uuid[]))
+     insert into removed_transactions (user_key, connection_key, tenant_key, id, change_seq, removed_at)
+     select $1::bigint, $2::integer, $6::integer, g.id, $3::bigint + g.number - 1, $4::timestamptz
+     from unnest($5::uuid[]) with ordinality as g (id, number)
+     on conflict (user_key, id) do update set connection_key = excluded.connection_key,
+       change_seq = excluded.change_seq, former_seq = excluded.former_seq, removed_at = excluded.removed_at`,
+    [...refOf(ref), numbers.first, numbers.updatedAt, [...ids], ref.tenantKey],
+  )
+}
+
+/** The numbers that are left after the first `count` of them. */
+export function numbersAfter({ first, updatedAt }: ChangeNumbers, count: number): ChangeNumbers {
+  return { first: changeNumberAt(first, count), updatedAt }
+}
+
+export interface DocumentRow {
+  id: string
+  tenantKey: number
+  connectionKey: number
+  document: string
 }
 
 export async function listDocuments(
   sql: Sql,
-  owner: Owner,
+  { userKey }: Pick<Owner, 'userKey'>,
   ids: readonly string[],
-): Promise<{ id: string; document: string }[]> {
-  return sql.rows(
-    'select id, document from transactions where tenant_id = $1 and user_id = $2 and id = any($3::text[])',
-    [owner.tenantId, owner.userId, [...ids]],
+): Promise<DocumentRow[]> {
+  return sql.rows<DocumentRow>(
+    `select id, tenant_key as "tenantKey", connection_key as "connectionKey", document
+     from transactions where user_key = $1::bigint and id = any($2::uuid[])`,
+    [userKey, [...ids]],
   )
 }
 
-/** What comes later than the records: a price, the other side of a transfer. One that says the same stays as it is. */
+/** Writes what comes later than the records: a price, or the other side of a transfer. */
 export async function updateDocuments(
   tx: Sql,
-  owner: Owner,
+  { userKey }: Pick<Owner, 'userKey'>,
+  numbers: ChangeNumbers,
   changed: readonly { id: string; category: string; document: string }[],
 ): Promise<void> {
   await tx.execute(
-    `update transactions t set document = given.document, category = given.category, updated_at = (select assay_now())
-     from unnest($3::text[], $4::text[], $5::text[]) as given (id, category, document)
-     where t.tenant_id = $1 and t.user_id = $2 and t.id = given.id and t.document <> given.document`,
+    `update transactions t set document = g.document, category = g.category, updated_at = $3::timestamptz,
+       change_seq = $2::bigint + g.number - 1
+     from unnest($4::uuid[], $5::transaction_category[], ${documentsOf('$6')})
+       with ordinality as g (id, category, document, number)
+     where t.user_key = $1::bigint and t.id = g.id`,
     [
-      owner.tenantId,
-      owner.userId,
+      userKey,
+      numbers.first,
+      numbers.updatedAt,
       changed.map(({ id }) => id),
       changed.map(({ category }) => category),
-      changed.map(({ document }) => document),
+      changed.map(({ document }) => document).join(documentEnd),
     ],
   )
 }
 
-export async function summarize(
-  sql: Sql,
-  ref: ConnectionRef,
-): Promise<{ historyFrom: string | null; transactionCount: number }> {
-  const row = await sql.row<{ history_from: string | null; transaction_count: number }>(
-    `select min(occurred_at) as history_from, count(*)::int as transaction_count from transactions
-     where tenant_id = $1 and user_id = $2 and connection_id = $3`,
+/** When the connection's oldest transaction happened. */
+export async function findFirstAt(sql: Sql, ref: ConnectionRef): Promise<string | null> {
+  const row = await sql.maybeRow<{ occurred_at: string }>(
+    `select occurred_at from transactions where user_key = $1::bigint and connection_key = $2::integer
+     order by occurred_at, id limit 1`,
     refOf(ref),
   )
-  return { historyFrom: row.history_from, transactionCount: row.transaction_count }
+  return row?.occurred_at ?? null
 }
 
-/** How long an integrator has to hear that a transaction is gone. */
-const removedKeptDays = 90
-
-/** In one round of upkeep: a long history that was removed 90 days ago is more than one statement should delete. */
+/** In one round of upkeep: a long history that was removed at one time is more than one statement should delete. */
 const removalsPerRound = 20_000
 
-export async function deleteOldRemovals(sql: Sql): Promise<void> {
+/** How long a client has to read that a transaction is gone: `keptMs`. */
+export async function deleteOldRemovals(sql: Sql, keptMs: number): Promise<void> {
   await sql.execute(
     `delete from removed_transactions where ctid = any(array(
-       select ctid from removed_transactions where removed_at < assay_now() - make_interval(days => $1) limit $2))`,
-    [removedKeptDays, removalsPerRound],
+       select ctid from removed_transactions
+       where removed_at < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint))`,
+    [sql.now(), keptMs, removalsPerRound],
   )
 }

@@ -3,14 +3,18 @@ import { loadConnector, type Connector, type RawRecord } from '@assay/connectors
 import { parseDecimal, SourceError, type Decimal } from '@assay/core'
 import { pino } from 'pino'
 import { testDatabase, type TestAddress } from '../../../../test/postgres.ts'
-import type { ConnectionRef } from '../connections/index.ts'
-import type { Database } from '../db/index.ts'
+import { createAssets } from '../assets/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 import { createPrices, type Prices } from '../prices/index.ts'
-import { createLedger, type Ledger } from './index.ts'
+import type { ChangeCounts, TransactionFacts } from './changes.ts'
+import { createLedger, type Ledger, type LedgerDeps } from './index.ts'
 
 export interface Written {
+  /** As it is stored. */
   id: string
   group_key: string
+  change_seq: string
   updated_at: string
   document: string
 }
@@ -27,8 +31,10 @@ export interface TestLedger {
   prices: Prices
   setPrice(price: Price): void
   moveClock(ms: number): void
-  /** Users for whom matching was asked for. */
+  /** Keys of users for whom matching was asked for. */
   queued: string[]
+  /** What webhooks would count, by connection: added, changed and removed. */
+  announced: Map<number, ChangeCounts>
   derive(of?: ConnectionRef): Promise<boolean>
   /** By group. */
   listWritten(): Promise<Written[]>
@@ -68,20 +74,41 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     }),
     async fetchDaily(_: string, fromMs: number) {
       await beforePrices?.()
-      return [...daysFrom(fromMs, nowMs, getPrice())]
+      return { answeredFromMs: fromMs, prices: [...daysFrom(fromMs, nowMs, getPrice())] }
     },
-    fetchDailyRates: async () => new Map<string, never[]>(),
+    fetchDailyRates: async (_: unknown, fromMs: number) => ({
+      answeredFromMs: fromMs,
+      prices: new Map<string, never[]>(),
+    }),
   }
   const log = pino({ level: 'silent' })
   const prices = createPrices({ db, source, now: () => nowMs, pace: 1, log })
   const queued: string[] = []
-  const queueMatching = async (_: unknown, { userId }: { userId: string }): Promise<void> => void queued.push(userId)
-  const ledger = createLedger({ db, prices, log, loadConnector, isWallet: (id) => id === walletId, queueMatching })
-  const ref = { tenantId: 'ten_a', userId: 'usr_a', connectionId: 'con_a' }
+  const announced = new Map<number, ChangeCounts>()
+  const ledger = createLedger({
+    db,
+    assets: createAssets({ db }),
+    prices,
+    log,
+    loadConnector,
+    isWallet: (id) => id === walletId,
+    queueMatching: async (_, { userKey }) => void queued.push(userKey),
+    async addChanges(_, { connectionKey }, { added, changed, removed }) {
+      const sum = announced.get(connectionKey) ?? { added: 0, changed: 0, removed: 0 }
+      announced.set(connectionKey, {
+        added: sum.added + added,
+        changed: sum.changed + changed,
+        removed: sum.removed + removed,
+      })
+    },
+    ...connectionRows,
+  })
+  const ref = refOf(1, 1)
   await addConnection(db, ref)
   const connector = await loadConnector('kraken')
-  const keepAt = (of: ConnectionRef, stream: string, ...records: RawRecord[]): Promise<void> =>
-    db.transaction((tx) => ledger.keepRaw(tx, of, stream, records))
+  const keepAt = async (of: ConnectionRef, stream: string, ...records: RawRecord[]): Promise<void> => {
+    await db.transaction((tx) => ledger.keepRaw(tx, of, stream, records))
+  }
   return {
     db,
     connection,
@@ -92,11 +119,13 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     setPrice: (next) => void (price = next),
     moveClock: (ms) => void (nowMs += ms),
     queued,
+    announced,
     keep: (...records) => keepAt(ref, 'ledger', ...records),
     keepAt,
     keepFunding: (stream, ...records) => keepAt(ref, stream, ...records),
     derive: (of = ref) => ledger.derive(of, connector, () => true),
-    listWritten: () => db.rows('select id, group_key, updated_at, document from transactions order by group_key'),
+    listWritten: () =>
+      db.rows('select id, group_key, change_seq, updated_at, document from transactions order by group_key'),
     async listRemovedIds() {
       const rows = await db.rows<{ id: string }>('select id from removed_transactions order by id')
       return rows.map(({ id }) => id)
@@ -108,15 +137,63 @@ function* daysFrom(fromMs: number, toMs: number, price: Decimal): Generator<{ da
   for (let day = fromMs; day <= toMs; day += dayMs) yield { dayMs: day, price }
 }
 
+/** A connection of a user of the one tenant, by their numbers. */
+export function refOf(user: number, connection: number): ConnectionRef {
+  return {
+    tenantKey: 1,
+    tenantId: 'ten_a',
+    userKey: String(user),
+    userId: `usr_${user}`,
+    connectionKey: connection,
+    connectionId: `con_${user}_${connection}`,
+  }
+}
+
+/** Settled and read, unless a session is named. */
 export async function addConnection(
   db: Database,
   ref: ConnectionRef,
-  more: { sessionId?: string } = {},
+  more: { sessionId?: string; providerId?: string } = {},
 ): Promise<void> {
+  await db.execute('insert into user_ledgers (user_key) values ($1) on conflict do nothing', [ref.userKey])
   await db.execute(
-    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, session_id)
-     values ($1, $2, $3, 'kraken', 'api_key', 'active', $3, $4)`,
-    [ref.tenantId, ref.userId, ref.connectionId, more.sessionId ?? null],
+    `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id,
+       connection_type, status, key_lane, session_id, created_at, added_at, shown_at, shown_seq)
+     values ($1, $2, $3, $4, $5, $6, $7, 'api_key', 'active', $3, $8, $9, $9,
+       case when $8::text is null then $9::timestamptz end, case when $8::text is null then 0 end)`,
+    [
+      ref.userKey,
+      ref.connectionKey,
+      ref.connectionId,
+      ref.tenantKey,
+      ref.tenantId,
+      ref.userId,
+      more.providerId ?? 'kraken',
+      more.sessionId ?? null,
+      db.now(),
+    ],
+  )
+}
+
+/** What the connections room writes for the ledger. */
+const connectionRows: Pick<LedgerDeps, 'recordTransactions'> = {
+  async recordTransactions(tx: Sql, ref: ConnectionRef, { difference, firstAt, isExact }: TransactionFacts) {
+    await tx.execute(
+      `update connections set transaction_count = transaction_count + $3,
+         history_from = case when $5 then $4::timestamptz else least(history_from, $4::timestamptz) end
+       where user_key = $1 and connection_key = $2`,
+      [ref.userKey, ref.connectionKey, difference, firstAt, isExact],
+    )
+  },
+}
+
+/** Everything that was derived of one user is due again, as after a change of the rules. */
+export async function makeAllDue(db: Database, userKey = '1'): Promise<void> {
+  await db.execute(
+    `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
+     select user_key, connection_key, group_key, max(occurred_at), 0 from raw_records where user_key = $1
+     group by 1, 2, 3`,
+    [userKey],
   )
 }
 

@@ -1,12 +1,12 @@
 import { matchTransfers, parseDecimal, type TransferLeg } from '@assay/core'
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { ConnectionRef } from '../connections/index.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
+import type { ConnectionRef } from '../owner.ts'
 import type { TransactionDocument } from './render.ts'
-import { addConnection, fundingRow, ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+import { addConnection, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from './test-ledger.ts'
+import { toStoredId, toTransactionId } from './transaction-ids.ts'
 import { dropLegs, keepLegs, matchOwnTransfers } from './transfers.ts'
 
 const minuteMs = 60_000
@@ -19,25 +19,31 @@ describe('own transfers', async () => {
 
   interface Stored {
     id: string
-    connection_id: string
     category: string
+    change_seq: string
     updated_at: string
     document: string
   }
 
-  /** A user with connections of these names. */
-  async function newUser(...names: string[]): Promise<ConnectionRef[]> {
-    const userId = `usr_${randomUUID()}`
-    const refs = names.map((name) => ({ tenantId: 'ten_a', userId, connectionId: `con_${name}_${userId}` }))
+  let users = 1
+  /** A user with so many connections. */
+  async function newUser<const Count extends 1 | 2 | 3>(count: Count): Promise<Refs[Count]> {
+    users += 1
+    const refs = [1, 2, 3].slice(0, count).map((connection) => refOf(users, connection))
     for (const ref of refs) await addConnection(db, ref)
-    return refs
+    return refs as Refs[Count]
+  }
+  interface Refs {
+    1: [ConnectionRef]
+    2: [ConnectionRef, ConnectionRef]
+    3: [ConnectionRef, ConnectionRef, ConnectionRef]
   }
 
-  const listStored = ({ userId }: ConnectionRef): Promise<Stored[]> =>
+  const listStored = ({ userKey }: ConnectionRef): Promise<Stored[]> =>
     db.rows<Stored>(
-      `select id, connection_id, category, updated_at, document from transactions where user_id = $1
-       order by connection_id, occurred_at, id`,
-      [userId],
+      `select id, category, change_seq, updated_at, document from transactions where user_key = $1
+       order by connection_key, occurred_at, id`,
+      [userKey],
     )
   const parse = ({ document }: Stored): TransactionDocument => JSON.parse(`{${document}`) as TransactionDocument
   /** By connection and time: the place of the counterpart in the same list, and how sure. */
@@ -46,7 +52,8 @@ describe('own transfers', async () => {
     return stored.map((row) => {
       const { counterpart } = parse(row)
       return (
-        counterpart && `${stored.findIndex(({ id }) => id === counterpart.transaction_id)} ${counterpart.confidence}`
+        counterpart &&
+        `${stored.findIndex(({ id }) => toTransactionId(id) === counterpart.transaction_id)} ${counterpart.confidence}`
       )
     })
   }
@@ -78,44 +85,42 @@ describe('own transfers', async () => {
   }
 
   it('get each other as counterpart and the category transfer; the type stays', async () => {
-    const [a, b] = await newUser('a', 'b')
-    assert.ok(a && b)
+    const [a, b] = await newUser(2)
     await send(a, 'W1')
-    await db.execute("update transactions set updated_at = '2020-01-01T00:00:00Z' where user_id = $1", [a.userId])
+    const [before] = await listStored(a)
     await receive(b, 'D1')
     const stored = await listStored(a)
+    const ids = stored.map(({ id }) => toTransactionId(id))
     const [sent, received] = stored.map(parse)
     const categorization = { category: 'transfer', method: 'match', confidence: 1 }
     assert.deepEqual(
       [sent?.type, sent?.categorization, sent?.counterpart],
-      ['send', categorization, { transaction_id: stored[1]?.id, confidence: 1 }],
+      ['send', categorization, { transaction_id: ids[1], confidence: 1 }],
     )
     assert.deepEqual(
       [received?.type, received?.categorization, received?.counterpart],
-      ['receive', categorization, { transaction_id: stored[0]?.id, confidence: 1 }],
+      ['receive', categorization, { transaction_id: ids[0], confidence: 1 }],
     )
     assert.deepEqual(
       stored.map(({ category }) => category),
       ['transfer', 'transfer'],
     )
-    assert.ok(stored.every(({ updated_at }) => updated_at > '2026'))
+    assert.ok(BigInt(stored[0]?.change_seq ?? 0) > BigInt(before?.change_seq ?? 0))
   })
 
   it('derived again are the same bytes, and no row looks changed', async () => {
-    const [a, b] = await newUser('a', 'b')
-    assert.ok(a && b)
+    const [a, b] = await newUser(2)
     await send(a, 'W1')
     await receive(b, 'D1')
     const before = await listStored(a)
-    await db.execute('update raw_records set derived = false where user_id = $1', [a.userId])
+    await makeAllDue(db, a.userKey)
     await derive(a)
     await derive(b)
     assert.deepEqual(await listStored(a), before)
   })
 
   it('are two again when the evidence goes, with the texts they had before', async () => {
-    const [a, b] = await newUser('a', 'b')
-    assert.ok(a && b)
+    const [a, b] = await newUser(2)
     await send(a, 'W1')
     await receive(b, 'D1', { txid: 'cd'.repeat(32) })
     const before = (await listStored(a)).map(({ document }) => document)
@@ -130,46 +135,64 @@ describe('own transfers', async () => {
   })
 
   it('leave a weaker match for a better one', async () => {
-    const [a, b, c] = await newUser('a', 'b', 'c')
-    assert.ok(a && b && c)
+    const [a, b, c] = await newUser(3)
     await send(a, 'W1')
     await receive(b, 'D1', { txid: '' })
-    assert.deepEqual(await listMatched(a), ['1 0.8', '0 0.8'])
+    assert.deepEqual(await listMatched(a), ['1 0.4', '0 0.4'])
     await receive(c, 'D2')
     assert.deepEqual(await listMatched(a), ['2 1', null, '0 1'])
   })
 
+  it('of which only amount and time speak are a suggestion: the category stays', async () => {
+    const [a, b] = await newUser(2)
+    await send(a, 'W1', { txid: '' })
+    await receive(b, 'D1', { txid: '' })
+    const stored = await listStored(a)
+    assert.deepEqual(
+      stored.map((row) => [row.category, parse(row).categorization, parse(row).counterpart]),
+      [
+        ['withdrawal', alone, { transaction_id: toTransactionId(stored[1]?.id ?? ''), confidence: 0.4 }],
+        [
+          'deposit',
+          { ...alone, category: 'deposit' },
+          { transaction_id: toTransactionId(stored[0]?.id ?? ''), confidence: 0.4 },
+        ],
+      ],
+    )
+    await makeAllDue(db, a.userKey)
+    await derive(a)
+    await derive(b)
+    assert.deepEqual(await listStored(a), stored)
+  })
+
   it('are not guessed between two candidates, and found when one of them goes', async () => {
-    const [a, b, c] = await newUser('a', 'b', 'c')
-    assert.ok(a && b && c)
+    const [a, b, c] = await newUser(3)
     await send(a, 'W1', { txid: '' })
     await receive(b, 'D1', { txid: '' })
     await receive(c, 'D2', { txid: '' })
     assert.deepEqual(await listMatched(a), [null, null, null])
-    await db.transaction(ledger.startDestroying(c, { served: true }))
-    assert.ok(queued.includes(a.userId))
+    await db.transaction(ledger.startDestroying(c, { hiddenSeq: '7' }))
+    assert.ok(queued.includes(a.userKey))
     assert.equal(await ledger.matchTransfers(a, () => true), true)
-    assert.deepEqual(await listMatched(a), ['1 0.8', '0 0.8'])
+    assert.deepEqual(await listMatched(a), ['1 0.4', '0 0.4'])
   })
 
   it('stand alone at once when the other side’s connection is removed', async () => {
-    const [a, b] = await newUser('a', 'b')
-    assert.ok(a && b)
+    const [a, b] = await newUser(2)
     await send(a, 'W1')
     const [before] = await listStored(a)
     await receive(b, 'D1')
-    await db.transaction(ledger.startDestroying(b, { served: true }))
+    await db.transaction(ledger.startDestroying(b, { hiddenSeq: '7' }))
     const after = await listStored(a)
     assert.deepEqual(
       after.map(({ document, category }) => [document, category]),
       [[before?.document, 'withdrawal']],
     )
-    assert.deepEqual(await db.rows('select from transfer_matches where user_id = $1', [a.userId]), [])
+    assert.deepEqual(await db.rows('select from transfer_matches where user_key = $1', [a.userKey]), [])
   })
 
   it('name each other anew when the id of one is retired', async () => {
-    const [a, b] = await newUser('a', 'b')
-    assert.ok(a && b)
+    const [a, b] = await newUser(2)
     await send(a, 'W1')
     await receive(b, 'D1')
     const [, received] = await listStored(a)
@@ -180,12 +203,11 @@ describe('own transfers', async () => {
   })
 
   it('are not looked for in what is still a session’s, and found when it is settled', async () => {
-    const [a, b] = await newUser('a', 'b')
-    assert.ok(a && b)
+    const [a, b] = await newUser(2)
     await db.execute("update connections set session_id = 'ses_1' where id = $1", [b.connectionId])
     await receive(b, 'D1')
     await send(a, 'W1')
-    await db.execute('update raw_records set derived = false where user_id = $1', [a.userId])
+    await makeAllDue(db, a.userKey)
     await derive(b)
     assert.deepEqual(await listMatched(a), [null, null])
     await db.execute('update connections set session_id = null where id = $1', [b.connectionId])
@@ -194,17 +216,15 @@ describe('own transfers', async () => {
   })
 
   it('of another user are no candidates', async () => {
-    const [a] = await newUser('a')
-    const [b] = await newUser('b')
-    assert.ok(a && b)
+    const [a] = await newUser(1)
+    const [b] = await newUser(1)
     await send(a, 'W1')
     await receive(b, 'D1')
     assert.deepEqual([...(await listMatched(a)), ...(await listMatched(b))], [null, null])
   })
 
   it('are found by connections that are derived at once, while one of them is removed', async () => {
-    const [a, b, c] = await newUser('a', 'b', 'c')
-    assert.ok(a && b && c)
+    const [a, b, c] = await newUser(3)
     const names = Array.from({ length: 30 }, (_, index) => String(index).padStart(2, '0'))
     const hashOf = (name: string): string => name.repeat(32)
     const row = (name: string, more: object) => fundingRow(name, { txid: hashOf(name), ...more }, noonMs)
@@ -220,7 +240,7 @@ describe('own transfers', async () => {
       ...[a, b, a, b].map((ref) => ledger.derive(ref, connector, () => true)),
       db.transaction(async (tx) => {
         await tx.rows('select from connections where id = $1 for update', [c.connectionId])
-        await ledger.startDestroying(c, { served: true })(tx)
+        await ledger.startDestroying(c, { hiddenSeq: '7' })(tx)
       }),
     ])
     const matched = await listMatched(a)
@@ -232,10 +252,10 @@ describe('own transfers', async () => {
   })
 
   it('judged bit by bit, in any order, are those that judging all at once would find', async () => {
-    const [a, b, c] = await newUser('a', 'b', 'c')
-    assert.ok(a && b && c)
+    const [a, b, c] = await newUser(3)
+    const deps = { db, addChanges: async () => undefined }
     const one = fc.record({
-      id: fc.integer({ min: 0, max: 12 }).map((id) => `txn_${String(id).padStart(2, '0')}`),
+      id: fc.integer({ min: 0, max: 12 }).map((id) => toStoredId(`txn_${String(id).padStart(32, '0')}`)),
       of: fc.constantFrom(a, b, c),
       direction: fc.constantFrom('out' as const, 'in' as const),
       amount: fc.constantFrom('1', '0.9').map(parseDecimal),
@@ -249,27 +269,27 @@ describe('own transfers', async () => {
       const present = new Map<string, TransferLeg>()
       for (const { id, of, gone, ...facts } of steps) {
         // A transaction stays in its connection.
-        const connectionId = present.get(id)?.connectionId ?? of.connectionId
-        const leg = { id, assetId: 'crypto:bitcoin', ...facts }
+        const connectionKey = Number(present.get(id)?.connectionId ?? of.connectionKey)
+        const leg = { id, ...facts }
         await db.transaction(async (tx) => {
-          if (gone) await dropLegs(tx, a, [id])
-          else await keepLegs(tx, { ...a, connectionId }, [{ ...leg, alone }], new Set(present.keys()))
+          if (gone) await dropLegs(deps, tx, a, [id])
+          else await keepLegs(tx, { ...a, connectionKey }, [{ ...leg, assetKey: 1, alone }], new Set(present.keys()))
         })
         if (gone) present.delete(id)
-        else present.set(id, { ...leg, connectionId })
-        await matchOwnTransfers(db, a, () => true)
+        else present.set(id, { ...leg, assetId: '1', connectionId: String(connectionKey) })
+        await matchOwnTransfers(deps, a, () => true)
       }
       const found = await db.rows<{ text: string }>(
         `select concat_ws(' ', outgoing_id, incoming_id, confidence) as text from transfer_matches
-         where user_id = $1 order by 1`,
-        [a.userId],
+         where user_key = $1 order by 1`,
+        [a.userKey],
       )
       const wanted = matchTransfers([...present.values()]).map((match) => Object.values(match).join(' '))
       assert.deepEqual(
         found.map(({ text }) => text),
         wanted.toSorted(),
       )
-      await db.transaction((tx) => dropLegs(tx, a, [...present.keys()]))
+      await db.transaction((tx) => dropLegs(deps, tx, a, [...present.keys()]))
     })
     await fc.assert(property, { numRuns: 25 })
   })

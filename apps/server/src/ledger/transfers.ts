@@ -1,28 +1,32 @@
 /**
- * Own transfers, kept true: which legs belong together is core's to say (transfers.ts there); here it is said again
+ * Own transfers, kept true: core decides which legs belong together (transfers.ts there); here that is decided again
  * whenever something near them changes, and written into the documents of both sides.
  *
  * Everything happens with the user held: of two connections that are derived at once, the later one sees what the
  * earlier one has written.
  */
 import { crowdSize, fateReach, matchTransfers, type TransferLeg, type TransferMatch } from '@assay/core'
-import type { ConnectionRef } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
-import { holdUser } from './hold-connection.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { takeChangeNumbers } from './changes-store.ts'
+import { announceChanges, countChanged, type ChangeDeps } from './changes.ts'
+import { holdUser } from './locks-store.ts'
 import { parseDocument, renderDocument, withCounterpart } from './render.ts'
 import { ensureStatistics, listDocuments, updateDocuments } from './store.ts'
 import * as store from './transfers-store.ts'
 
-interface Owner {
-  tenantId: string
-  userId: string
-}
+type Deps = Pick<ChangeDeps, 'addChanges'>
 
-/** Judged in one transaction: few enough that nobody waits long for the user. */
+/** Judged in one transaction: few enough that others do not wait long for the user. */
 const legsPerBatch = 200
 
-/** Judges what is due, until nothing is; false when `mayGoOn` ended it first. */
-export async function matchOwnTransfers(db: Database, owner: Owner, mayGoOn: () => boolean): Promise<boolean> {
+/** Judges what is due, until nothing is; false when `mayContinue` ended it first. */
+export async function matchOwnTransfers(
+  deps: Deps & { db: Database },
+  owner: Owner,
+  mayContinue: () => boolean,
+): Promise<boolean> {
+  const { db } = deps
   // Most runs change nothing here, and need not wait for the user to learn it.
   const due = await store.listDue(db, owner, legsPerBatch)
   if (due.length === 0) return true
@@ -30,14 +34,14 @@ export async function matchOwnTransfers(db: Database, owner: Owner, mayGoOn: () 
   for (;;) {
     const judged = await db.transaction(async (tx) => {
       await holdUser(tx, owner)
-      return judgeDue(tx, owner)
+      return judgeDue(deps, tx, owner)
     })
     if (judged < legsPerBatch) return true
-    if (!mayGoOn()) return false
+    if (!mayContinue()) return false
   }
 }
 
-async function judgeDue(tx: Sql, owner: Owner): Promise<number> {
+async function judgeDue(deps: Deps, tx: Sql, owner: Owner): Promise<number> {
   const due = await store.listDue(tx, owner, legsPerBatch)
   if (due.length === 0) return 0
   const { legs, affected } = await gather(tx, owner, due)
@@ -47,9 +51,9 @@ async function judgeDue(tx: Sql, owner: Owner): Promise<number> {
   const beforeKeys = new Set(before.map(toKey))
   const over = before.filter((match) => !foundKeys.has(toKey(match)))
   const made = found.filter((match) => !beforeKeys.has(toKey(match)))
-  await store.deleteMatches(tx, owner, over.flatMap(sidesOf))
-  await store.insertMatches(tx, owner, made)
-  await writeCounterparts(tx, owner, [...new Set([...over, ...made].flatMap(sidesOf))])
+  if (over.length > 0) await store.deleteMatches(tx, owner, over.flatMap(sidesOf))
+  if (made.length > 0) await store.insertMatches(tx, owner, made)
+  await writeCounterparts(deps, tx, owner, [...new Set([...over, ...made].flatMap(sidesOf))])
   const judged = due.map(({ id }) => id)
   await store.clearDue(tx, owner, judged)
   return judged.length
@@ -76,7 +80,7 @@ async function gather(
   const affected = new Set(legs.keys())
   let edge = [...legs.keys()]
   for (let step = 1; step <= 2 * fateReach && edge.length > 0; step += 1) {
-    // Everybody near a change has to hear of it; further out it is enough to tell a crowd from less.
+    // A change concerns every leg near it; further out it is enough to tell a crowd from less.
     const candidatesMax = step === 1 ? null : crowdSize
     const found = (await store.listNear(tx, owner, edge, candidatesMax)).filter(({ id }) => !legs.has(id))
     for (const leg of found) {
@@ -89,23 +93,26 @@ async function gather(
 }
 
 /** Writes into the documents of these transactions what the matches say now. */
-async function writeCounterparts(tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
+async function writeCounterparts(deps: Deps, tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const counterparts = await store.listCounterparts(tx, owner, ids)
   const alone = await store.listAlone(tx, owner, ids)
   const stored = await listDocuments(tx, owner, ids)
-  const written = stored.flatMap(({ id, document }) => {
+  const changed = stored.flatMap(({ id, connectionKey, document }) => {
     const own = alone.get(id)
     if (own === undefined) return []
-    const changed = withCounterpart(parseDocument(document), own, counterparts.get(id))
-    return [{ id, category: changed.categorization.category, document: renderDocument(changed) }]
+    const written = withCounterpart(parseDocument(document), own, counterparts.get(id))
+    const text = renderDocument(written)
+    return text === document ? [] : [{ id, connectionKey, category: written.categorization.category, document: text }]
   })
-  await updateDocuments(tx, owner, written)
+  if (changed.length === 0) return
+  await updateDocuments(tx, owner, await takeChangeNumbers(tx, owner.userKey, changed.length), changed)
+  await announceChanges(deps, tx, owner, countChanged(changed))
 }
 
 /**
- * Makes these the connection's legs of these transactions; what is near the place that a changed one had is judged
- * again. `known`: transactions that were there before.
+ * Makes these the connection's legs of these transactions; legs near the place that a changed one had are judged again.
+ * `known`: transactions that were there before.
  */
 export async function keepLegs(
   tx: Sql,
@@ -121,16 +128,17 @@ export async function keepLegs(
 }
 
 /**
- * These transactions are gone, or are no transfers any more. Whoever was their counterpart stands alone at once: a name
- * that leads nowhere is never served, and a better counterpart is looked for as soon as something is judged.
+ * These transactions are gone, or are not transfers any more. Their counterparts stand alone at once: a name that leads
+ * nowhere is never served, and a better counterpart is looked for as soon as something is judged.
  */
-export async function dropLegs(tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
+export async function dropLegs(deps: Deps, tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
   const legs = ids.length === 0 ? [] : await store.listLegIds(tx, owner, ids)
   if (legs.length === 0) return
   await store.markNear(tx, owner, legs)
   const sides = await store.deleteMatches(tx, owner, legs)
   const going = new Set(legs)
   await writeCounterparts(
+    deps,
     tx,
     owner,
     sides.filter((id) => !going.has(id)),
@@ -138,13 +146,13 @@ export async function dropLegs(tx: Sql, owner: Owner, ids: readonly string[]): P
   await store.deleteLegs(tx, owner, legs)
 }
 
-/** The whole connection goes: so many of its legs, or as many as there are. */
-export async function dropConnectionLegs(tx: Sql, ref: ConnectionRef, limit: number): Promise<number> {
+/** The whole connection goes: deletes up to `limit` of its legs, and returns how many. */
+export async function dropConnectionLegs(deps: Deps, tx: Sql, ref: ConnectionRef, limit: number): Promise<number> {
   let count = 0
   while (count < limit) {
     const ids = await store.listLegIdsOf(tx, ref, Math.min(legsPerBatch, limit - count))
     if (ids.length === 0) break
-    await dropLegs(tx, ref, ids)
+    await dropLegs(deps, tx, ref, ids)
     count += ids.length
   }
   return count

@@ -29,6 +29,8 @@ export interface Verdict {
 
 export interface Limits {
   countToken(token: string): Verdict
+  /** Whether one more request would be admitted. Counts nothing. */
+  lookAtToken(token: string): Verdict
   countAddress(address: string): Verdict
   oauth: {
     /** Whether the address has failures left. Counts nothing. */
@@ -70,6 +72,7 @@ export function createLimits(settings: LimitSettings, now: () => number): Limits
 
   return {
     countToken: (token) => toVerdict('token', settings.perToken, tokens.add(token)),
+    lookAtToken: (token) => look('token', settings.perToken, tokens.get(token)),
     countAddress: (address) => toVerdict('address', settings.perAddress, addresses.add(toNetwork(address))),
     oauth: {
       lookAtAddress: (address) => look('failures', settings.oauthFailures, failures.get(toNetwork(address))),

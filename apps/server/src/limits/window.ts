@@ -1,7 +1,7 @@
 /**
  * Counts for each key within a window that begins with the key's first request. A map with a fixed number of keys: when
  * it is full, the oldest key goes, so that a flood of addresses costs a bounded amount of memory and only ever loosens
- * the limit of somebody else.
+ * the limit of another caller.
  */
 export interface Window {
   /** Counts one and tells the new state. */

@@ -15,8 +15,8 @@ export async function insertMail(
   mail: { sessionId: string; to: string; subject: string; text: string },
 ): Promise<void> {
   await sql.execute(
-    `insert into sandbox_mailbox (session_id, recipient, subject, text, sent_at) values ($1, $2, $3, $4, assay_now())`,
-    [mail.sessionId, mail.to, mail.subject, mail.text],
+    `insert into sandbox_mailbox (session_id, recipient, subject, text, sent_at) values ($1, $2, $3, $4, $5::timestamptz)`,
+    [mail.sessionId, mail.to, mail.subject, mail.text, sql.now()],
   )
 }
 

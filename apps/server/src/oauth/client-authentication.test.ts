@@ -10,7 +10,8 @@ const client = { ...testClient, clientId: 'cli_a-b_c' }
 const disabled = { ...testClient, clientId: 'cli_off', disabledAt: '2026-03-02T10:11:12.345Z' }
 const tenants = {
   findClient: async (id: string) => [client, disabled].find(({ clientId }) => clientId === id),
-  verifySecret: (found: Client | undefined, presented: string) => found !== undefined && presented === secret,
+  verifySecret: (found: Pick<Client, 'secretHashes'> | undefined, presented: string) =>
+    found !== undefined && presented === secret,
 }
 
 function body(fields: Record<string, string>, authorization?: string): OauthRequest {

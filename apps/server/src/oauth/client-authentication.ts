@@ -2,7 +2,8 @@
  * Who is calling the token, revocation or introspection endpoint: RFC 6749 §2.3. A secret may come in the body or by
  * HTTP Basic, never both; without one the caller has only named a client and is trusted with short-term access at most.
  */
-import type { Client, Tenants } from '../tenants/index.ts'
+import { hasIdShape } from '@assay/core'
+import type { Client, Tenants, TokenClient } from '../tenants/index.ts'
 import { OAuthError } from './errors.ts'
 import { required, type Parameters } from './parameters.ts'
 
@@ -13,33 +14,44 @@ export interface OauthRequest {
   authorization: string | undefined
 }
 
-export interface IdentifiedClient {
-  client: Client
+export interface IdentifiedClient<C extends TokenClient> {
+  client: C
   /** It proved to be the client by its secret. */
   authenticated: boolean
 }
 
-interface Credentials {
+export interface Credentials {
   clientId: string
   secret: string | undefined
 }
 
 type ClientLookup = Pick<Tenants, 'findClient' | 'verifySecret'>
 
-export async function identifyClient(tenants: ClientLookup, request: OauthRequest): Promise<IdentifiedClient> {
-  const { clientId, secret } = readCredentials(request)
-  const client = await tenants.findClient(clientId)
+export async function identifyClient(tenants: ClientLookup, request: OauthRequest): Promise<IdentifiedClient<Client>> {
+  const credentials = readCredentials(request)
+  return checkClient(tenants, await tenants.findClient(credentials.clientId), credentials)
+}
+
+/** `client` is what was found under the id of the credentials. */
+export function checkClient<C extends TokenClient>(
+  tenants: Pick<Tenants, 'verifySecret'>,
+  client: C | null | undefined,
+  { secret }: Credentials,
+): IdentifiedClient<C> {
   // The secret is checked before anything is said of the client, so that neither answer nor time tells whether it exists.
-  const proven = secret === undefined || tenants.verifySecret(client, secret)
-  if (client === undefined || client.disabledAt !== null || !proven) {
+  const proven = secret === undefined || tenants.verifySecret(client ?? undefined, secret)
+  if (client === undefined || client === null || client.disabledAt !== null || !proven) {
     throw new OAuthError('invalid_client', 'client authentication failed')
   }
   return { client, authenticated: secret !== undefined }
 }
 
-/** RFC 6749 §5.2: invalid_client also when no client authentication is included where it is needed. */
 export async function authenticateClient(tenants: ClientLookup, request: OauthRequest): Promise<Client> {
-  const { client, authenticated } = await identifyClient(tenants, request)
+  return requireSecret(await identifyClient(tenants, request))
+}
+
+/** RFC 6749 §5.2: invalid_client also when no client authentication is included where it is needed. */
+export function requireSecret<C extends TokenClient>({ client, authenticated }: IdentifiedClient<C>): C {
   if (!authenticated) throw new OAuthError('invalid_client', 'this request needs the client secret')
   return client
 }
@@ -55,7 +67,12 @@ export function findClaim(request: OauthRequest): { clientId: string; secretSent
   }
 }
 
-function readCredentials({ parameters, authorization }: OauthRequest): Credentials {
+/** A client's id as it may be put into a statement: malformed text (NUL) would be an error in PostgreSQL. */
+export function toSafeId({ clientId }: Credentials): string {
+  return hasIdShape('cli', clientId) ? clientId : ''
+}
+
+export function readCredentials({ parameters, authorization }: OauthRequest): Credentials {
   if (authorization === undefined) {
     return { clientId: required(parameters, 'client_id'), secret: parameters.get('client_secret') }
   }

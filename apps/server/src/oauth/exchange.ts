@@ -1,15 +1,14 @@
 /** What every grant type of the token endpoint is given, and what it gives. */
 import type { Database, Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
 import type { Tenants } from '../tenants/index.ts'
 import type { RandomBytes } from './token-values.ts'
 
-export interface CodeRedeemed {
-  tenantId: string
-  userId: string
+export interface CodeRedeemed extends Owner {
   clientId: string
   grantId: string
   /** The connect session that led to the code. */
-  sessionId: string | null
+  sessionId: string
 }
 
 export interface TokenDeps {
@@ -17,7 +16,10 @@ export interface TokenDeps {
   tenants: Pick<Tenants, 'findClient' | 'verifySecret'>
   /** Newest first: the first derives, all of them recognise. */
   tokenKeys: readonly [Uint8Array, ...Uint8Array[]]
-  /** Runs in the transaction that spends the code: what the session made is the user's from the same moment. */
+  /**
+   * Runs in the transaction that spends the code of a connect session: what the session made is the user's from the same
+   * moment. It does not run for a code that was issued without a session.
+   */
   onCodeRedeemed: (tx: Sql, event: CodeRedeemed) => Promise<void>
   randomBytes: RandomBytes
 }

@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import type { Sql } from '../db/index.ts'
 import { demo, enterprise, openOauth, redirectUri } from './test-oauth.ts'
 
 describe('grants', async () => {
-  const { db, tenants, oauth, authorize, exchange, signIn, addClient, moveClock } = await openOauth()
+  const { db, tenant, tenants, oauth, authorize, exchange, signIn, addClient, moveClock } = await openOauth()
   const bearer = (token: string) => oauth.authenticate(`Bearer ${token}`)
   const refresh = (refresh_token: string) => exchange({ grant_type: 'refresh_token', refresh_token, ...demo })
 
-  async function userNamed(externalUserId: string) {
-    return { tenantId: 'ten_sandbox', userId: await tenants.ensureUser({ tenantId: 'ten_sandbox', externalUserId }) }
+  function userNamed(externalUserId: string) {
+    return tenants.ensureUser({ ...tenant, externalUserId })
   }
 
-  function liveGrants(userId: string): Promise<{ grant_id: string; scopes: string[] }[]> {
-    return db.rows('select grant_id, scopes from live_grants where tenant_id = $1 and user_id = $2', [
-      'ten_sandbox',
-      userId,
-    ])
+  function liveGrants({ userKey }: { userKey: string }): Promise<{ grant_id: string; scopes: string[] }[]> {
+    return db.rows(
+      'select grant_id, scopes from grant_terms where user_key = $1 and in_force and expires_at > $2::timestamptz',
+      [userKey, db.now()],
+    )
   }
 
   describe('a second consent of the same user to the same client', () => {
@@ -29,7 +31,7 @@ describe('grants', async () => {
       assert.deepEqual(others, [])
       assert.deepEqual(grant?.scopes, ['assets:read'])
       assert.equal(Date.parse(grant.expiresAt) - Date.parse(grant.grantedAt), 31_536_000_000)
-      assert.deepEqual(await liveGrants(user.userId), [{ grant_id: first.grant_id, scopes: ['assets:read'] }])
+      assert.deepEqual(await liveGrants(user), [{ grant_id: first.grant_id, scopes: ['assets:read'] }])
     })
 
     it('leaves the older family its own scopes and its own end', async () => {
@@ -48,8 +50,8 @@ describe('grants', async () => {
       const first = await signIn({ user: 'leaver' })
       const second = await signIn({ user: 'leaver' })
       const { code } = await authorize({ user: 'leaver' })
-      const grant = { ...user, grantId: first.grant_id ?? '' }
-      assert.equal(await oauth.revokeGrant(grant), true)
+      const grantId = first.grant_id ?? ''
+      assert.equal(await oauth.revokeGrant(user, grantId), true)
       for (const { access_token } of [first, second]) {
         await assert.rejects(bearer(access_token), { code: 'invalid_token' })
       }
@@ -57,17 +59,17 @@ describe('grants', async () => {
       const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo }
       await assert.rejects(exchange(fields), { code: 'invalid_grant' })
       assert.deepEqual(await oauth.listGrants(user), [])
-      assert.deepEqual(await liveGrants(user.userId), [])
-      assert.equal(await oauth.revokeGrant(grant), false)
+      assert.deepEqual(await liveGrants(user), [])
+      assert.equal(await oauth.revokeGrant(user, grantId), false)
     })
 
     it('is undone by a new consent, for its own family only', async () => {
       const user = await userNamed('returner')
       const before = await signIn({ user: 'returner' })
-      await oauth.revokeGrant({ ...user, grantId: before.grant_id ?? '' })
+      await oauth.revokeGrant(user, before.grant_id ?? '')
       const now = await signIn({ user: 'returner' })
       await bearer(now.access_token)
-      assert.equal((await liveGrants(user.userId)).length, 1)
+      assert.equal((await liveGrants(user)).length, 1)
       assert.equal((await oauth.listGrants(user)).length, 1)
       await assert.rejects(bearer(before.access_token), { code: 'invalid_token' })
       await assert.rejects(refresh(before.refresh_token), { code: 'invalid_grant' })
@@ -76,23 +78,94 @@ describe('grants', async () => {
     it("does not reach another user's grant", async () => {
       const victim = await signIn({ user: 'victim' })
       const attacker = await userNamed('attacker')
-      assert.equal(await oauth.revokeGrant({ ...attacker, grantId: victim.grant_id ?? '' }), false)
+      assert.equal(await oauth.revokeGrant(attacker, victim.grant_id ?? ''), false)
       await bearer(victim.access_token)
     })
   })
 
-  describe('live_grants', () => {
+  describe('the end of a grant meets', () => {
+    const isWaiting = async (): Promise<true | undefined> =>
+      (await db.maybeRow(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1`,
+      )) === undefined
+        ? undefined
+        : true
+    const endGrant = (tx: Sql, userKey: string) =>
+      tx.execute(
+        `update token_families set revoked_at = $2::timestamptz, revoked_for = 'grant_ended' where user_key = $1`,
+        [userKey, tx.now()],
+      )
+
+    it('a refresh that has read its family already: it gives nothing', async () => {
+      const { userKey } = await userNamed('refreshing')
+      const first = await signIn({ user: 'refreshing' })
+      const refreshing = await db.transaction(async (tx) => {
+        await endGrant(tx, userKey)
+        const outcome = refresh(first.refresh_token).then(
+          () => 'refreshed',
+          (error: unknown) => error,
+        )
+        await until('the refresh waits for the family', isWaiting)
+        return { outcome }
+      })
+      assert.equal(((await refreshing.outcome) as { code?: string }).code, 'invalid_grant')
+      const tokens = await db.rows('select 1 from access_tokens where user_key = $1', [userKey])
+      assert.equal(tokens.length, 1, 'the one of the sign-in')
+    })
+
+    it('a redemption that has read its code already: it gives nothing', async () => {
+      const { userKey } = await userNamed('redeeming')
+      const { code } = await authorize({ user: 'redeeming' })
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...demo }
+      const redeeming = await db.transaction(async (tx) => {
+        await tx.execute('delete from authorization_codes where user_key = $1', [userKey])
+        const outcome = exchange(fields).then(
+          () => 'redeemed',
+          (error: unknown) => error,
+        )
+        await until('the redemption waits for the code', isWaiting)
+        return { outcome }
+      })
+      assert.equal(((await redeeming.outcome) as { code?: string }).code, 'invalid_grant')
+      assert.deepEqual(await db.rows('select 1 from token_families where user_key = $1', [userKey]), [])
+    })
+  })
+
+  describe('a notice for the tenant', () => {
+    const countNotices = async (userKey: string): Promise<number> =>
+      (await db.rows('select 1 from user_notices where user_key = $1', [userKey])).length
+
+    it('is left by a consent and by its end, and by nothing else', async () => {
+      const user = await userNamed('noted')
+      await authorize({ user: 'noted' })
+      assert.equal(await countNotices(user.userKey), 0)
+      const { refresh_token, grant_id = '' } = await signIn({ user: 'noted' })
+      assert.equal(await countNotices(user.userKey), 1)
+      await refresh(refresh_token)
+      await oauth.revokeGrant(user, 'grt_unknown')
+      assert.equal(await countNotices(user.userKey), 1)
+      await oauth.revokeGrant(user, grant_id)
+      assert.equal(await countNotices(user.userKey), 2)
+      await oauth.endGrants(user)
+      assert.equal(await countNotices(user.userKey), 2)
+      await signIn({ user: 'noted' })
+      assert.equal(await oauth.endGrants(user), 1)
+      assert.equal(await countNotices(user.userKey), 4)
+    })
+  })
+
+  describe('grant_terms', () => {
     it('forgets a grant after its year, and those of a disabled client', async () => {
       const { client, secret } = await addClient({ redirectUris: [redirectUri] })
-      const { code, userId } = await authorize({ user: 'watched', clientId: client.clientId })
+      const { code, owner } = await authorize({ user: 'watched', clientId: client.clientId })
       const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri }
       await exchange({ ...fields, client_id: client.clientId, client_secret: secret })
       await signIn({ user: 'watched' })
-      assert.equal((await liveGrants(userId)).length, 2)
+      assert.equal((await liveGrants(owner)).length, 2)
       await tenants.disableClient(client.clientId)
-      assert.equal((await liveGrants(userId)).length, 1)
+      assert.equal((await liveGrants(owner)).length, 1)
       await moveClock(31_536_000)
-      assert.deepEqual(await liveGrants(userId), [])
+      assert.deepEqual(await liveGrants(owner), [])
     })
   })
 
@@ -103,7 +176,7 @@ describe('grants', async () => {
     it('deletes what is past its use, keeps what still answers for something, and then has nothing to do', async () => {
       await moveClock(2 * 31_536_000)
       while ((await db.transaction(oauth.sweep)) > 0);
-      for (const table of ['authorization_codes', 'access_tokens', 'token_families']) {
+      for (const table of ['authorization_codes', 'access_tokens', 'client_tokens', 'token_families']) {
         assert.equal(await count(table), '0', table)
       }
       const shortTerm = await authorize({ user: 'swept' })

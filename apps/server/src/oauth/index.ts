@@ -8,6 +8,8 @@
  */
 import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
+import { noteUser } from '../notices.ts'
+import type { Owner } from '../owner.ts'
 import type { Client, PlatformScope, Tenants } from '../tenants/index.ts'
 import {
   findErrorRedirect,
@@ -15,18 +17,20 @@ import {
   toCodeRedirect,
   type AuthorizationRequest,
 } from './authorization-request.ts'
+import * as callers from './caller-store.ts'
 import type { OauthRequest } from './client-authentication.ts'
 import type { OAuthError, ReturnAddress } from './errors.ts'
 import type { TokenDeps } from './exchange.ts'
 import { introspect, revoke } from './issued-tokens.ts'
 import { toMetadata } from './metadata.ts'
-import * as store from './store.ts'
-import type { Consent } from './store.ts'
+import * as codes from './code-store.ts'
+import type { Consent } from './code-store.ts'
+import * as grants from './grant-store.ts'
 import { token } from './token.ts'
 import {
   findBearer,
-  isAccessToken,
-  newSecret,
+  newUserToken,
+  readAccessToken,
   sha256,
   type CodeChallengeMethod,
   type RandomBytes,
@@ -35,10 +39,12 @@ import {
 export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './errors.ts'
 export { grantSeconds } from './lifetimes.ts'
 export { parseParameters } from './parameters.ts'
-export { findBearer } from './token-values.ts'
+export { callerCte } from './caller-store.ts'
+export { findBearer, readBearer, type AccessToken } from './token-values.ts'
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'
-export type { Consent, Grant } from './store.ts'
+export type { Consent } from './code-store.ts'
+export type { Grant } from './grant-store.ts'
 export type { CodeRedeemed, TokenResponse } from './exchange.ts'
 
 export interface OauthDeps {
@@ -52,13 +58,13 @@ export interface OauthDeps {
   widgetUrl: string
   onCodeRedeemed: TokenDeps['onCodeRedeemed']
   /** In the transaction that ends the grant. */
-  onGrantRevoked?: (tx: Sql, grant: { tenantId: string; userId: string; grantId: string }) => Promise<void>
+  onGrantRevoked?: (tx: Sql, grant: Owner & { grantId: string }) => Promise<void>
   randomBytes: RandomBytes
 }
 
 export interface NewAuthorization {
   client: Client
-  userId: string
+  owner: Owner
   redirectUri: string
   codeChallenge: string
   codeChallengeMethod: CodeChallengeMethod
@@ -70,9 +76,11 @@ export interface NewAuthorization {
 
 /** Who a request of the API comes from. */
 export interface Caller {
+  tenantKey: number
   tenantId: string
   clientId: string
-  /** Null, like the grant, for a tenant's own (enterprise) access. */
+  /** Null, like the user's id and the grant, for a tenant's own (enterprise) access. */
+  userKey: string | null
   userId: string | null
   grantId: string | null
   scopes: ReadonlySet<string>
@@ -93,21 +101,24 @@ export function createOauth(deps: OauthDeps) {
     randomBytes,
   }
 
-  /** RFC 6749 §4.1.2. The caller has seen the user consent; the tenant is the client's. */
+  /** RFC 6749 §4.1.2. The caller has seen the user consent; the user and the client are of one tenant. */
   async function issueCode({ client, ...authorization }: NewAuthorization, sql: Sql = db): Promise<string> {
-    const code = newSecret(randomBytes)
-    const { tenantId, clientId } = client
-    await store.insertCode(sql, { ...authorization, tenantId, clientId, codeHash: sha256(code) })
+    const { tenantKey, userKey } = authorization.owner
+    if (client.tenantKey !== tenantKey) throw new Error('a code was asked for across tenants')
+    const code = newUserToken(userKey, randomBytes)
+    await codes.insertCode(sql, { ...authorization, clientId: client.clientId, codeHash: sha256(code) })
     return code
   }
 
   async function authenticate(authorization: string | undefined): Promise<Caller> {
     const bearer = findBearer(authorization)
     if (bearer === undefined) throw new Refusal('invalid_token', 'This request needs an access token.')
-    const found = isAccessToken(bearer) ? await store.findAccessToken(db, sha256(bearer)) : undefined
+    const presented = readAccessToken(bearer)
+    const found = presented && (await callers.findToken(db, presented))
     if (found === undefined) throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
-    const { tenantId, clientId, userId, grantId, scopes, expiresAt } = found
-    return { tenantId, clientId, userId, grantId, scopes: new Set(scopes), expiresAt }
+    const { tenantKey, tenantId, clientId, userId, grantId, scopes, expiresAt } = found
+    const userKey = presented?.kind === 'user' ? presented.userKey : null
+    return { tenantKey, tenantId, clientId, userKey, userId, grantId, scopes: new Set(scopes), expiresAt }
   }
 
   return {
@@ -124,20 +135,29 @@ export function createOauth(deps: OauthDeps) {
     introspect: (request: OauthRequest) => introspect({ db, tenants, issuer }, request),
     metadata: () => toMetadata(issuer, widgetUrl),
     /** The user goes: every code, token and grant of theirs with them. */
-    deleteUser: (tx: Sql, user: { tenantId: string; userId: string }): Promise<void> =>
-      store.deleteUser(tx, user.tenantId, user.userId),
-    listGrants: (user: { tenantId: string; userId: string }) => store.listGrants(db, user.tenantId, user.userId),
+    deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
+    listGrants: (user: Owner) => grants.listGrants(db, user.userKey),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
-    revokeGrant: (grant: { tenantId: string; userId: string; grantId: string }): Promise<boolean> =>
+    revokeGrant: (user: Owner, grantId: string): Promise<boolean> =>
       db.transaction(async (tx) => {
-        const ended = await store.revokeGrant(tx, grant.tenantId, grant.userId, grant.grantId)
-        if (ended) await deps.onGrantRevoked?.(tx, grant)
-        return ended
+        if (!(await grants.revokeGrant(tx, user.userKey, grantId))) return false
+        await deps.onGrantRevoked?.(tx, { ...user, grantId })
+        await noteUser(tx, user)
+        return true
       }),
     /** Ends every grant of the user; how many there were. */
-    endGrants: (user: { tenantId: string; userId: string }): Promise<number> =>
-      db.transaction((tx) => store.revokeGrants(tx, user.tenantId, user.userId)),
+    endGrants: (user: Owner): Promise<number> =>
+      db.transaction(async (tx) => {
+        const ended = await grants.revokeGrants(tx, user.userKey)
+        if (ended > 0) await noteUser(tx, user)
+        return ended
+      }),
+    /** Upkeep: users of whom a grant ended before then, until `markLapseSeen` is called for them. */
+    listLapsed: (before: string, limit: number): Promise<Owner[]> => grants.listLapsed(db, before, limit),
+    /** True when all of the user's grants ended before then. */
+    markLapseSeen: (tx: Sql, user: Owner, before: string): Promise<boolean> =>
+      grants.markLapseSeen(tx, user.userKey, before),
     /** Deletes what is past its use, in batches; returns how many rows, so that the caller goes on until it is none. */
-    sweep: (tx: Sql): Promise<number> => store.deleteExpired(tx, sweepBatchSize),
+    sweep: (tx: Sql): Promise<number> => grants.deleteExpired(tx, sweepBatchSize),
   }
 }

@@ -28,7 +28,13 @@ describe('issued tokens', async () => {
     it('refuses no header, other schemes, other tokens and text that is none', async () => {
       const { access_token, refresh_token } = await signIn()
       const headers = ['', 'Bearer', `Basic ${access_token}`, access_token, `Bearer ${access_token} x`, 'Bearer \0']
-      for (const header of [undefined, ...headers, `Bearer ${refresh_token}`, `Bearer ${'a'.repeat(43)}`]) {
+      for (const header of [
+        undefined,
+        ...headers,
+        `Bearer ${refresh_token}`,
+        `Bearer ${'A'.repeat(43)}`,
+        `Bearer ${'A'.repeat(54)}`,
+      ]) {
         await assert.rejects(oauth.authenticate(header), dead)
       }
     })
@@ -48,7 +54,7 @@ describe('issued tokens', async () => {
 
   describe('revoking (RFC 7009)', () => {
     it('an access token ends that token alone, at the very next request on every node (§2.1)', async () => {
-      const node = secondNode()
+      const node = await secondNode()
       const first = await signIn()
       await node.authenticate(`Bearer ${first.access_token}`)
       await oauth.revoke(request({ token: first.access_token, ...demo }))
@@ -75,7 +81,8 @@ describe('issued tokens', async () => {
     })
 
     it('an unknown token is no error (§2.2)', async () => {
-      for (const token of ['x', 'a'.repeat(43), 'a'.repeat(64)]) await oauth.revoke(request({ token, ...demo }))
+      for (const token of ['x', 'A'.repeat(43), 'A'.repeat(54), 'A'.repeat(75)])
+        await oauth.revoke(request({ token, ...demo }))
     })
 
     it("another client's token does nothing, and looks the same (§2.1)", async () => {
@@ -133,7 +140,7 @@ describe('issued tokens', async () => {
         [gone.access_token, demo],
         [gone.refresh_token, demo],
         ['x', demo],
-        ['a'.repeat(64), demo],
+        ['A'.repeat(75), demo],
       ]
       for (const [token, client] of cases) {
         assert.deepEqual(await oauth.introspect(request({ token, ...client })), { active: false })

@@ -7,8 +7,9 @@ import type { Tenants } from '../tenants/index.ts'
 import { authenticateClient, identifyClient, type OauthRequest } from './client-authentication.ts'
 import { OAuthError } from './errors.ts'
 import { required } from './parameters.ts'
-import * as store from './store.ts'
-import { findHandle, isAccessToken, sha256 } from './token-values.ts'
+import * as callers from './caller-store.ts'
+import * as families from './family-store.ts'
+import { readAccessToken, readRefreshToken } from './token-values.ts'
 
 interface IssuedTokensDeps {
   db: Database
@@ -24,12 +25,14 @@ interface IssuedTokensDeps {
 export async function revoke({ db, tenants }: IssuedTokensDeps, request: OauthRequest): Promise<void> {
   const { client, authenticated } = await identifyClient(tenants, request)
   const token = required(request.parameters, 'token')
-  if (isAccessToken(token)) return store.deleteAccessToken(db, sha256(token), client.clientId)
-  const handle = findHandle(token)
-  // §2.2: an unknown token is no error; what the client wants is so already.
-  if (handle === undefined) return
+  const access = readAccessToken(token)
+  if (access?.kind === 'user') return callers.deleteUserToken(db, access, client.clientId)
+  if (access?.kind === 'client') return callers.deleteClientToken(db, access.tokenHash, client.clientId)
+  const refresh = readRefreshToken(token)
+  // §2.2: an unknown token is not an error: what the client wants is so already.
+  if (refresh === undefined) return
   if (!authenticated) throw new OAuthError('invalid_client', 'revoking a refresh token needs the client secret')
-  await store.revokeFamilyOfHandle(db, sha256(handle), client.clientId)
+  await families.revokeFamilyOfHandle(db, refresh, client.clientId)
 }
 
 /** RFC 7662 §2.2, as it goes over the wire. */
@@ -53,19 +56,19 @@ export async function introspect(deps: IssuedTokensDeps, request: OauthRequest):
   const token = required(request.parameters, 'token')
   const common = { active: true, client_id: clientId, iss: issuer } as const
 
-  if (isAccessToken(token)) {
-    const access = await store.findAccessToken(db, sha256(token))
-    if (access?.clientId !== clientId) return { active: false }
-    const { scopes, userId } = access
-    const subject = userId === null ? {} : { sub: userId }
-    return { ...common, token_type: 'Bearer', scope: scopes.join(' '), ...subject, ...toTimes(access) }
+  const access = readAccessToken(token)
+  if (access !== undefined) {
+    const live = await callers.findToken(db, access)
+    if (live?.clientId !== clientId) return { active: false }
+    const subject = live.userId === null ? {} : { sub: live.userId }
+    return { ...common, token_type: 'Bearer', scope: live.scopes.join(' '), ...subject, ...toTimes(live) }
   }
 
-  const handle = findHandle(token)
-  if (handle === undefined) return { active: false }
-  const refresh = await store.findRefreshToken(db, sha256(handle), sha256(token), clientId)
+  const refresh = readRefreshToken(token)
   if (refresh === undefined) return { active: false }
-  return { ...common, scope: refresh.scopes.join(' '), sub: refresh.userId, ...toTimes(refresh) }
+  const live = await families.findRefreshToken(db, refresh, clientId)
+  if (live === undefined) return { active: false }
+  return { ...common, scope: live.scopes.join(' '), sub: live.userId, ...toTimes(live) }
 }
 
 function toTimes({ issuedAt, expiresAt }: { issuedAt: string; expiresAt: string }): { iat: number; exp: number } {

@@ -7,7 +7,7 @@ import { OAuthError } from './errors.ts'
 export type Parameters = ReadonlyMap<string, string>
 
 export interface ReadParameters {
-  /** Without those that were repeated: nobody can say which of the values was meant. */
+  /** Without those that were repeated: it is unknown which of the values was meant. */
   values: Parameters
   repeated: ReadonlySet<string>
 }

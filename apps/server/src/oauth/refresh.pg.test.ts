@@ -65,7 +65,7 @@ describe('the refresh token grant', async () => {
 
     it('refuses what is no refresh token', async () => {
       const { access_token } = await signIn()
-      for (const text of ['x', access_token, 'a'.repeat(64), '\0'.repeat(64)]) {
+      for (const text of ['x', access_token, 'a'.repeat(75), 'A'.repeat(75), '\0'.repeat(75)]) {
         await assert.rejects(refresh(text), { code: 'invalid_grant' })
       }
       await assert.rejects(refresh(''), { code: 'invalid_grant' })
@@ -172,14 +172,15 @@ describe('the refresh token grant', async () => {
 
     it('with the right handle and a made-up rest is treated alike', async () => {
       const first = await signIn()
-      const forged = `${first.refresh_token.slice(0, 22)}${'A'.repeat(42)}`
+      // User key and handle are 24 bytes, or 32 characters.
+      const forged = `${first.refresh_token.slice(0, 32)}${'A'.repeat(43)}`
       await assert.rejects(refresh(forged), replay)
       await assert.rejects(refresh(first.refresh_token), replay)
     })
 
     it('is recognised by another node, also when the server key was rotated in between', async () => {
       const rotatedKeys = { tokenKey: new Uint8Array(32).fill(9), olderTokenKeys: [testKeys.tokenKey] }
-      const node = secondNode(rotatedKeys)
+      const node = await secondNode(rotatedKeys)
       const first = await signIn()
       const second = await refresh(first.refresh_token)
       const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }
@@ -188,7 +189,7 @@ describe('the refresh token grant', async () => {
     })
 
     it('is a replay when the key that made its pair is gone', async () => {
-      const node = secondNode({ tokenKey: new Uint8Array(32).fill(9), olderTokenKeys: [] })
+      const node = await secondNode({ tokenKey: new Uint8Array(32).fill(9), olderTokenKeys: [] })
       const first = await signIn()
       await refresh(first.refresh_token)
       const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }
@@ -201,7 +202,7 @@ describe('the refresh token grant', async () => {
 
   describe('one refresh token presented fifty times at once, on two nodes', () => {
     it('is rotated once, and all get the same pair', async () => {
-      const node = secondNode()
+      const node = await secondNode()
       const first = await signIn()
       const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...demo }
       const request = { parameters: new Map(Object.entries(fields)), authorization: undefined }

@@ -4,99 +4,125 @@
  *   present token             → rotated: it is spent, the next pair is in force
  *   the one before, within    → honest retry: the same pair again. The answer may have been lost on the way, and the next
  *   10 s, same scope            token is still unused, or it would itself be the one before
- *   any other of the family   → replay: two parties hold tokens of it, and nobody can say which is the thief. It ends
+ *   any other of the family   → replay: two parties hold tokens of it, and either may be the thief. It ends
  *
  * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
  * refresh may ask for everything again, and never for more than the user gave.
  */
-import type { Sql } from '../db/index.ts'
-import { findScopes, type Client, type PlatformScope } from '../tenants/index.ts'
+import { findScopes, type PlatformScope } from '../tenants/index.ts'
+import { findUserToken } from './caller-store.ts'
+import { checkClient, readCredentials, requireSecret, toSafeId, type OauthRequest } from './client-authentication.ts'
 import { OAuthError } from './errors.ts'
 import type { TokenDeps, TokenResponse } from './exchange.ts'
-import { required, type Parameters } from './parameters.ts'
-import * as store from './store.ts'
-import { derivePair, findHandle, nonceBytes, sameHash, sha256, type TokenPair } from './token-values.ts'
+import * as store from './family-store.ts'
+import type { Family } from './family-store.ts'
+import { accessTokenSeconds } from './lifetimes.ts'
+import { required } from './parameters.ts'
+import {
+  derivePair,
+  nonceBytes,
+  readAccessToken,
+  readRefreshToken,
+  sameHash,
+  sha256,
+  type RefreshToken,
+  type TokenPair,
+} from './token-values.ts'
 
-interface Presented {
-  text: string
-  hash: Buffer
-  handle: Buffer
-}
+/** For a request without anything that could be a refresh token; no user has this key. */
+const noHandle: store.PresentedHandle = { userKey: '0', handleHash: Buffer.alloc(0) }
 
-export async function refresh(deps: TokenDeps, client: Client, parameters: Parameters): Promise<TokenResponse> {
-  const text = required(parameters, 'refresh_token')
-  const asked = parameters.get('scope')
-  const handle = findHandle(text)
-  if (handle === undefined) throw invalidToken()
-  const presented: Presented = { text, hash: sha256(text), handle }
-
-  // A refusal is returned, not thrown, out of the transaction: a replay's revocation must be committed.
-  const outcome = await deps.db.transaction(async (tx): Promise<TokenResponse | OAuthError> => {
-    const family = await store.lockFamily(tx, sha256(handle), client.clientId)
-    if (family?.live !== true) return invalidToken()
-    const scopes = asked === undefined ? family.scopes : findScopes(asked, family.scopes)
-    if (sameHash(presented.hash, family.refreshHash)) {
-      if (scopes === undefined) {
-        return new OAuthError('invalid_scope', 'scope must be among those of the refresh token')
-      }
-      return rotate(deps, tx, family, presented, scopes)
-    }
-    const again = await findRetry(deps, tx, family, presented, scopes)
-    if (again !== undefined) return again
-    await store.revokeFamily(tx, family, 'refresh_replay')
-    return invalidToken()
-  })
-  if (outcome instanceof OAuthError) throw outcome
+export async function refresh(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse> {
+  // Of two refreshes at once with the same token one rotates. The other looks again, and is an honest retry.
+  const outcome = (await tryRefresh(deps, request)) ?? (await tryRefresh(deps, request))
+  if (outcome === undefined) throw new Error('a refresh token that was spent before became the present one again')
   return outcome
 }
 
-async function rotate(
-  { tokenKeys: [key], randomBytes }: TokenDeps,
-  tx: Sql,
-  family: store.LockedFamily,
-  presented: Presented,
-  scopes: readonly PlatformScope[],
-): Promise<TokenResponse> {
-  const nonce = randomBytes(nonceBytes)
-  const pair = derivePair(key, presented.text, presented.handle, nonce)
-  const lifetimes = await store.rotateFamily(tx, {
-    ...family,
-    accessHash: sha256(pair.accessToken),
-    accessScopes: scopes,
-    refreshHash: sha256(pair.refreshToken),
-    nonce,
-  })
-  return toResponse(pair, family, scopes, lifetimes)
+/** Undefined, with nothing changed, when another refresh was faster. */
+async function tryRefresh(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse | undefined> {
+  const { parameters } = request
+  const credentials = readCredentials(request)
+  const presented = readRefreshToken(parameters.get('refresh_token') ?? '')
+  // One round trip for both. Until the client is checked, what was found of the family is not looked at.
+  const { client, family, now } = await store.findFamily(deps.db, presented ?? noHandle, toSafeId(credentials))
+  requireSecret(checkClient(deps.tenants, client, credentials))
+  required(parameters, 'refresh_token')
+  if (presented === undefined || family?.live !== true) throw invalidToken()
+  const asked = parameters.get('scope')
+  const scopes = asked === undefined ? family.scopes : findScopes(asked, family.scopes)
+  if (sameHash(presented.tokenHash, family.refreshHash)) {
+    if (scopes === undefined) throw new OAuthError('invalid_scope', 'scope must be among those of the refresh token')
+    return rotate(deps, family, presented, scopes, now)
+  }
+  const again = await findRetry(deps, family, presented, scopes, now)
+  if (again !== undefined) return again
+  // This statement commits by itself, so the refusal that follows undoes nothing.
+  await store.revokeReplayed(deps.db, presented.userKey, family.familyId)
+  throw invalidToken()
 }
 
-/** The answer that was already given for this token, or undefined when this is no retry. */
+async function rotate(
+  { db, tokenKeys: [key], randomBytes }: TokenDeps,
+  family: Family,
+  presented: RefreshToken,
+  scopes: readonly PlatformScope[],
+  now: string,
+): Promise<TokenResponse | undefined> {
+  const nonce = randomBytes(nonceBytes)
+  const pair = derivePair(key, presented, nonce)
+  const rotated = await store.rotateFamily(db, {
+    userKey: presented.userKey,
+    familyId: family.familyId,
+    spentHash: presented.tokenHash,
+    refreshHash: sha256(pair.refreshToken),
+    nonce,
+    accessHash: sha256(pair.accessToken),
+    accessScopes: scopes,
+    now,
+  })
+  if (!rotated) return undefined
+  const refreshSeconds = secondsBetween(now, family.expiresAt)
+  return toResponse(pair, family, scopes, {
+    accessSeconds: Math.min(accessTokenSeconds, refreshSeconds),
+    refreshSeconds,
+  })
+}
+
+/** The answer that was already given for this token, or undefined when this is not a retry. */
 async function findRetry(
-  { tokenKeys }: TokenDeps,
-  tx: Sql,
-  family: store.LockedFamily,
-  presented: Presented,
+  { db, tokenKeys }: TokenDeps,
+  family: Family,
+  presented: RefreshToken,
   scopes: readonly PlatformScope[] | undefined,
+  now: string,
 ): Promise<TokenResponse | undefined> {
   const { spentNonce } = family
   if (!family.retriable || spentNonce === null) return undefined
   // Only the token that was exchanged for the one now in force derives it. Which key did it is not known: the ring may
   // have been rotated in between.
   const pair = tokenKeys
-    .map((key) => derivePair(key, presented.text, presented.handle, spentNonce))
+    .map((key) => derivePair(key, presented, spentNonce))
     .find(({ refreshToken }) => sameHash(sha256(refreshToken), family.refreshHash))
   if (pair === undefined) return undefined
-  const access = await store.findAccessToken(tx, sha256(pair.accessToken))
+  const token = readAccessToken(pair.accessToken)
+  const access = token?.kind === 'user' ? await findUserToken(db, token) : undefined
   if (access === undefined || access.scopes.join(' ') !== scopes?.join(' ')) return undefined
-  const secondsUntil = (end: string): number => Math.floor((Date.parse(end) - Date.parse(family.now)) / 1_000)
-  const lifetimes = { accessSeconds: secondsUntil(access.expiresAt), refreshSeconds: secondsUntil(family.expiresAt) }
-  return toResponse(pair, family, scopes, lifetimes)
+  return toResponse(pair, family, scopes, {
+    accessSeconds: secondsBetween(now, access.expiresAt),
+    refreshSeconds: secondsBetween(now, family.expiresAt),
+  })
+}
+
+function secondsBetween(now: string, end: string): number {
+  return Math.floor((Date.parse(end) - Date.parse(now)) / 1_000)
 }
 
 function toResponse(
   pair: TokenPair,
-  { userId, grantId }: store.LockedFamily,
+  { userId, grantId }: Family,
   scopes: readonly PlatformScope[],
-  lifetimes: store.Lifetimes,
+  lifetimes: { accessSeconds: number; refreshSeconds: number },
 ): TokenResponse {
   return {
     access_token: pair.accessToken,
@@ -110,7 +136,7 @@ function toResponse(
   }
 }
 
-/** One text for every reason: which of them it was is the business of the family's owner alone. */
+/** One text for every reason: which of them it was concerns only the owner of the family. */
 function invalidToken(): OAuthError {
   return new OAuthError('invalid_grant', 'the refresh token is unknown, used, expired or revoked')
 }

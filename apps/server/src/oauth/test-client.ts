@@ -3,6 +3,7 @@ import type { Client } from '../tenants/index.ts'
 
 export const testClient: Client = {
   clientId: 'cli_app',
+  tenantKey: 1,
   tenantId: 'ten_1',
   name: 'App',
   redirectUris: ['https://app.example/cb'],

@@ -2,7 +2,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { after, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
-import { markInstallation, type Database } from '../db/index.ts'
+import { markInstallation, type Database, type Sql } from '../db/index.ts'
+import type { Owner, Tenant } from '../owner.ts'
 import { createTenants, type Client, type ClientRegistration, type Tenants } from '../tenants/index.ts'
 import { createOauth, type CodeRedeemed, type Oauth, type TokenResponse } from './index.ts'
 
@@ -17,7 +18,7 @@ export interface Authorization {
   code: string
   verifier: string
   challenge: string
-  userId: string
+  owner: Owner
 }
 
 export interface AuthorizationChoices {
@@ -33,6 +34,7 @@ type TestOwner = Pick<TestContext, 'after'>
 
 export interface TestOauth {
   db: Database
+  tenant: Tenant
   tenants: Tenants
   oauth: Oauth
   /** What onCodeRedeemed was told. */
@@ -43,9 +45,12 @@ export interface TestOauth {
   signIn: (choices?: AuthorizationChoices) => Promise<TokenResponse & { refresh_token: string }>
   exchange: (fields: Record<string, string>) => Promise<TokenResponse>
   addClient: (registration?: Partial<ClientRegistration>) => Promise<{ client: Client; secret: string }>
+  /** Of every node. */
   moveClock: (seconds: number) => Promise<void>
   /** The same database, seen by another process that has its own pool. */
-  secondNode: (keys?: typeof testKeys) => Oauth
+  secondNode: (keys?: typeof testKeys) => Promise<Oauth>
+  /** The same database, with every statement counted; BEGIN and COMMIT are among them. */
+  countedNode: () => { oauth: Oauth; statements: string[] }
 }
 
 /** To be called in an async `describe`: everything is closed when that suite ends, the last opened first. */
@@ -62,7 +67,8 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
   const { db, connection } = await testDatabase(owner)
   await markInstallation(db, true)
   const tenants = createTenants({ db })
-  const tenantId = await tenants.ensureSandboxTenant()
+  const tenant = await tenants.ensureSandboxTenant()
+  const others: Database[] = []
   const redeemed: CodeRedeemed[] = []
   const nodeOver = (database: Database, keys: typeof testKeys): Oauth =>
     createOauth({
@@ -89,10 +95,11 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
       ['scope', choices.scope ?? ''],
     ])
     const externalUserId = choices.user ?? 'ann'
-    const userId = await tenants.ensureUser({ tenantId: request.client.tenantId, externalUserId })
+    const { tenantKey, tenantId } = request.client
+    const owner = await tenants.ensureUser({ tenantKey, tenantId, externalUserId })
     const consent = { version: '1', text: 'Read holdings and transactions' }
-    const code = await oauth.issueCode({ ...request, userId, sessionId: choices.sessionId ?? null, consent })
-    return { code, verifier, challenge, userId }
+    const code = await oauth.issueCode({ ...request, owner, sessionId: choices.sessionId ?? null, consent })
+    return { code, verifier, challenge, owner }
   }
 
   const exchange: TestOauth['exchange'] = (fields) =>
@@ -100,6 +107,7 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
 
   return {
     db,
+    tenant,
     tenants,
     oauth,
     redeemed,
@@ -114,16 +122,44 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
     async addClient(registration) {
       const scopes = ['assets:read', 'offline_access'] as const
       const plain = { name: 'Another application', redirectUris: ['https://other.example/cb'], scopes }
-      const { client, secret } = await tenants.createClient(tenantId, { ...plain, ...registration })
+      const { client, secret } = await tenants.createClient(tenant.tenantId, { ...plain, ...registration })
       return { client, secret: secret ?? '' }
     },
     async moveClock(seconds) {
-      await db.execute('update sandbox_clock set offset_ms = offset_ms + $1', [seconds * 1_000])
+      await db.clock.advance(seconds * 1_000)
+      for (const other of others) await other.clock.refresh()
     },
-    secondNode(keys = testKeys) {
+    async secondNode(keys = testKeys) {
       const other = openTestDatabase(connection)
       owner.after(() => other.close())
+      await other.clock.refresh()
+      others.push(other)
       return nodeOver(other, keys)
+    },
+    countedNode() {
+      const statements: string[] = []
+      return { oauth: nodeOver(counted(db, statements), testKeys), statements }
+    },
+  }
+}
+
+/** Writes every statement's text into `statements` before it runs. */
+function counted(db: Database, statements: string[]): Database {
+  const through = (sql: Sql): Sql => ({
+    now: sql.now,
+    rows: (text, values) => (statements.push(text), sql.rows(text, values)),
+    row: (text, values) => (statements.push(text), sql.row(text, values)),
+    maybeRow: (text, values) => (statements.push(text), sql.maybeRow(text, values)),
+    execute: (text, values) => (statements.push(text), sql.execute(text, values)),
+  })
+  return {
+    ...db,
+    ...through(db),
+    async transaction(work) {
+      statements.push('BEGIN')
+      const result = await db.transaction((tx) => work(through(tx)))
+      statements.push('COMMIT')
+      return result
     },
   }
 }

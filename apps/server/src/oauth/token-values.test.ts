@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { derivePair, findHandle, isAccessToken, newRefreshToken, newSecret, verifiesChallenge } from './token-values.ts'
+import {
+  derivePair,
+  newClientToken,
+  newRefreshToken,
+  newUserToken,
+  readAccessToken,
+  readBearer,
+  readRefreshToken,
+  sha256,
+  verifiesChallenge,
+} from './token-values.ts'
 
 describe('a code verifier', () => {
   const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -30,17 +40,61 @@ describe('a code verifier', () => {
   })
 })
 
+const keys = ['1', '-1', '-9223372036854775808', '9223372036854775807', '4611686018427387905']
+
 describe('tokens', () => {
-  it('of the two kinds differ in shape, so that no hint is needed', () => {
-    const access = newSecret(randomBytes)
-    const refresh = newRefreshToken(randomBytes)
-    assert.ok(isAccessToken(access) && findHandle(access) === undefined)
-    assert.ok(!isAccessToken(refresh) && findHandle(refresh)?.length === 16)
+  it('of a user name the user, whose key is any 64-bit number', () => {
+    for (const userKey of keys) {
+      const access = newUserToken(userKey, randomBytes)
+      assert.deepEqual(readAccessToken(access), { kind: 'user', userKey, tokenHash: sha256(access) })
+      const refresh = newRefreshToken(userKey, randomBytes)
+      const { handle, handleHash, ...read } = readRefreshToken(refresh) ?? {}
+      assert.deepEqual(read, { text: refresh, userKey, tokenHash: sha256(refresh) })
+      assert.deepEqual([handle?.length, handleHash], [16, sha256(handle ?? '')])
+    }
+  })
+
+  it('of a client carry the hash alone', () => {
+    const own = newClientToken(randomBytes)
+    assert.deepEqual(readAccessToken(own), { kind: 'client', tokenHash: sha256(own) })
+  })
+
+  it('of the kinds differ in shape, so that no hint is needed', () => {
+    const [access, refresh] = [newUserToken('7', randomBytes), newRefreshToken('7', randomBytes)]
+    assert.equal(readRefreshToken(access), undefined)
+    assert.equal(readRefreshToken(newClientToken(randomBytes)), undefined)
+    assert.equal(readAccessToken(refresh), undefined)
   })
 
   it('of another shape are neither', () => {
-    for (const text of ['', 'a', 'a'.repeat(42), `${'a'.repeat(42)}\0`, `${'a'.repeat(63)}=`, 'a'.repeat(65)]) {
-      assert.ok(!isAccessToken(text) && findHandle(text) === undefined, text)
+    for (const size of [43, 54, 75]) {
+      const right = 'A'.repeat(size)
+      assert.ok(readAccessToken(right) !== undefined || readRefreshToken(right) !== undefined)
+      for (const text of ['', 'A', right.slice(1), `${right.slice(1)}\0`, `${right.slice(1)}=`, `${right}A`]) {
+        assert.equal(readAccessToken(text), undefined)
+        assert.equal(readRefreshToken(text), undefined)
+      }
+    }
+  })
+
+  it('have one spelling: the bits to spare in the last character are not another token', () => {
+    for (const token of [
+      newClientToken(randomBytes),
+      newUserToken('7', randomBytes),
+      newRefreshToken('7', randomBytes),
+    ]) {
+      const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+      const other = `${token.slice(0, -1)}${alphabet[alphabet.indexOf(token.slice(-1)) + 1]}`
+      assert.deepEqual(Buffer.from(other, 'base64url'), Buffer.from(token, 'base64url'))
+      assert.equal(readAccessToken(other) ?? readRefreshToken(other), undefined)
+    }
+  })
+
+  it('come in the Authorization header as Bearer (RFC 6750 §2.1)', () => {
+    const token = newUserToken('-7', randomBytes)
+    assert.deepEqual(readBearer(`bearer ${token}`), readAccessToken(token))
+    for (const header of [undefined, '', token, `Basic ${token}`, `Bearer ${token} x`, 'Bearer x']) {
+      assert.equal(readBearer(header), undefined)
     }
   })
 })
@@ -48,25 +102,29 @@ describe('tokens', () => {
 describe('a derived pair', () => {
   const key = new Uint8Array(32).fill(1)
   const nonce = Buffer.alloc(16, 3)
-  const spent = newRefreshToken(() => Buffer.alloc(48, 9))
-  const handle = findHandle(spent) ?? Buffer.alloc(0)
-  const pair = derivePair(key, spent, handle, nonce)
+  const read = (text: string) => readRefreshToken(text) ?? assert.fail('not a refresh token')
+  const spent = read(newRefreshToken('-7', () => Buffer.alloc(48, 9)))
+  const pair = derivePair(key, spent, nonce)
 
   it('is the same for the same key, token and nonce', () => {
-    assert.deepEqual(derivePair(key, spent, handle, nonce), pair)
+    assert.deepEqual(derivePair(key, spent, nonce), pair)
   })
 
-  it('keeps the handle, and has nothing else in common with the spent token', () => {
-    assert.deepEqual(findHandle(pair.refreshToken), handle)
-    assert.notEqual(pair.refreshToken, spent)
-    assert.ok(!pair.refreshToken.includes(pair.accessToken.slice(0, 20)))
+  it('keeps the user and the handle, and has nothing else in common with the spent token', () => {
+    const next = read(pair.refreshToken)
+    assert.deepEqual([next.userKey, next.handle], [spent.userKey, spent.handle])
+    const access = readAccessToken(pair.accessToken)
+    assert.equal(access?.kind === 'user' && access.userKey, spent.userKey)
+    // After the key, which is the first 8 bytes of both.
+    assert.notEqual(pair.refreshToken.slice(32), spent.text.slice(32))
+    assert.ok(!pair.refreshToken.includes(pair.accessToken.slice(11, 31)))
   })
 
   it('is another for another key, token or nonce', () => {
     const others = [
-      derivePair(new Uint8Array(32).fill(2), spent, handle, nonce),
-      derivePair(key, pair.refreshToken, handle, nonce),
-      derivePair(key, spent, handle, Buffer.alloc(16, 4)),
+      derivePair(new Uint8Array(32).fill(2), spent, nonce),
+      derivePair(key, read(pair.refreshToken), nonce),
+      derivePair(key, spent, Buffer.alloc(16, 4)),
     ]
     const all = [pair, ...others].flatMap(({ accessToken, refreshToken }) => [accessToken, refreshToken])
     assert.equal(new Set(all).size, 8)

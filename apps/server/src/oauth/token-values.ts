@@ -1,20 +1,29 @@
 /**
- * Codes and tokens as text: how they are made, and what is kept of them (SHA-256, nothing else).
+ * Codes and tokens as text: how they are made, what is kept of them (SHA-256, nothing else), and what can be read off.
  *
- * Codes and access tokens are 256 random bits. A refresh token is a *handle* of 128 random bits, which all refresh tokens
- * of a family share, followed by 256 bits of its own. Who shows the handle has held a token of that family; when the
- * rest is not the present token's, it is a spent one. So a replay is recognised for as long as the family lives, and a
- * family that is refreshed every fifteen minutes for a year is one row instead of 35,000.
+ *   code, access token     user key (8 bytes) ‖ 32 random bytes                               54 characters
+ *   refresh token          user key (8 bytes) ‖ handle (16 bytes) ‖ 32 bytes of its own       75 characters
+ *   client's access token  32 random bytes                                                    43 characters
+ *
+ * The user key tells which rows to look at, so that every look-up names the one column that rows are distributed by. It
+ * is random and opaque to clients, and proves nothing: only the hash of the whole text does.
+ *
+ * All refresh tokens of a family share the *handle*. Who shows the handle has held a token of that family; when the rest
+ * is not the present token's, it is a spent one. So a replay is recognised for as long as the family lives, and a family
+ * that is refreshed every fifteen minutes for a year is one row instead of 35,000.
  *
  * The second and later pairs are derived (HMAC) from a server key, the spent token and a stored nonce. An honest retry
  * can then be given the same pair again although no token is stored, and the database alone makes no token.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 
 export type RandomBytes = (size: number) => Buffer
 
-const secretBytes = 32
+const userKeyBytes = 8
 const handleBytes = 16
+const secretBytes = 32
+const userTokenBytes = userKeyBytes + secretBytes
+const refreshTokenBytes = userKeyBytes + handleBytes + secretBytes
 export const nonceBytes = 16
 
 export interface TokenPair {
@@ -23,16 +32,25 @@ export interface TokenPair {
 }
 
 export function sha256(value: string | Buffer): Buffer {
-  return createHash('sha256').update(value).digest()
+  return hash('sha256', value, 'buffer')
 }
 
 export function sameHash(a: Buffer, b: Buffer | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** An authorization code or an access token. */
-export function newSecret(randomBytes: RandomBytes): string {
+/** An access token of a client's own. */
+export function newClientToken(randomBytes: RandomBytes): string {
   return randomBytes(secretBytes).toString('base64url')
+}
+
+/** An authorization code or an access token of a user's. */
+export function newUserToken(userKey: string, randomBytes: RandomBytes): string {
+  return join(userKey, randomBytes(secretBytes))
+}
+
+export function newRefreshToken(userKey: string, randomBytes: RandomBytes): string {
+  return join(userKey, randomBytes(handleBytes + secretBytes))
 }
 
 /** RFC 6750 §2.1: the header is the only place a token may come in. The scheme's case means nothing (RFC 9110 §11.1). */
@@ -40,31 +58,74 @@ export function findBearer(authorization: string | undefined): string | undefine
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-export function isAccessToken(text: string): boolean {
-  return /^[A-Za-z0-9_-]{43}$/.test(text)
+/** What an access token's text tells before the database is asked. */
+export type AccessToken = { kind: 'user'; userKey: string; tokenHash: Buffer } | { kind: 'client'; tokenHash: Buffer }
+
+/** Undefined when the text cannot be an access token. */
+export function readAccessToken(text: string): AccessToken | undefined {
+  if (decode(text, secretBytes) !== undefined) return { kind: 'client', tokenHash: sha256(text) }
+  const user = readUserToken(text)
+  return user && { kind: 'user', ...user }
 }
 
-export function newRefreshToken(randomBytes: RandomBytes): string {
-  return randomBytes(handleBytes + secretBytes).toString('base64url')
+/** The bearer of a request to the API; undefined when there is none, or its text cannot be an access token. */
+export function readBearer(authorization: string | undefined): AccessToken | undefined {
+  const bearer = findBearer(authorization)
+  return bearer === undefined ? undefined : readAccessToken(bearer)
+}
+
+/** An authorization code or a user's access token; undefined when the text has not the shape of one. */
+export function readUserToken(text: string): { userKey: string; tokenHash: Buffer } | undefined {
+  const bytes = decode(text, userTokenBytes)
+  return bytes && { userKey: userKeyOf(bytes), tokenHash: sha256(text) }
+}
+
+export interface RefreshToken {
+  text: string
+  userKey: string
+  tokenHash: Buffer
+  handle: Buffer
+  handleHash: Buffer
 }
 
 /** Undefined when the text has not the shape of a refresh token. */
-export function findHandle(refreshToken: string): Buffer | undefined {
-  // 48 bytes are 64 characters exactly: no spare bits, so no second spelling of the same token.
-  if (!/^[A-Za-z0-9_-]{64}$/.test(refreshToken)) return undefined
-  return Buffer.from(refreshToken, 'base64url').subarray(0, handleBytes)
+export function readRefreshToken(text: string): RefreshToken | undefined {
+  const bytes = decode(text, refreshTokenBytes)
+  if (bytes === undefined) return undefined
+  const handle = bytes.subarray(userKeyBytes, userKeyBytes + handleBytes)
+  return { text, userKey: userKeyOf(bytes), tokenHash: sha256(text), handle, handleHash: sha256(handle) }
+}
+
+function join(userKey: string, rest: Buffer): string {
+  const key = Buffer.alloc(userKeyBytes)
+  key.writeBigInt64BE(BigInt(userKey))
+  return Buffer.concat([key, rest]).toString('base64url')
+}
+
+function userKeyOf(bytes: Buffer): string {
+  return bytes.readBigInt64BE().toString()
+}
+
+/**
+ * The last character has bits to spare, so that some lengths have several spellings of the same bytes. Only the one that
+ * we write is a token: another spelling of a refresh token would look like a spent one and end its family.
+ */
+function decode(text: string, size: number): Buffer | undefined {
+  if (text.length !== Math.ceil((size * 4) / 3)) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.length === size && bytes.toString('base64url') === text ? bytes : undefined
 }
 
 /** The pair that `spent` was exchanged for. The same key, token and nonce give the same pair. */
-export function derivePair(key: Uint8Array, spent: string, handle: Buffer, nonce: Buffer): TokenPair {
+export function derivePair(key: Uint8Array, spent: RefreshToken, nonce: Buffer): TokenPair {
   const derive = (purpose: 'access' | 'refresh'): Buffer =>
     // Purpose and nonce have fixed lengths between separators, so no two inputs are one text.
     createHmac('sha256', key)
-      .update(`${purpose}\n${nonce.toString('base64url')}\n${spent}`)
+      .update(`${purpose}\n${nonce.toString('base64url')}\n${spent.text}`)
       .digest()
   return {
-    accessToken: derive('access').toString('base64url'),
-    refreshToken: Buffer.concat([handle, derive('refresh')]).toString('base64url'),
+    accessToken: join(spent.userKey, derive('access')),
+    refreshToken: join(spent.userKey, Buffer.concat([spent.handle, derive('refresh')])),
   }
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { platformScopes } from '../tenants/index.ts'
-import { demo, enterprise, openOauth, redirectUri } from './test-oauth.ts'
+import { createOauth } from './index.ts'
+import { demo, enterprise, issuer, openOauth, redirectUri, testKeys } from './test-oauth.ts'
 
 describe('the token endpoint', async () => {
   const { db, tenants, oauth, redeemed, authorize, exchange, signIn, addClient, moveClock } = await openOauth()
@@ -11,7 +13,7 @@ describe('the token endpoint', async () => {
 
   describe('a code redeemed with its verifier (short-term, RFC 7636 §4.5)', () => {
     it('gives fifteen minutes of access and no refresh token', async () => {
-      const { code, verifier, userId } = await authorize()
+      const { code, verifier, owner } = await authorize()
       const answer = await exchange({ ...byCode, code, code_verifier: verifier, client_id: 'cli_demo' })
       assert.deepEqual(Object.keys(answer).toSorted(), [
         'access_token',
@@ -22,9 +24,11 @@ describe('the token endpoint', async () => {
         'user_id',
       ])
       assert.equal(answer.expires_in, 900)
-      assert.equal(answer.user_id, userId)
+      assert.equal(answer.user_id, owner.userId)
       const caller = await bearer(answer.access_token)
-      assert.deepEqual([caller.userId, caller.clientId, caller.grantId], [userId, 'cli_demo', answer.grant_id])
+      const { tenantKey, tenantId, userKey, userId } = caller
+      assert.deepEqual({ tenantKey, tenantId, userKey, userId }, owner)
+      assert.deepEqual([caller.clientId, caller.grantId], ['cli_demo', answer.grant_id])
       assert.deepEqual([...caller.scopes], [...platformScopes])
     })
 
@@ -40,7 +44,7 @@ describe('the token endpoint', async () => {
       const { code } = await authorize()
       const answer = await exchange({ ...byCode, code, ...demo })
       assert.equal(answer.refresh_token_expires_in, 31_536_000)
-      assert.match(answer.refresh_token ?? '', /^[\w-]{64}$/)
+      assert.match(answer.refresh_token ?? '', /^[\w-]{75}$/)
     })
 
     it('gives none without offline_access', async () => {
@@ -51,15 +55,36 @@ describe('the token endpoint', async () => {
     })
 
     it('tells the session it came from, in the same transaction', async () => {
-      const { code, userId } = await authorize({ sessionId: 'session-7' })
+      const { code, owner } = await authorize({ sessionId: 'session-7' })
       const answer = await exchange({ ...byCode, code, ...demo })
       assert.deepEqual(redeemed.at(-1), {
-        tenantId: 'ten_sandbox',
-        userId,
+        ...owner,
         clientId: 'cli_demo',
         grantId: answer.grant_id,
         sessionId: 'session-7',
       })
+    })
+  })
+
+  describe('what a session made', () => {
+    const failing = createOauth({
+      db,
+      tenants,
+      keys: testKeys,
+      issuer,
+      widgetUrl: `${issuer}/connect`,
+      randomBytes,
+      onCodeRedeemed: () => Promise.reject(new Error('the disk is full')),
+    })
+
+    it('and the code are one step: when the one fails, the other was not spent and nothing was granted', async () => {
+      const { code, owner } = await authorize({ user: 'unlucky', sessionId: 'session-8' })
+      const fields = { ...byCode, code, ...demo }
+      const request = { parameters: new Map(Object.entries(fields)), authorization: undefined }
+      await assert.rejects(failing.token(request), /the disk is full/)
+      assert.deepEqual(await oauth.listGrants(owner), [])
+      const { user_id } = await exchange(fields)
+      assert.equal(user_id, owner.userId)
     })
   })
 
@@ -183,7 +208,10 @@ describe('the token endpoint', async () => {
       assert.deepEqual(Object.keys(answer), ['access_token', 'token_type', 'expires_in', 'scope'])
       assert.equal(answer.scope, 'enterprise:read enterprise:manage')
       const caller = await bearer(answer.access_token)
-      assert.deepEqual([caller.tenantId, caller.userId, caller.grantId], ['ten_sandbox', null, null])
+      assert.deepEqual(
+        [caller.tenantId, caller.userKey, caller.userId, caller.grantId],
+        ['ten_sandbox', null, null, null],
+      )
     })
 
     it('gives the narrower scope that was asked for, and never another (§3.3)', async () => {
@@ -264,7 +292,10 @@ describe('the token endpoint', async () => {
         rotated.access_token,
         rotated.refresh_token,
       ]
-      const tables = ['clients', 'client_secrets', 'authorization_codes', 'grants', 'token_families', 'access_tokens']
+      const own = await exchange({ grant_type: 'client_credentials', ...enterprise })
+      secrets.push(own.access_token)
+      const codes = ['authorization_codes', 'grants', 'token_families', 'access_tokens', 'client_tokens']
+      const tables = ['clients', 'client_secrets', ...codes]
       for (const table of tables) {
         const rows = await db.rows<{ text: string }>(`select ${table}::text as text from ${table}`)
         const text = rows.map((row) => row.text).join('\n')

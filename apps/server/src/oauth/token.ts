@@ -1,32 +1,42 @@
 /**
  * The token endpoint (RFC 6749 §3.2): which grant, which client, and the two grants that begin something. The
- * authorization code grant (§4.1.3 with RFC 7636 §4.5) gives short-term access to whoever holds the verifier and
- * long-term access to whoever holds the client's secret. Refreshing is in refresh.ts.
+ * authorization code grant (§4.1.3 with RFC 7636 §4.5) gives short-term access to a caller with the verifier and
+ * long-term access to a caller with the client's secret. Refreshing is in refresh.ts.
  */
 import { newId } from '@assay/core'
-import type { Sql } from '../db/index.ts'
 import { findScopes, isEnterpriseScope, type Client, type Scope } from '../tenants/index.ts'
+import * as callers from './caller-store.ts'
 import {
   authenticateClient,
-  identifyClient,
-  type IdentifiedClient,
+  checkClient,
+  readCredentials,
+  toSafeId,
   type OauthRequest,
 } from './client-authentication.ts'
+import * as codes from './code-store.ts'
 import { OAuthError } from './errors.ts'
 import type { TokenDeps, TokenResponse } from './exchange.ts'
+import { revokeFamilyOfCode } from './family-store.ts'
 import { accessTokenSeconds, grantSeconds } from './lifetimes.ts'
 import { required, type Parameters } from './parameters.ts'
 import { refresh } from './refresh.ts'
-import * as store from './store.ts'
-import { findHandle, newRefreshToken, newSecret, sha256, verifiesChallenge } from './token-values.ts'
+import {
+  newClientToken,
+  newRefreshToken,
+  newUserToken,
+  readRefreshToken,
+  readUserToken,
+  sha256,
+  verifiesChallenge,
+} from './token-values.ts'
 
 export async function token(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
   switch (required(parameters, 'grant_type')) {
     case 'authorization_code':
-      return redeemCode(deps, await identifyClient(deps.tenants, request), parameters)
+      return redeemCode(deps, request)
     case 'refresh_token':
-      return refresh(deps, await authenticateClient(deps.tenants, request), parameters)
+      return refresh(deps, request)
     case 'client_credentials':
       return issueClientToken(deps, await authenticateClient(deps.tenants, request), parameters)
     default:
@@ -37,9 +47,17 @@ export async function token(deps: TokenDeps, request: OauthRequest): Promise<Tok
   }
 }
 
-async function redeemCode(deps: TokenDeps, caller: IdentifiedClient, parameters: Parameters): Promise<TokenResponse> {
-  const { client, authenticated } = caller
-  const codeHash = sha256(required(parameters, 'code'))
+/** For a request without anything that could be a code; no user has this key. */
+const noCode: codes.PresentedCode = { userKey: '0', codeHash: Buffer.alloc(0) }
+
+async function redeemCode(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse> {
+  const { parameters } = request
+  const credentials = readCredentials(request)
+  const presented = readCode(parameters.get('code'))
+  // One round trip for both. Until the client is checked, what was found of the code is not looked at.
+  const found = await codes.findCode(deps.db, presented ?? noCode, toSafeId(credentials))
+  const { client, authenticated } = checkClient(deps.tenants, found.client, credentials)
+  required(parameters, 'code')
   const redirectUri = required(parameters, 'redirect_uri')
   const verifier = parameters.get('code_verifier')
   if (verifier === undefined && !authenticated) {
@@ -49,49 +67,57 @@ async function redeemCode(deps: TokenDeps, caller: IdentifiedClient, parameters:
   if (verifier === undefined && client.requireCodeVerifier) {
     throw new OAuthError('invalid_request', 'code_verifier is missing')
   }
+  if (presented === undefined) throw invalidCode()
+  const { code } = found
+  if (code === null) return refuseSpent(deps, presented, client.clientId)
+  // The checks below spend nothing: who has stolen a code without its verifier must not be able to burn it.
+  if (code.expired) throw invalidCode()
+  if (code.redirectUri !== redirectUri) {
+    throw new OAuthError('invalid_grant', 'redirect_uri is not the one of the authorization request')
+  }
+  if (verifier !== undefined && !verifiesChallenge(verifier, code.codeChallenge, code.codeChallengeMethod)) {
+    throw new OAuthError('invalid_grant', 'code_verifier does not match the code_challenge')
+  }
+  const refreshable = authenticated && code.scopes.includes('offline_access')
+  return spendCode(deps, presented, client.clientId, code, refreshable)
+}
 
-  // A refusal is returned, not thrown, out of the transaction: a replay's revocation must be committed.
-  const outcome = await deps.db.transaction(async (tx): Promise<TokenResponse | OAuthError> => {
-    const code = await store.lockCode(tx, codeHash, client.clientId)
-    if (code === undefined) {
-      // Unknown, another client's, or spent. RFC 6749 §4.1.2: a code used twice takes its tokens with it.
-      await store.revokeFamilyOfCode(tx, codeHash, client.clientId)
-      return new OAuthError('invalid_grant', 'the code is unknown, used or expired')
-    }
-    // The checks below spend nothing: who has stolen a code without its verifier must not be able to burn it.
-    if (code.expired) return new OAuthError('invalid_grant', 'the code is unknown, used or expired')
-    if (code.redirectUri !== redirectUri) {
-      return new OAuthError('invalid_grant', 'redirect_uri is not the one of the authorization request')
-    }
-    if (verifier !== undefined && !verifiesChallenge(verifier, code.codeChallenge, code.codeChallengeMethod)) {
-      return new OAuthError('invalid_grant', 'code_verifier does not match the code_challenge')
-    }
-    const refreshable = authenticated && code.scopes.includes('offline_access')
-    return spendCode(deps, tx, client, codeHash, code, refreshable)
-  })
-  if (outcome instanceof OAuthError) throw outcome
-  return outcome
+function readCode(text: string | undefined): codes.PresentedCode | undefined {
+  const read = text === undefined ? undefined : readUserToken(text)
+  return read && { userKey: read.userKey, codeHash: read.tokenHash }
 }
 
 async function spendCode(
-  { randomBytes, onCodeRedeemed }: TokenDeps,
-  tx: Sql,
-  { clientId }: Client,
-  codeHash: Buffer,
-  { tenantId, userId, scopes, sessionId }: store.LockedCode,
+  deps: TokenDeps,
+  presented: codes.PresentedCode,
+  clientId: string,
+  code: codes.FoundCode,
   refreshable: boolean,
 ): Promise<TokenResponse> {
-  const accessToken = newSecret(randomBytes)
-  const refreshToken = refreshable ? newRefreshToken(randomBytes) : undefined
-  const handle = refreshToken === undefined ? undefined : findHandle(refreshToken)
-  const grantId = await store.redeemCode(tx, {
-    codeHash,
+  const { userKey } = presented
+  const { tenantKey, tenantId, userId, scopes, sessionId } = code
+  const accessToken = newUserToken(userKey, deps.randomBytes)
+  const refreshToken = refreshable ? newRefreshToken(userKey, deps.randomBytes) : undefined
+  const read = refreshToken === undefined ? undefined : readRefreshToken(refreshToken)
+  const redemption: codes.Redemption = {
+    ...presented,
+    clientId,
     newGrantId: newId('grt'),
     accessHash: sha256(accessToken),
-    refreshHandleHash: handle === undefined ? null : sha256(handle),
-    refreshHash: refreshToken === undefined ? null : sha256(refreshToken),
-  })
-  await onCodeRedeemed(tx, { tenantId, userId, clientId, grantId, sessionId })
+    refreshHandleHash: read?.handleHash ?? null,
+    refreshHash: read?.tokenHash ?? null,
+  }
+  const grantId = await (sessionId === null
+    ? codes.redeemCode(deps.db, redemption)
+    : deps.db.transaction(async (tx) => {
+        const granted = await codes.redeemCode(tx, redemption)
+        if (granted === undefined) return undefined
+        const event = { tenantKey, tenantId, userKey, userId, clientId, grantId: granted, sessionId }
+        await deps.onCodeRedeemed(tx, event)
+        return granted
+      }))
+  // Another redemption was faster by a moment.
+  if (grantId === undefined) return refuseSpent(deps, presented, clientId)
   return {
     access_token: accessToken,
     token_type: 'Bearer',
@@ -103,6 +129,19 @@ async function spendCode(
   }
 }
 
+/**
+ * The code is unknown, another client's, or spent. RFC 6749 §4.1.2: a code used twice takes its tokens with it. This
+ * statement commits by itself, so the refusal that follows undoes nothing.
+ */
+async function refuseSpent({ db }: TokenDeps, presented: codes.PresentedCode, clientId: string): Promise<never> {
+  await revokeFamilyOfCode(db, presented, clientId)
+  throw invalidCode()
+}
+
+function invalidCode(): OAuthError {
+  return new OAuthError('invalid_grant', 'the code is unknown, used or expired')
+}
+
 /** RFC 6749 §4.4: the tenant's own access, over all its users. No refresh token (§4.4.3). */
 async function issueClientToken(deps: TokenDeps, client: Client, parameters: Parameters): Promise<TokenResponse> {
   const allowed = client.scopes.filter(isEnterpriseScope)
@@ -112,9 +151,10 @@ async function issueClientToken(deps: TokenDeps, client: Client, parameters: Par
   if (scopes === undefined) {
     throw new OAuthError('invalid_scope', 'scope must be among the enterprise scopes of this client')
   }
-  const accessToken = newSecret(deps.randomBytes)
-  await store.insertClientToken(deps.db, {
-    accessHash: sha256(accessToken),
+  const accessToken = newClientToken(deps.randomBytes)
+  await callers.insertClientToken(deps.db, {
+    tokenHash: sha256(accessToken),
+    tenantKey: client.tenantKey,
     tenantId: client.tenantId,
     clientId: client.clientId,
     scopes,

@@ -2,23 +2,49 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import type { Database } from '../db/index.ts'
 import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
 import { parseKeyring } from '../keys.ts'
 import { createTenants } from '../tenants/index.ts'
 import { examine, examineNative, examineSettings, readStatus } from './index.ts'
 
+interface GivenConnection {
+  providerId: string
+  status: string
+  cause?: string
+  sealed?: string
+  addedAgoSeconds?: number
+  nextInSeconds?: number
+}
+
+async function insertConnections(db: Database, rows: readonly GivenConnection[]): Promise<void> {
+  for (const [index, row] of rows.entries()) {
+    const at = (seconds: number | undefined): string | null =>
+      seconds === undefined ? null : new Date(db.clock.now() + seconds * 1_000).toISOString()
+    const addedAt = row.addedAgoSeconds === undefined ? null : at(-row.addedAgoSeconds)
+    await db.execute(
+      `insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id,
+         connection_type, status, status_cause, key_lane, sealed_credentials, created_at, added_at, next_sync_at)
+       values (1, $1::int, 1, 'ten_1', 'usr_1', 'con_' || $1::int, $2, 'api_key', $3, $4, 'lane', $5, $6, $7, $8)`,
+      [
+        index,
+        ...[row.providerId, row.status, row.cause ?? null, row.sealed ?? null],
+        ...[db.now(), addedAt, at(row.nextInSeconds)],
+      ],
+    )
+  }
+}
+
 const keyring = parseKeyring(`main:${Buffer.alloc(32, 7).toString('base64')}`)
 
 it('status counts connections by provider, state and cause, and says how far behind they are', async (t) => {
   const { db, connection } = await testDatabase(t)
   await installQueue(connection, createLog({ level: 'silent' }))
-  await db.execute(
-    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, status_cause, key_lane, next_sync_at)
-     values ('ten_1', 'usr_1', 'con_1', 'kraken', 'api_key', 'active', null, 'a', assay_now() - interval '90 seconds'),
-            ('ten_1', 'usr_1', 'con_2', 'kraken', 'api_key', 'needs_reauth', 'key_expired', 'b', null)`,
-    [],
-  )
+  await insertConnections(db, [
+    { providerId: 'kraken', status: 'active', nextInSeconds: -90 },
+    { providerId: 'kraken', status: 'needs_reauth', cause: 'key_expired' },
+  ])
   await db.execute("select graphile_worker.add_job('sync', '{}'::json, job_key => $1)", ['one'])
   const { connections, queue, slowest } = await readStatus(db)
   assert.deepEqual(
@@ -40,14 +66,13 @@ it('status names the provider whose connections wait longest, for a first read o
   const { db, connection } = await testDatabase(t)
   await installQueue(connection, createLog({ level: 'silent' }))
   assert.equal((await readStatus(db)).slowest, null)
-  await db.execute(
-    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, added_at, next_sync_at)
-     values ('ten_1', 'usr_1', 'con_1', 'kraken', 'api_key', 'active', 'a', assay_now() - interval '1 day', assay_now() - interval '9 minutes'),
-            ('ten_1', 'usr_1', 'con_2', 'harbor', 'api_key', 'syncing', 'b', assay_now() - interval '10 minutes', null),
-            ('ten_1', 'usr_1', 'con_3', 'harbor', 'api_key', 'active', 'c', assay_now() - interval '1 day', assay_now() + interval '9 minutes'),
-            ('ten_1', 'usr_1', 'con_4', 'kraken', 'api_key', 'needs_reauth', 'd', assay_now() - interval '1 year', null)`,
-    [],
-  )
+  const day = 86_400
+  await insertConnections(db, [
+    { providerId: 'kraken', status: 'active', addedAgoSeconds: day, nextInSeconds: -540 },
+    { providerId: 'harbor', status: 'syncing', addedAgoSeconds: 600 },
+    { providerId: 'harbor', status: 'active', addedAgoSeconds: day, nextInSeconds: 540 },
+    { providerId: 'kraken', status: 'needs_reauth', addedAgoSeconds: 365 * day },
+  ])
   const { slowest } = await readStatus(db)
   assert.deepEqual([slowest?.provider_id, slowest?.waiting], ['harbor', 1])
   assert.ok(Math.abs((slowest?.waiting_seconds ?? 0) - 600) < 60)
@@ -79,12 +104,9 @@ it('the doctor is content with a sound installation but for the worker it lacks'
 
 it('the doctor names credentials that do not open, a clock that is off, and a database that is away', async (t) => {
   const { db, connection } = await testDatabase(t)
-  await db.execute(
-    `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, sealed_credentials)
-     values ('ten_1', 'usr_1', 'con_1', 'kraken', 'api_key', 'active', 'a', $1)`,
-    // A header that names a key nobody has; the rest does not matter.
-    [`${Buffer.from('{"alg":"A256GCMKW","enc":"A256GCM","kid":"lost"}').toString('base64url')}.a.b.c.d`],
-  )
+  // A header that names a key which is not in the ring; the rest does not matter.
+  const header = Buffer.from('{"alg":"A256GCMKW","enc":"A256GCM","kid":"lost"}').toString('base64url')
+  await insertConnections(db, [{ providerId: 'kraken', status: 'active', sealed: `${header}.a.b.c.d` }])
   const ill = (await examine({ db, keyring, now: () => Date.now() - 60_000 })).filter(({ well }) => !well)
   assert.deepEqual(
     ill.map(({ check }) => check),
@@ -101,20 +123,21 @@ it('the doctor names credentials that do not open, a clock that is off, and a da
 it('the doctor opens the secrets of webhooks and the codes of sign-ins too, and names whose webhook it is', async (t) => {
   const { db } = await testDatabase(t)
   const tenants = createTenants({ db })
-  const tenantId = await tenants.ensureSandboxTenant()
-  const userId = await tenants.ensureUser({ tenantId, externalUserId: 'told' })
+  const tenant = await tenants.ensureSandboxTenant()
+  const { tenantId } = tenant
+  const { userKey } = await tenants.ensureUser({ ...tenant, externalUserId: 'told' })
   const sealedBy = (name: string): string =>
     `${Buffer.from(`{"alg":"A256GCMKW","enc":"A256GCM","kid":"${name}"}`).toString('base64url')}.a.b.c.d`
-  await db.execute("insert into webhooks (tenant_id, url, sealed_secret) values ($1, 'https://a.example/', $2)", [
-    tenantId,
-    sealedBy('lost'),
-  ])
+  await db.execute(
+    "insert into webhooks (tenant_id, url, sealed_secret, created_at) values ($1, 'https://a.example/', $2, $3)",
+    [tenantId, sealedBy('lost'), db.now()],
+  )
   const insertCode = (hash: string, expires: string): Promise<number> =>
     db.execute(
-      `insert into provider_states (state_hash, provider_id, tenant_id, user_id, grant_id, redirect_uri, handle_hash,
-         sealed_code, expires_at)
-       values ($1, 'harbor', $4, $5, 'grt_1', 'https://a.example/', $1, $2, assay_now() + $3::interval)`,
-      [Buffer.from(hash), sealedBy('older'), expires, tenantId, userId],
+      `insert into provider_states (state_hash, provider_id, user_key, grant_id, redirect_uri, handle_hash, sealed_code,
+         expires_at)
+       values ($1, 'harbor', $4, 'grt_1', 'https://a.example/', $1, $2, $5::timestamptz + $3::interval)`,
+      [Buffer.from(hash), sealedBy('older'), expires, userKey, db.now()],
     )
   await insertCode('on its way', '10 minutes')
   await insertCode('lapsed', '-1 second')

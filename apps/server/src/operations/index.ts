@@ -11,7 +11,7 @@ export interface Status {
   workers: { worker_id: string; silent_seconds: number }[]
   queue: store.QueueRow[]
   connections: store.ConnectionsRow[]
-  /** Null when nobody waits. */
+  /** Null when no connection waits. */
   slowest: store.SlowRow | null
   /** Providers that do not answer. */
   circuits: store.CircuitRow[]

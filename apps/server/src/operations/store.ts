@@ -1,4 +1,4 @@
-/** What an operator asks at 3 a.m., in SQL. Reads other rooms' tables and writes none. */
+/** What an operator wants to know at night, in SQL. It reads other rooms' tables and writes none. */
 import type { Sql } from '../db/index.ts'
 
 export interface QueueRow {
@@ -33,9 +33,11 @@ export interface ConnectionsRow {
 export async function listConnectionStates(sql: Sql): Promise<ConnectionsRow[]> {
   return sql.rows<ConnectionsRow>(
     `select provider_id, status, status_cause, count(*)::int as connections,
-       (max(extract(epoch from assay_now() - next_sync_at)) filter (where next_sync_at < assay_now()))::int as behind_seconds
+       (max(extract(epoch from $1::timestamptz - next_sync_at))
+         filter (where next_sync_at < $1::timestamptz))::int as behind_seconds
      from connections
      group by 1, 2, 3 order by 4 desc, 1, 2`,
+    [sql.now()],
   )
 }
 
@@ -52,16 +54,18 @@ export async function findSlowest(sql: Sql): Promise<SlowRow | undefined> {
   return sql.maybeRow<SlowRow>(
     `select provider_id, count(*)::int as waiting, max(seconds)::int as waiting_seconds
      from (
-       select provider_id, extract(epoch from assay_now() - case status when 'syncing' then added_at else next_sync_at end) as seconds
+       select provider_id, extract(epoch from $1::timestamptz
+         - case status when 'syncing' then added_at else next_sync_at end) as seconds
        from connections where status in ('syncing', 'active', 'degraded')
      ) c
      where seconds > 0 group by 1 order by 3 desc, 1 limit 1`,
+    [sql.now()],
   )
 }
 
 export interface CircuitRow {
   provider_id: string
-  /** Nobody asks it; otherwise it only fails. */
+  /** It is not asked for now; otherwise it only fails. */
   open: boolean
   failing_since: string
   failures: number
@@ -73,8 +77,9 @@ export interface CircuitRow {
 export async function listCircuits(sql: Sql): Promise<CircuitRow[]> {
   return sql.rows<CircuitRow>(
     `select provider_id, opened_at is not null as open, failing_since, failures, probes,
-       greatest(0, extract(epoch from probe_at - assay_now()))::int as probe_in_seconds
+       greatest(0, extract(epoch from probe_at - $1::timestamptz))::int as probe_in_seconds
      from circuits order by provider_id`,
+    [sql.now()],
   )
 }
 

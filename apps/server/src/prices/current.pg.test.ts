@@ -1,7 +1,6 @@
 import { parseDecimal, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createClock } from '../clock.ts'
 import type { Database } from '../db/index.ts'
 import { openPrices } from './test-prices.ts'
 
@@ -37,7 +36,7 @@ describe('the price of now', () => {
 
   it('is asked for again after five minutes and not before', async (t) => {
     const { db, prices, asked } = await openPrices(t)
-    const clock = createClock(db, true)
+    const clock = db.clock
     await prices.ensureCurrent(['crypto:bitcoin'])
     await clock.advance(4 * 60_000)
     await prices.ensureCurrent(['crypto:bitcoin'])
@@ -49,9 +48,9 @@ describe('the price of now', () => {
   it('is asked for together with what others will want in a moment: one request, not one for each user', async (t) => {
     const { db, prices, asked } = await openPrices(t)
     await prices.ensureCurrent(['crypto:bitcoin', 'fiat:eur'])
-    await createClock(db, true).advance(3 * 60_000)
+    await db.clock.advance(3 * 60_000)
     await prices.ensureCurrent(['crypto:ethereum'])
-    await createClock(db, true).advance(3 * 60_000)
+    await db.clock.advance(3 * 60_000)
     await prices.ensureCurrent(['crypto:bitcoin'])
     assert.deepEqual(asked, ['now bitcoin eur', 'now bitcoin ethereum eur'])
   })
@@ -59,7 +58,7 @@ describe('the price of now', () => {
   it('stays the last known one while the source fails', async (t) => {
     const { db, prices, faults, lines } = await openPrices(t)
     await prices.ensureCurrent(['crypto:bitcoin'])
-    await createClock(db, true).advance(3_600_000)
+    await db.clock.advance(3_600_000)
     faults.set('bitcoin', new SourceError('rate_limited', 'too many'))
     await prices.ensureCurrent(['crypto:bitcoin'])
     assert.deepEqual(await listNow(db), ['crypto:bitcoin 64000.5 a test simple_price'])

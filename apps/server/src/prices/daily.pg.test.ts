@@ -26,6 +26,25 @@ describe('the price of a day', () => {
     assert.equal(asked.length, 1)
   })
 
+  it('of days that the source refused is asked for again, and comes once it is given', async (t) => {
+    const { prices, asked, moveTo, refuseBefore, priceOn } = await openPrices(t)
+    refuseBefore('2026-03-03')
+    await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+    assert.equal(await priceOn('crypto:bitcoin', '2026-03-04T12:00:00Z'), '64000.5')
+    assert.equal(await priceOn('crypto:bitcoin', '2026-03-01T12:00:00Z'), 'undefined?')
+    // Newer days are read meanwhile, and neither they nor a minute that passed make it ask for the old ones.
+    moveTo('2026-03-06T12:00:00Z')
+    await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
+    await prices.backfill()
+    assert.deepEqual(asked, ['bitcoin 2026-03-01 2026-03-05', 'bitcoin 2026-03-05 2026-03-06'])
+    // A day later it asks again: the operator may have bought a key.
+    refuseBefore(undefined)
+    moveTo('2026-03-07T12:00:00Z')
+    await prices.backfill()
+    assert.equal(asked.at(-1), 'bitcoin 2026-03-01 2026-03-06')
+    assert.equal(await priceOn('crypto:bitcoin', '2026-03-01T12:00:00Z'), '64000.5')
+  })
+
   it('is 0 when the source says 0, and keeps every digit of the smallest', async (t) => {
     const { prices, known, priceOn } = await openPrices(t)
     known.set('bitcoin', decimal('0')).set('ethereum', decimal('1.000000000000000001e-18'))

@@ -6,7 +6,7 @@
  * An asset's days are one request however many users hold it; currencies with the same days share one more.
  */
 import { getAsset, SourceError } from '@assay/core'
-import type { DailyPrice } from '@assay/connectors'
+import type { DailyAnswer, DailyPrice } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { Database } from '../db/index.ts'
 import { dayMs, findMissing, toDay, type Days } from './days.ts'
@@ -32,6 +32,8 @@ const requestsAtOnce = 4
 const failuresPerRoundMax = 2
 const retryFirstMs = 60_000
 const retryMaxMs = 3_600_000
+/** Days that the source refused, because its free plan ends there: the operator may have bought a key since. */
+const olderRetryMs = 24 * 3_600_000
 
 export async function ensureDaily(deps: ReadingDeps, assetIds: readonly string[], fromMs: number): Promise<void> {
   const quoted = assetIds.filter((assetId) => findQuote(getAsset(assetId)) !== undefined)
@@ -53,7 +55,7 @@ interface Request {
   assetIds: string[]
   days: Days
   method: Method
-  fetch(fromMs: number, toMs: number): Promise<ReadonlyMap<string, readonly DailyPrice[]>>
+  fetch(fromMs: number, toMs: number): Promise<DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>>
 }
 
 async function readRound(deps: ReadingDeps, wanted: readonly Wanted[], roundMs: number): Promise<void> {
@@ -76,13 +78,15 @@ async function readRound(deps: ReadingDeps, wanted: readonly Wanted[], roundMs: 
 function toRequests(source: PriceSource, wanted: readonly Wanted[], nowMs: number): Request[] {
   const requests: Request[] = []
   const byDays = new Map<string, Request & { currencies: string[] }>()
-  for (const { assetId, wanted: wantedDays, read } of wanted) {
-    const days = findMissing(wantedDays, read, nowMs)
+  for (const { assetId, wanted: wantedDays, read, olderRetryAtMs } of wanted) {
+    const days = findMissing(wantedDays, read, nowMs, (olderRetryAtMs ?? nowMs) <= nowMs)
     const quote = findQuote(getAsset(assetId))
     if (days === undefined || quote === undefined) continue
     if ('coin' in quote) {
-      const fetch: Request['fetch'] = async (fromMs, toMs) =>
-        new Map([[assetId, await source.fetchDaily(quote.coin, fromMs, toMs)]])
+      const fetch: Request['fetch'] = async (fromMs, toMs) => {
+        const { answeredFromMs, prices } = await source.fetchDaily(quote.coin, fromMs, toMs)
+        return { answeredFromMs, prices: new Map([[assetId, prices]]) }
+      }
       requests.push({ assetIds: [assetId], days, method: 'market_chart', fetch })
       continue
     }
@@ -104,8 +108,9 @@ function toRatesRequest(source: PriceSource, days: Days): Request & { currencies
     days,
     method: 'cross_rate',
     async fetch(fromMs, toMs) {
-      const rates = await source.fetchDailyRates(currencies, fromMs, toMs)
-      return new Map(assetIds.map((assetId, index) => [assetId, rates.get(currencies[index] ?? '') ?? []]))
+      const { answeredFromMs, prices: rates } = await source.fetchDailyRates(currencies, fromMs, toMs)
+      const prices = new Map(assetIds.map((assetId, index) => [assetId, rates.get(currencies[index] ?? '') ?? []]))
+      return { answeredFromMs, prices }
     },
   }
 }
@@ -123,7 +128,8 @@ async function readOne(deps: ReadingDeps, request: Request): Promise<SourceError
     const { fault } = error
     deps.log.warn({ source: deps.source.name, assets: assetIds, fault, reason: error.message }, 'no prices for now')
     // It does not know the coin: that is an answer, of no prices at all.
-    if (fault === 'data_hole') await keep(deps, request, askedAtMs, new Map())
+    const none = { answeredFromMs: Date.parse(days.firstDay), prices: new Map<string, DailyPrice[]>() }
+    if (fault === 'data_hole') await keep(deps, request, askedAtMs, none)
     // Being told to wait says nothing about the asset. It stays due, and is no more unknown than before.
     else if (fault !== 'rate_limited') {
       const retry = { nowMs: deps.now(), firstMs: retryFirstMs / deps.pace, maxMs: retryMaxMs / deps.pace }
@@ -133,17 +139,20 @@ async function readOne(deps: ReadingDeps, request: Request): Promise<SourceError
   }
 }
 
+/** Only the days that the source answered count as read. */
 async function keep(
-  { db, source }: ReadingDeps,
+  { db, source, pace }: ReadingDeps,
   { assetIds, days, method }: Request,
   askedAtMs: number,
-  found: ReadonlyMap<string, readonly DailyPrice[]>,
+  found: DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>,
 ): Promise<void> {
+  const read = { firstDay: toDay(found.answeredFromMs), lastDay: days.lastDay }
+  const olderRetryAtMs = read.firstDay > days.firstDay ? askedAtMs + olderRetryMs / pace : undefined
   await db.transaction(async (tx) => {
     for (const assetId of assetIds.toSorted()) {
-      const byDay = new Map((found.get(assetId) ?? []).map((point) => [toDay(point.dayMs), point.price]))
+      const byDay = new Map((found.prices.get(assetId) ?? []).map((point) => [toDay(point.dayMs), point.price]))
       const prices = [...byDay].map(([day, price]) => ({ day, price }))
-      await store.keepDaily(tx, { assetId, source: source.name, method, askedAtMs, read: days, prices })
+      await store.keepDaily(tx, { assetId, source: source.name, method, askedAtMs, read, olderRetryAtMs, prices })
     }
   })
 }

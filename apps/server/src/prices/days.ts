@@ -38,11 +38,17 @@ export function isReadForGood(day: Day, read: DaysRead | undefined): boolean {
 }
 
 /**
- * Older days are asked for together with everything after them; newer ones from the first day on that is not known for
- * good. A provisional day is asked for again once, when it has settled.
+ * Older days are asked for together with everything after them, unless the source refused them a short time ago
+ * (`askOlder` false); newer ones from the first day on that is not known for good. A provisional day is asked for again
+ * once, when it has settled.
  */
-export function findMissing(wanted: Days, read: DaysRead | undefined, nowMs: number): Days | undefined {
-  if (read === undefined || wanted.firstDay < read.firstDay) {
+export function findMissing(
+  wanted: Days,
+  read: DaysRead | undefined,
+  nowMs: number,
+  askOlder = true,
+): Days | undefined {
+  if (read === undefined || (askOlder && wanted.firstDay < read.firstDay)) {
     return { firstDay: wanted.firstDay, lastDay: later(wanted.lastDay, read?.lastDay) }
   }
   const settled = earlier(read.lastDay, settledDay(read.readAtMs))

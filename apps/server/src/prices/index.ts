@@ -31,7 +31,7 @@ export interface Prices {
   /**
    * Days whose price the operator has corrected since. They are the caller's from here on, in its transaction:
    * transactions of these days that touch the asset have to be priced anew. (A provisional price that is replaced needs
-   * no such list: `mayCome` named it when it was used.)
+   * no such list: `isPricePending` named it when it was used.)
    */
   takeCorrections(tx: Sql, limit: number): Promise<{ assetId: string; day: Day }[]>
 }
@@ -44,7 +44,7 @@ export interface DailyPrices {
    * read, or only before it was over (then `priceAt` may have a provisional one), or the source failed. Whoever uses
    * the answer should ask again.
    */
-  mayCome(assetId: string, atMs: number): boolean
+  isPricePending(assetId: string, atMs: number): boolean
 }
 
 export type PricesDeps = ReadingDeps
@@ -69,7 +69,7 @@ export function createPrices(deps: PricesDeps): Prices {
       const prices = new Map(rows.map((row) => [`${row.day} ${row.asset_id}`, row.price]))
       return {
         priceAt: (assetId, atMs) => (assetId === dollar ? one : prices.get(`${toDay(atMs)} ${assetId}`)),
-        mayCome: (assetId, atMs) =>
+        isPricePending: (assetId, atMs) =>
           findQuote(getAsset(assetId)) !== undefined && !isReadForGood(toDay(atMs), readOf.get(assetId)),
       }
     },

@@ -45,7 +45,7 @@ describe('the rate of every currency', () => {
     for (const currency of currencies) assertClose(currency, now.currencies.get(currency), dayOf(Date.now()))
 
     const fromMs = Date.UTC(2021, 2, 1)
-    const rates = await fetchDailyRates(io, currencies, fromMs, Date.UTC(2021, 5, 1))
+    const { prices: rates } = await fetchDailyRates(io, currencies, fromMs, Date.UTC(2021, 5, 1))
     assert.equal(requests, 1 + 1 + currencies.length)
     for (const currency of currencies) {
       const days = rates.get(currency) ?? []

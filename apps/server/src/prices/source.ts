@@ -7,8 +7,10 @@ import {
   fetchDailyPrices,
   fetchDailyRates,
   type CurrentPrices,
+  type DailyAnswer,
   type DailyPrice,
   type PriceIo,
+  type PriceKey,
 } from '@assay/connectors'
 import { SourceError, type Asset } from '@assay/core'
 
@@ -17,12 +19,12 @@ export interface PriceSource {
   name: string
   /** What has no price is not in the answer. */
   fetchCurrent(coins: readonly string[], currencies: readonly string[]): Promise<CurrentPrices>
-  fetchDaily(coin: string, fromMs: number, toMs: number): Promise<readonly DailyPrice[]>
+  fetchDaily(coin: string, fromMs: number, toMs: number): Promise<DailyAnswer<readonly DailyPrice[]>>
   fetchDailyRates(
     currencies: readonly string[],
     fromMs: number,
     toMs: number,
-  ): Promise<ReadonlyMap<string, readonly DailyPrice[]>>
+  ): Promise<DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>>
 }
 
 export interface SourceBudget {
@@ -35,6 +37,8 @@ export interface CoinGeckoDeps {
   fetch: typeof globalThis.fetch
   now(): number
   baseUrl: string | undefined
+  /** The operator's own plan, if there is one. */
+  priceKey?: PriceKey | undefined
   budget: SourceBudget
   /** Divides every wait, in sandbox mode. */
   pace: number
@@ -58,7 +62,7 @@ export function createCoinGecko(deps: CoinGeckoDeps): PriceSource {
       return response
     }
     try {
-      return await ask({ fetch: fetchOne, now: deps.now, baseUrl: deps.baseUrl })
+      return await ask({ fetch: fetchOne, now: deps.now, baseUrl: deps.baseUrl, priceKey: deps.priceKey })
     } catch (error) {
       // Our own budget refuses with the same fault; only the source's word empties it for everybody.
       if (refused && error instanceof SourceError && error.fault === 'rate_limited') {

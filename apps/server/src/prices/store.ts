@@ -13,6 +13,8 @@ export interface Wanted {
   read: DaysRead | undefined
   /** Epoch ms; undefined when the last reading did not fail. */
   retryAtMs: number | undefined
+  /** Epoch ms: older days were refused, and are asked for again then. */
+  olderRetryAtMs: number | undefined
 }
 
 interface WantedRow {
@@ -23,9 +25,10 @@ interface WantedRow {
   last_day: Day | null
   read_at: string | null
   retry_at: string | null
+  older_retry_at: string | null
 }
 
-const wantedColumns = `asset_id, wanted_from::text, wanted_to::text, first_day::text, last_day::text, read_at, retry_at`
+const wantedColumns = `asset_id, wanted_from::text, wanted_to::text, first_day::text, last_day::text, read_at, retry_at, older_retry_at`
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
 export async function wantDays(sql: Sql, assetIds: readonly string[], days: Days): Promise<void> {
@@ -51,7 +54,8 @@ export async function listWanted(sql: Sql, assetIds: readonly string[]): Promise
 export async function listDue(sql: Sql, nowMs: number, limit: number): Promise<Wanted[]> {
   const rows = await sql.rows<WantedRow>(
     `select ${wantedColumns} from daily_price_reads
-     where coalesce(retry_at, $1) <= $1 and (read_at is null or wanted_from < first_day or wanted_to > last_day
+     where coalesce(retry_at, $1) <= $1 and (read_at is null or wanted_to > last_day
+       or (wanted_from < first_day and coalesce(older_retry_at, $1) <= $1)
        or (read_at < ${settledAt('last_day', 2)} and $1 >= ${settledAt('last_day', 2)}))
      order by retry_at nulls first, read_at nulls first, asset_id limit $3`,
     [toTime(nowMs), settleMs / 1000, limit],
@@ -64,14 +68,16 @@ export interface DailyAnswer {
   source: string
   method: Method
   askedAtMs: number
+  /** The days that it answered. */
   read: Days
+  olderRetryAtMs: number | undefined
   prices: readonly { day: Day; price: Decimal }[]
 }
 
 /**
  * The first price of a day stays: transactions were rendered with it, and deriving again must give the same bytes. A
- * provisional one is replaced once, by the first answer after the day has settled; whoever used it was told so by
- * `mayCome`.
+ * provisional one is replaced once, by the first answer after the day has settled; `isPricePending` named it when it
+ * was used.
  */
 export async function keepDaily(sql: Sql, answer: DailyAnswer): Promise<void> {
   const { assetId, prices } = answer
@@ -90,9 +96,16 @@ export async function keepDaily(sql: Sql, answer: DailyAnswer): Promise<void> {
   await sql.execute(
     `update daily_price_reads
      set first_day = least(first_day, $2::date), last_day = greatest(last_day, $3::date),
-       read_at = greatest(read_at, $4::timestamptz), failures = 0, retry_at = null
+       read_at = greatest(read_at, $4::timestamptz), failures = 0, retry_at = null,
+       older_retry_at = case when wanted_from < least(first_day, $2::date) then coalesce($5::timestamptz, older_retry_at) end
      where asset_id = $1`,
-    [assetId, answer.read.firstDay, answer.read.lastDay, askedAt],
+    [
+      assetId,
+      answer.read.firstDay,
+      answer.read.lastDay,
+      askedAt,
+      answer.olderRetryAtMs === undefined ? null : toTime(answer.olderRetryAtMs),
+    ],
   )
 }
 
@@ -153,7 +166,7 @@ export async function listStale(
   ages: { staleMs: number; oldMs: number; limit: number },
 ): Promise<string[]> {
   const since = (parameter: number): string =>
-    `assay_now() - make_interval(secs => $${parameter}::double precision / 1000)`
+    `$5::timestamptz - make_interval(secs => $${parameter}::double precision / 1000)`
   const rows = await sql.rows<{ asset_id: string }>(
     `with stale as (
        select w.asset_id from unnest($1::text[]) as w (asset_id)
@@ -162,7 +175,7 @@ export async function listStale(
      select asset_id from stale union
      (select asset_id from current_prices where fetched_at <= ${since(3)} and exists (select from stale)
       order by fetched_at limit $4)`,
-    [[...assetIds], ages.staleMs, ages.oldMs, ages.limit],
+    [[...assetIds], ages.staleMs, ages.oldMs, ages.limit, sql.now()],
   )
   return rows.map((row) => row.asset_id)
 }
@@ -175,7 +188,7 @@ export async function keepCurrent(
   const sorted = prices.toSorted((a, b) => (a.assetId < b.assetId ? -1 : 1))
   await sql.execute(
     `insert into current_prices (asset_id, price_in_usd, method, source, fetched_at)
-     select w.*, $4, (select assay_now()) from unnest($1::text[], $2::numeric[], $3::text[]) as w
+     select w.*, $4, $5::timestamptz from unnest($1::text[], $2::numeric[], $3::text[]) as w
      on conflict (asset_id) do update set price_in_usd = excluded.price_in_usd, method = excluded.method,
        source = excluded.source, fetched_at = excluded.fetched_at`,
     [
@@ -183,6 +196,7 @@ export async function keepCurrent(
       sorted.map(({ price }) => price ?? null),
       sorted.map(({ method }) => method),
       source,
+      sql.now(),
     ],
   )
 }
@@ -202,5 +216,6 @@ function toWanted(row: WantedRow): Wanted {
         ? undefined
         : { firstDay, lastDay, readAtMs: Date.parse(readAt) },
     retryAtMs: row.retry_at === null ? undefined : Date.parse(row.retry_at),
+    olderRetryAtMs: row.older_retry_at === null ? undefined : Date.parse(row.older_retry_at),
   }
 }

@@ -18,6 +18,8 @@ export interface TestPrices {
   faults: Map<string, SourceError>
   lines: string[]
   moveTo(time: string): void
+  /** The source answers nothing about earlier days, like a free plan. */
+  refuseBefore(day: string | undefined): void
   /** `undefined` for no price; with a question mark while the price for good may still come. */
   priceOn(assetId: string, at: string): Promise<string>
   /** Asset, day, price, source and method. */
@@ -35,6 +37,8 @@ export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise
   const faults = new Map<string, SourceError>()
   const lines: string[] = []
   let nowMs = Date.parse('2026-03-05T23:59:59.999Z')
+  let refusedBeforeMs = -Infinity
+  const startOf = (fromMs: number): number => Math.max(fromMs, refusedBeforeMs)
 
   const failFor = (names: readonly string[]): void => {
     for (const name of names) {
@@ -66,23 +70,25 @@ export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise
     async fetchDaily(coin, fromMs, toMs) {
       asked.push(`${coin} ${spell(fromMs, toMs)}`)
       failFor([coin])
-      return daysOf(coin, fromMs, toMs)
+      return { answeredFromMs: startOf(fromMs), prices: daysOf(coin, startOf(fromMs), toMs) }
     },
     async fetchDailyRates(currencies, fromMs, toMs) {
       asked.push(`${currencies.toSorted().join('+')} ${spell(fromMs, toMs)}`)
       failFor(currencies)
-      return new Map(currencies.map((currency) => [currency, daysOf(currency, fromMs, toMs)]))
+      const rates = new Map(currencies.map((currency) => [currency, daysOf(currency, startOf(fromMs), toMs)]))
+      return { answeredFromMs: startOf(fromMs), prices: rates }
     },
   }
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   const prices = createPrices({ db, source, now: () => nowMs, pace: 1, log })
   return {
     ...{ db, prices, asked, known, faults, lines },
+    refuseBefore: (day) => void (refusedBeforeMs = day === undefined ? -Infinity : dayOf(day)),
     moveTo: (time) => void (nowMs = Date.parse(time)),
     async priceOn(assetId, at) {
       const atMs = Date.parse(at)
-      const { priceAt, mayCome } = await prices.loadDaily([{ assetId, atMs }])
-      return `${priceAt(assetId, atMs)}${mayCome(assetId, atMs) ? '?' : ''}`
+      const { priceAt, isPricePending } = await prices.loadDaily([{ assetId, atMs }])
+      return `${priceAt(assetId, atMs)}${isPricePending(assetId, atMs) ? '?' : ''}`
     },
     async listDaily() {
       const rows = await db.rows<{ line: string }>(

@@ -32,7 +32,7 @@ export interface SandboxControl {
   }): Promise<{ apiKey: string; secretKey: string }>
   /**
    * Opens a provider's sign-in page, allows, and tells what the browser would have been sent back with. Throws a
-   * SourceError when the page sends nobody back.
+   * SourceError when the page does not send the browser back.
    */
   signIn(
     url: string,

@@ -1,6 +1,6 @@
 /**
  * How a job speaks to a provider: within the budget, while the circuit is closed, and only as long as the key is this
- * job's to use. Every call of the engine goes through here.
+ * job's to use. Every call of the engine goes through here, and is preceded by one statement.
  */
 import { SourceError } from '@assay/core'
 import type { Ask, OpenedConnection } from '../connections/index.ts'
@@ -13,7 +13,7 @@ export interface AskDeps {
 }
 
 /**
- * Two workers read one connection, because one was taken for dead while it only stood still. The one that opened it
+ * Two workers read one connection, because one was presumed dead while it only stood still. The one that asked first
  * later has the key; the other gives up, and with it a page it may have read.
  */
 export class Overtaken extends Error {
@@ -23,29 +23,39 @@ export class Overtaken extends Error {
   }
 }
 
-/** How long whoever was overtaken stays away: longer than a page takes. */
+/** How long the job that was overtaken stays away: longer than a page takes. */
 export const overtakenDelayMs = 5_000
 
 export function startAsking(
   { budgets, circuits }: AskDeps,
-  opened: Pick<OpenedConnection, 'connector' | 'keyLane' | 'providerId' | 'status' | 'holdsKey'>,
+  opened: Pick<OpenedConnection, 'connector' | 'keyLane' | 'providerId' | 'status' | 'nonces'>,
   { interactive }: { interactive: boolean },
 ): Ask {
-  const { providerId } = opened
-  const keyLane = opened.status === 'pending' ? null : opened.keyLane
+  const { providerId, keyLane, nonces } = opened
   let standing: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
+  /** The provider was failing when this job came: an answer ends that. */
+  let wasFailing = false
+
+  async function enter(cost: number): Promise<void> {
+    const { holdsKey, lastNonce, circuit } = await budgets.admit(opened, cost, { interactive }, () => ({
+      providerId: standing === 'outside' ? providerId : null,
+      nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
+    }))
+    // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
+    if (!holdsKey) throw new Overtaken(keyLane)
+    if (lastNonce !== undefined) nonces.use(lastNonce)
+    if (standing !== 'outside') return
+    standing = (await circuits.enter(providerId, circuit)) ? 'probing' : 'entered'
+    wasFailing = circuit !== undefined
+  }
 
   async function hearAnswer(): Promise<void> {
-    if (standing !== 'answered') await circuits.recordAnswer(providerId)
+    if (standing !== 'answered' && wasFailing) await circuits.recordAnswer(providerId)
     standing = 'answered'
   }
 
   return async (cost, call) => {
-    // First the budget: a probe that then had no tokens would keep everybody out for nothing.
-    await budgets.take(opened, cost, { interactive })
-    if (standing === 'outside') standing = (await circuits.enter(providerId)) ? 'probing' : 'entered'
-    // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
-    if (!(await opened.holdsKey())) throw new Overtaken(opened.keyLane)
+    await enter(cost)
     try {
       const answer = await call()
       await hearAnswer()
@@ -55,7 +65,7 @@ export function startAsking(
       if (error.fault === 'rate_limited') await budgets.recordLimitError(opened, error.retryAfterMs ?? 0)
       if (error.fault !== 'venue_down') await hearAnswer()
       else {
-        await circuits.recordSilence(providerId, keyLane, standing === 'probing')
+        await circuits.recordSilence(providerId, opened.status === 'pending' ? null : keyLane, standing === 'probing')
         standing = 'outside'
       }
       throw error

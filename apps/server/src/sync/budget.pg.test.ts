@@ -2,10 +2,9 @@ import { loadConnector, type Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
-import { createClock } from '../clock.ts'
 import { markInstallation, type Database } from '../db/index.ts'
 import { createBudgets, OverBudget } from './budget.ts'
-import { lowerTier, takeTokens, type Tier } from './store.ts'
+import { admitCall, lowerTier, takeTokens, type Admission, type CallRequest, type Tier } from './budget-store.ts'
 
 // So slow that nothing is refilled while a test runs; time passes by moving the clock.
 const slow: readonly Tier[] = [
@@ -17,12 +16,11 @@ const slow: readonly Tier[] = [
 async function open(t: TestContext): Promise<{ db: Database; pass(seconds: number): Promise<unknown> }> {
   const { db } = await testDatabase(t)
   await markInstallation(db, true)
-  const clock = createClock(db, true)
-  return { db, pass: (seconds) => clock.advance(seconds * 1_000) }
+  return { db, pass: (seconds) => db.clock.advance(seconds * 1_000) }
 }
 
 const take = (db: Database, bucket: string, cost: number): ReturnType<typeof takeTokens> =>
-  takeTokens(db, bucket, slow, { cost, share: 0 })
+  takeTokens(db, { bucket, tiers: slow, cost, share: 0 })
 
 /** How many calls of this cost go through now. */
 async function countTakes(db: Database, cost: number): Promise<number> {
@@ -93,6 +91,81 @@ describe('a budget', () => {
     assert.ok((await take(db, 'bucket', 1)).waitMs > 90_000_000)
     await pass(100_001)
     assert.equal((await take(db, 'bucket', 1)).waitMs, 0)
+  })
+})
+
+describe('a call to a provider', () => {
+  const ask = (db: Database, more: Partial<CallRequest> = {}): Promise<Admission> =>
+    admitCall(db, {
+      ...{ bucket: 'bucket', tiers: slow, cost: 1, share: 0, providerId: 'kraken', keyLane: 'lane' },
+      nonces: { atLeast: 1_000_000, count: 500 },
+      ...more,
+    })
+  const last = async (db: Database, more: Partial<CallRequest> = {}): Promise<bigint> => {
+    const { lastNonce } = await ask(db, { cost: 0, ...more })
+    assert.ok(lastNonce !== undefined)
+    return lastNonce
+  }
+
+  it('has nonces that grow across restarts and processes, whatever the clock says', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const other = openTestDatabase(connection)
+    t.after(() => other.close())
+    const first = await last(db)
+    const second = await last(other)
+    const third = await last(db, { nonces: { atLeast: 5, count: 500 } })
+    assert.equal(first, 1_000_500n)
+    assert.ok(second - 500n > first)
+    assert.ok(third - 500n > second)
+    assert.equal(await last(db, { nonces: { atLeast: 9_000_000, count: 500 } }), 9_000_500n)
+    assert.equal(await last(db, { keyLane: 'another lane' }), 1_000_500n)
+  })
+
+  it('never shares a nonce with one that is made at the same moment', async (t) => {
+    const { db } = await testDatabase(t)
+    const nonces = { atLeast: 1_000, count: 10 }
+    const ends = await Promise.all(Array.from({ length: 40 }, () => last(db, { nonces })))
+    const used = ends.flatMap((end) => Array.from({ length: 10 }, (_, index) => end - BigInt(index)))
+    assert.equal(new Set(used).size, 400)
+  })
+
+  it('is refused, and takes nothing, once another job has reserved nonces of the key', async (t) => {
+    const { db } = await testDatabase(t)
+    const mine = await last(db)
+    assert.equal((await ask(db, { nonces: { last: mine } })).holdsKey, true)
+    const theirs = await last(db)
+    const before = await db.rows('select tokens from budgets')
+    assert.equal((await ask(db, { nonces: { last: mine } })).holdsKey, false)
+    assert.deepEqual(await db.rows('select tokens from budgets'), before)
+    assert.equal((await ask(db, { nonces: { last: theirs }, cost: 0 })).holdsKey, true)
+  })
+
+  it('without tokens reserves no nonce, so that the job before it keeps the key', async (t) => {
+    const { db } = await testDatabase(t)
+    const mine = await last(db)
+    await countTakes(db, 1)
+    const late = await ask(db)
+    assert.ok(late.waitMs > 0)
+    assert.equal(late.lastNonce, undefined)
+    assert.equal((await ask(db, { nonces: { last: mine }, cost: 0 })).holdsKey, true)
+  })
+
+  it('takes nothing while the circuit is open, and may probe when that is due', async (t) => {
+    const { db, pass } = await open(t)
+    await db.execute(
+      `insert into circuits (provider_id, failures, failing_keys, failing_since, opened_at, probe_at)
+       values ('kraken', 5, '{a,b,c}', $1, $1, $1::timestamptz + interval '90 seconds')`,
+      [db.now()],
+    )
+    const closed = await ask(db)
+    assert.deepEqual([closed.circuit?.open, closed.lastNonce], [true, undefined])
+    assertWait(closed.circuit?.wait_ms ?? 0, 90)
+    assert.deepEqual(await db.rows('select from budgets'), [])
+    // A job that was admitted before goes on.
+    assert.equal((await ask(db, { providerId: null })).waitMs, 0)
+    await pass(91)
+    const due = await ask(db)
+    assert.deepEqual([due.circuit?.open, due.circuit?.wait_ms, due.waitMs], [true, 0, 0])
   })
 })
 

@@ -1,5 +1,9 @@
-/** All SQL over circuits. Times are the database's, so that the whole fleet agrees on when a probe is due. */
+/**
+ * All SQL over circuits, but for the look before a call (budget-store.ts). Times are by the database's clock, so that the
+ * whole fleet agrees on when a probe is due.
+ */
 import type { Sql } from '../db/index.ts'
+import type { CircuitState } from './budget-store.ts'
 
 export interface OutageRow {
   failures: number
@@ -8,27 +12,22 @@ export interface OutageRow {
   probes: number
 }
 
-interface OpenCircuit {
-  failing_since: string
-  /** Until somebody may ask again; zero when a probe is due. */
-  wait_ms: number
-}
-
-/** Undefined when the provider may be asked as ever. */
-export async function findOpenCircuit(sql: Sql, providerId: string): Promise<OpenCircuit | undefined> {
-  return sql.maybeRow<OpenCircuit>(
-    `select failing_since, greatest(0, ceil(1000 * extract(epoch from probe_at - assay_now())))::float8 as wait_ms
+/** Undefined when the provider may be asked. */
+export async function findOpenCircuit(sql: Sql, providerId: string): Promise<CircuitState | undefined> {
+  return sql.maybeRow<CircuitState>(
+    `select failing_since, true as open,
+       greatest(0, ceil(1000 * extract(epoch from probe_at - $2::timestamptz)))::double precision as wait_ms
      from circuits where provider_id = $1 and opened_at is not null`,
-    [providerId],
+    [providerId, sql.now()],
   )
 }
 
 /** True for one caller when a probe is due; the others see the next one `leaseMs` away, in case this one dies. */
 export async function claimProbe(sql: Sql, providerId: string, leaseMs: number): Promise<boolean> {
   const claimed = await sql.execute(
-    `update circuits set probe_at = assay_now() + make_interval(secs => $2::double precision / 1000)
-     where provider_id = $1 and opened_at is not null and probe_at <= assay_now()`,
-    [providerId, leaseMs],
+    `update circuits set probe_at = $3::timestamptz + make_interval(secs => $2::double precision / 1000)
+     where provider_id = $1 and opened_at is not null and probe_at <= $3::timestamptz`,
+    [providerId, leaseMs, sql.now()],
   )
   return claimed === 1
 }
@@ -39,10 +38,10 @@ export async function claimProbe(sql: Sql, providerId: string, leaseMs: number):
  */
 export async function lockOutage(tx: Sql, providerId: string): Promise<OutageRow> {
   return tx.row<OutageRow>(
-    `insert into circuits as c (provider_id, failures, failing_keys, failing_since) values ($1, 0, '{}', assay_now())
+    `insert into circuits as c (provider_id, failures, failing_keys, failing_since) values ($1, 0, '{}', $2::timestamptz)
      on conflict (provider_id) do update set failures = c.failures
      returning failures, failing_keys, opened_at, probes`,
-    [providerId],
+    [providerId, tx.now()],
   )
 }
 
@@ -53,10 +52,10 @@ export async function writeOutage(
 ): Promise<void> {
   await tx.execute(
     `update circuits set failures = $2, failing_keys = $3, probes = $4,
-       opened_at = case when $5::double precision is null then opened_at else coalesce(opened_at, assay_now()) end,
-       probe_at = coalesce(assay_now() + make_interval(secs => $5::double precision / 1000), probe_at)
+       opened_at = case when $5::double precision is null then opened_at else coalesce(opened_at, $6::timestamptz) end,
+       probe_at = coalesce($6::timestamptz + make_interval(secs => $5::double precision / 1000), probe_at)
      where provider_id = $1`,
-    [providerId, next.failures, next.failingKeys, next.probes, next.probeInMs],
+    [providerId, next.failures, next.failingKeys, next.probes, next.probeInMs, tx.now()],
   )
 }
 

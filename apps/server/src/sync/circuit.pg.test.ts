@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readStatus } from '../operations/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
-import type { ConnectionRef, ConnectionRow } from '../connections/index.ts'
+import type { ConnectionRow } from '../connections/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
 
 type Connected = ConnectionRef & Account
 
@@ -11,14 +12,14 @@ describe('a provider that is away', async () => {
   const engine = await openEngine()
   const { db } = engine
 
-  const begin = (ref: Connected): Promise<void> => engine.sync.begin(db, ref, `lane of ${ref.connectionId}`)
+  const begin = (ref: ConnectionRef): Promise<void> => engine.sync.begin(db, ref, `lane of ${ref.connectionId}`)
   const takeDown = (more: object = {}): Promise<unknown> =>
     engine.control('providers/kraken/faults', { kind: 'down', ...more })
   const bringBack = async (): Promise<void> => {
     await fetch(`${engine.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
   }
   const find = async (ref: ConnectionRef): Promise<ConnectionRow> => {
-    const row = await engine.connections.find(ref)
+    const row = await engine.connections.find(ref, ref.connectionId)
     assert.ok(row)
     return row
   }
@@ -26,9 +27,12 @@ describe('a provider that is away', async () => {
     Object.values(await engine.listCalls(ref)).reduce((sum, count) => sum + count, 0)
   const listCircuits = (): Promise<{ opened: boolean; probes: number }[]> =>
     db.rows('select opened_at is not null as opened, probes from circuits')
-  /** Due now: neither tests nor operators want to wait for it. */
-  const hastenProbe = (): Promise<number> => db.execute("update circuits set probe_at = assay_now() - interval '1 ms'")
-  const holdProbe = (): Promise<number> => db.execute("update circuits set probe_at = assay_now() + interval '90 s'")
+  const makeProbeDue = (): Promise<number> =>
+    db.execute("update circuits set probe_at = $1::timestamptz - interval '1 ms'", [db.now()])
+  const holdProbe = (): Promise<number> =>
+    db.execute("update circuits set probe_at = $1::timestamptz + interval '90 s'", [db.now()])
+  const refColumns = `tenant_key as "tenantKey", tenant_id as "tenantId", user_key as "userKey", user_id as "userId",
+    connection_key as "connectionKey", id as "connectionId"`
 
   async function connectRead(): Promise<Connected> {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
@@ -48,7 +52,7 @@ describe('a provider that is away', async () => {
     }
   }
 
-  it('is asked by nobody once three of its keys had no answer, and everybody is told since when and until when', async () => {
+  it('is not asked once three of its keys had no answer, and every connection says since when and until when', async () => {
     const refs = [await connectRead(), await connectRead(), await connectRead(), await connectRead()] as const
     await takeDown()
     await open(refs)
@@ -74,9 +78,9 @@ describe('a provider that is away', async () => {
     )
     assert.ok(Math.abs(job.due_ms - waitMs) < 2_000, `a job due in ${job.due_ms} ms, told: ${waitMs} ms`)
 
-    const [remark] = await engine.connections.listRemarks(other)
-    assert.deepEqual([remark?.cause, remark?.message], ['venue_down', row.status_message])
-    assert.ok(Math.abs((remark?.retry_after_seconds ?? 0) * 1_000 - waitMs) < 3_000)
+    const [issue] = await engine.connections.listIssues(other)
+    assert.deepEqual([issue?.cause, issue?.message], ['venue_down', row.status_message])
+    assert.ok(Math.abs((issue?.retry_after_seconds ?? 0) * 1_000 - waitMs) < 3_000)
 
     const { circuits } = await readStatus(db)
     assert.deepEqual(
@@ -86,7 +90,7 @@ describe('a provider that is away', async () => {
     await bringBack()
   })
 
-  it('is told at once to whoever adds a key or refreshes, without a call and without a cool-down', async () => {
+  it('is reported at once to a person who adds a key or refreshes, without a call and without a cool-down', async () => {
     const owner = await engine.newOwner()
     const account = await engine.newAccount('empty')
     const result = await engine.add(owner, account)
@@ -96,11 +100,9 @@ describe('a provider that is away', async () => {
     assert.ok((item?.retry_after_seconds ?? 0) > 60, JSON.stringify(item))
     assert.deepEqual(await engine.listCalls(account), {})
 
-    const { tenant_id: tenantId, user_id: userId } = await db.row<{ tenant_id: string; user_id: string }>(
-      'select tenant_id, user_id from connections limit 1',
-    )
+    const connected = await db.row<Owner>(`select ${refColumns} from connections limit 1`)
     for (let time = 0; time < 2; time += 1) {
-      const refresh = await engine.sync.requestRefresh({ tenantId, userId }, 'assets', undefined)
+      const refresh = await engine.sync.requestRefresh(connected, 'assets', undefined)
       assert.equal(refresh.status, 'failed')
       assert.deepEqual(
         refresh.connections.map(({ status, cause }) => [status, cause]),
@@ -109,20 +111,19 @@ describe('a provider that is away', async () => {
     }
   })
 
-  it('is asked by one job when a probe is due, and everybody goes on when it answers', async () => {
-    const [one, two] = await db.rows<{ tenant_id: string; user_id: string; id: string }>(
-      "select tenant_id, user_id, id from connections where status = 'degraded' order by id limit 2",
+  it('is asked by one job when a probe is due, and every connection goes on when it answers', async () => {
+    const refs = await db.rows<ConnectionRef>(
+      `select ${refColumns} from connections where status = 'degraded' order by id limit 2`,
     )
-    assert.ok(one && two)
-    const refs = [one, two].map((row) => ({ tenantId: row.tenant_id, userId: row.user_id, connectionId: row.id }))
+    assert.equal(refs.length, 2)
     await takeDown()
-    await hastenProbe()
-    for (const ref of refs) await begin(ref as Connected)
+    await makeProbeDue()
+    for (const ref of refs) await begin(ref)
     await engine.drain()
     assert.deepEqual(await listCircuits(), [{ opened: true, probes: 1 }])
     await bringBack()
-    await hastenProbe()
-    for (const ref of refs) await begin(ref as Connected)
+    await makeProbeDue()
+    for (const ref of refs) await begin(ref)
     await engine.drain({ delayed: true })
     assert.deepEqual(await listCircuits(), [])
     for (const ref of refs) assert.equal((await find(ref)).status, 'active')
@@ -151,7 +152,7 @@ describe('a provider that is away', async () => {
     assert.deepEqual(await listCircuits(), [{ opened: true, probes: 0 }])
     await bringBack()
     await engine.control(`accounts/${refs[0].accountId}/key`, { revoked: true })
-    await hastenProbe()
+    await makeProbeDue()
     await begin(refs[0])
     await engine.drain()
     assert.deepEqual([await listCircuits(), (await find(refs[0])).status], [[], 'needs_reauth'])

@@ -2,7 +2,7 @@
  * A circuit breaker for each provider, one for the whole fleet. While a provider is away every connection would find
  * that out for itself, with a timeout each, and meet it with a crowd when it comes back.
  *
- *   closed ──failures in a row, of several keys──▶ open ──probe due──▶ half-open: one job asks, nobody else
+ *   closed ──failures in a row, of several keys──▶ open ──probe due──▶ half-open: one job asks, no other
  *     ▲                                             ▲                     │        │
  *     │                                             └──no answer, longer──┘        │
  *     └───────────────────────────any answer───────────────────────────────────────┘
@@ -12,9 +12,10 @@
 import { SourceError } from '@assay/core'
 import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
+import type { CircuitState } from './budget-store.ts'
 import * as store from './circuit-store.ts'
 
-/** So many failures in a row, of so many different keys. A key that fails alone has its own backoff. */
+/** So many failures in a row, of so many different keys. When only one key fails, its own backoff is enough. */
 const failuresToOpen = 5
 const keysToOpen = 3
 
@@ -23,21 +24,21 @@ const probeAfterMaxMs = 15 * 60_000
 /** A probe that says nothing for this long has died; longer than a request may take. Not divided in sandbox mode. */
 const probeLeaseMs = 30_000
 
-/** Nobody was asked: the provider is known to be away. */
+/** The provider was not asked: it is known to be away. */
 export class CircuitOpen extends SourceError {
   /** Epoch ms: since when it has not answered. */
   readonly sinceMs: number
 
   constructor(providerId: string, sinceMs: number, retryAfterMs: number) {
-    super('venue_down', `${providerId} does not answer; nobody asks it for now`, { retryAfterMs })
+    super('venue_down', `${providerId} does not answer and is not asked for now`, { retryAfterMs })
     this.name = 'CircuitOpen'
     this.sinceMs = sinceMs
   }
 }
 
 export interface Circuits {
-  /** Throws CircuitOpen when nobody may ask. True when this caller is the one that asks to see. */
-  enter(providerId: string): Promise<boolean>
+  /** Throws CircuitOpen when it may not be asked. True when this caller is the one that probes. */
+  enter(providerId: string, circuit: CircuitState | undefined): Promise<boolean>
   recordAnswer(providerId: string): Promise<void>
   /** `keyLane` is null for a key that is only being tried out: it says nothing about the provider, unless it probed. */
   recordSilence(providerId: string, keyLane: string | null, wasProbe: boolean): Promise<void>
@@ -53,15 +54,14 @@ export interface CircuitDeps {
 
 export function createCircuits({ db, random, pace, log }: CircuitDeps): Circuits {
   return {
-    async enter(providerId) {
-      const open = await store.findOpenCircuit(db, providerId)
-      if (open === undefined) return false
-      if (open.wait_ms === 0 && (await store.claimProbe(db, providerId, probeLeaseMs))) return true
-      throw toCircuitOpen(providerId, open, random())
+    async enter(providerId, circuit) {
+      if (circuit?.open !== true) return false
+      if (circuit.wait_ms === 0 && (await store.claimProbe(db, providerId, probeLeaseMs))) return true
+      throw toCircuitOpen(providerId, circuit, random())
     },
 
     async recordAnswer(providerId) {
-      if (await store.deleteOutage(db, providerId)) log.info({ provider: providerId }, 'a provider answers again')
+      if (await store.deleteOutage(db, providerId)) log.info({ provider: providerId }, 'provider answers again')
     },
 
     async recordSilence(providerId, keyLane, wasProbe) {
@@ -73,23 +73,19 @@ export function createCircuits({ db, random, pace, log }: CircuitDeps): Circuits
         await store.writeOutage(tx, providerId, { ...next, probeInMs: paced })
         return paced
       })
-      if (probeInMs !== null) log.warn({ provider: providerId, probeInMs }, 'a provider does not answer')
+      if (probeInMs !== null) log.warn({ provider: providerId, probeInMs }, 'provider does not answer')
     },
   }
 }
 
-/** For whoever waits for an answer now: undefined when asking makes sense. */
+/** For a person who waits for an answer now: undefined when asking makes sense. */
 export async function findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined> {
   const open = await store.findOpenCircuit(sql, providerId)
   return open === undefined || open.wait_ms === 0 ? undefined : toCircuitOpen(providerId, open, 0)
 }
 
 /** Later than the probe by up to a half, so that those who were sent away do not all come back in its first second. */
-function toCircuitOpen(
-  providerId: string,
-  { failing_since, wait_ms }: { failing_since: string; wait_ms: number },
-  random: number,
-): CircuitOpen {
+function toCircuitOpen(providerId: string, { failing_since, wait_ms }: CircuitState, random: number): CircuitOpen {
   const waitMs = Math.max(wait_ms, 1)
   return new CircuitOpen(providerId, Date.parse(failing_since), Math.ceil(waitMs * (1 + random / 2)))
 }

@@ -26,7 +26,7 @@ const syncing = { cause: 'sync_in_progress', message: 'being read' } as const
 const state = (given: Partial<ReadingState>): ReadingState => ({
   covered: [],
   poisoned: [],
-  remark: undefined,
+  issue: undefined,
   nowMs,
   ...given,
 })
@@ -39,18 +39,18 @@ describe('the coverage of a stream', () => {
   })
 
   it('that nobody has read yet is one hole, with the reason', () => {
-    const { windows, holes } = toStreamCoverage(ledger, state({ remark: syncing }))
+    const { windows, holes } = toStreamCoverage(ledger, state({ issue: syncing }))
     assert.deepEqual(windows, [])
     assert.deepEqual(holes, [{ startMs: beginningMs, endMs: nowMs, ...syncing }])
   })
 
   it('that is read newest first lacks what is older, and what came since', () => {
-    const remark = { cause: 'venue_down', message: 'away', fix: 'Wait.' } as const
+    const issue = { cause: 'venue_down', message: 'away', fix: 'Wait.' } as const
     const covered = [
       { startMs: day(30), endMs: day(20) },
       { startMs: day(10), endMs: day(1) },
     ]
-    const { holes, remedy } = toStreamCoverage(ledger, state({ covered, remark }))
+    const { holes, remedy } = toStreamCoverage(ledger, state({ covered, issue }))
     const edges = holes.map(({ startMs, endMs, cause }) => [startMs, endMs, cause])
     assert.deepEqual(edges, [
       [beginningMs, day(30), 'venue_down'],
@@ -61,7 +61,7 @@ describe('the coverage of a stream', () => {
   })
 
   it('that the provider forgets has a hole nobody can fill, apart from the one that can be', () => {
-    const { holes, providerLimit, remedy } = toStreamCoverage(forgetful, state({ remark: syncing }))
+    const { holes, providerLimit, remedy } = toStreamCoverage(forgetful, state({ issue: syncing }))
     assert.deepEqual(holes, [
       { startMs: beginningMs, endMs: day(90), cause: 'data_hole', message: 'The provider keeps 90 days.' },
       { startMs: day(90), endMs: nowMs, ...syncing },

@@ -5,9 +5,10 @@
 import { getStreams } from '@assay/connectors/catalog'
 import type { Stream, Window } from '@assay/connectors'
 import type { Cause, ErrorItem } from '@assay/core'
-import type { ConnectionRef, Connections } from '../connections/index.ts'
+import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Ledger, PoisonedTime } from '../ledger/index.ts'
+import type { Owner } from '../owner.ts'
 import { beginningMs } from './plan.ts'
 import * as store from './store.ts'
 
@@ -29,7 +30,7 @@ export interface ReadingState {
   covered: readonly Window[]
   poisoned: readonly Pick<PoisonedTime, 'startMs' | 'endMs' | 'records'>[]
   /** Why reading is not at its end; undefined when it is. */
-  remark: Pick<ErrorItem, 'cause' | 'message' | 'fix'> | undefined
+  issue: Pick<ErrorItem, 'cause' | 'message' | 'fix'> | undefined
   nowMs: number
 }
 
@@ -41,11 +42,16 @@ interface CoverageDeps {
 }
 
 /** Undefined when the owner has no such connection. */
-export async function findCoverage(deps: CoverageDeps, ref: ConnectionRef): Promise<StreamCoverage[] | undefined> {
-  const connection = await deps.connections.find(ref)
+export async function findCoverage(
+  deps: CoverageDeps,
+  owner: Owner,
+  connectionId: string,
+): Promise<StreamCoverage[] | undefined> {
+  const connection = await deps.connections.find(owner, connectionId)
   if (connection === undefined) return undefined
-  const remarks = await deps.connections.listRemarks(ref)
-  const remark = remarks.find((item) => item.connection_id === ref.connectionId)
+  const ref = { ...owner, connectionKey: connection.connection_key, connectionId }
+  const issues = await deps.connections.listIssues(owner)
+  const issue = issues.find((item) => item.connection_id === connectionId)
   const [covered, poisoned] = await Promise.all([
     store.listAllCovered(deps.db, ref),
     deps.ledger.listPoisonedTimes(ref),
@@ -54,7 +60,7 @@ export async function findCoverage(deps: CoverageDeps, ref: ConnectionRef): Prom
     toStreamCoverage(stream, {
       covered: covered.filter(({ stream: name }) => name === stream.name),
       poisoned: poisoned.filter(({ stream: name }) => name === stream.name),
-      remark,
+      issue,
       nowMs: deps.now(),
     }),
   )
@@ -63,13 +69,13 @@ export async function findCoverage(deps: CoverageDeps, ref: ConnectionRef): Prom
 const notRead = { cause: 'sync_in_progress', message: 'This part of the history has not been read yet.' } as const
 
 export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCoverage {
-  const { covered, remark, nowMs } = state
+  const { covered, issue, nowMs } = state
   const { retentionMs } = stream.pager
   const newestMs = covered.at(-1)?.endMs
-  // Between two runs the last minutes are not read yet, which is no hole: the next run is due.
-  const untilMs = remark === undefined && newestMs !== undefined ? newestMs : nowMs
+  // Between two runs the last minutes are not read yet. That does not count as a hole: the next run reads them.
+  const untilMs = issue === undefined && newestMs !== undefined ? newestMs : nowMs
   const reachMs = retentionMs === null ? beginningMs : Math.max(beginningMs, nowMs - retentionMs)
-  const { cause, message } = remark ?? notRead
+  const { cause, message } = issue ?? notRead
   const windows = covered.map(({ startMs, endMs }) => ({ startMs, endMs }))
   const holes = [
     ...gapsBetween(windows, beginningMs, untilMs).flatMap((gap) =>
@@ -83,7 +89,7 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
       return { startMs, endMs, cause: 'data_hole', message }
     }),
   ].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
-  const remedy = (holes.length > 0 ? remark?.fix : undefined) ?? stream.remedy
+  const remedy = (holes.length > 0 ? issue?.fix : undefined) ?? stream.remedy
   return { stream: stream.name, windows, holes, providerLimit: stream.providerLimit, remedy }
 }
 
@@ -116,13 +122,10 @@ export interface Completeness {
 }
 
 /** From when on nothing is missing in the required streams of all the owner's connections. */
-export async function findCompleteness(
-  deps: CoverageDeps,
-  owner: { tenantId: string; userId: string },
-): Promise<Completeness> {
+export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promise<Completeness> {
   let newest: Completeness = { fromMs: beginningMs, hole: undefined }
   for (const { id, provider_id: providerId } of await store.listReadable(deps.db, owner)) {
-    const streams = (await findCoverage(deps, { ...owner, connectionId: id })) ?? []
+    const streams = (await findCoverage(deps, owner, id)) ?? []
     const required = new Set(getStreams(providerId).flatMap(({ name, required: is }) => (is ? [name] : [])))
     for (const { windows, holes } of streams.filter(({ stream }) => required.has(stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseKeyring } from '../keys.ts'
 import { createSealer } from '../connections/seal.ts'
+import { toConnectionPayload } from '../jobs/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
-import type { ConnectionRef } from '../connections/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 import { queueRefresh } from './refreshes.ts'
 
 type Connected = ConnectionRef & Account
@@ -31,8 +32,8 @@ describe('reading', async () => {
     engine.control(`accounts/${ref.accountId}/entries`, {
       entries: [{ type: 'deposit', asset: 'XXBT', amount: '0.5', ...(time === undefined ? {} : { time }) }],
     })
-  const countRaw = async ({ connectionId }: ConnectionRef): Promise<number> =>
-    (await db.rows("select from raw_records where connection_id = $1 and stream = 'ledger'", [connectionId])).length
+  const countRaw = async ({ userKey }: ConnectionRef): Promise<number> =>
+    (await db.rows("select from raw_records where user_key = $1 and stream = 'ledger'", [userKey])).length
   const listLanes = async ({ connectionId }: ConnectionRef): Promise<string[]> =>
     (
       await db.rows<{ lane: string }>(
@@ -65,20 +66,20 @@ describe('reading', async () => {
     const { ledger } = await engine.control<{ ledger: unknown[] }>(`accounts/${ref.accountId}/state`)
     assert.equal(await countRaw(ref), ledger.length)
     const { hours } = await db.row<{ hours: number }>(
-      'select extract(epoch from assay_now() - max(fetched_at))::float8 / 3600 as hours from holdings where connection_id = $1',
-      [ref.connectionId],
+      'select extract(epoch from $2::timestamptz - balances_at)::float8 / 3600 as hours from connections where id = $1',
+      [ref.connectionId, db.now()],
     )
     assert.ok(hours < 1, `balances of ${hours} hours ago`)
-    const row = await engine.connections.find(ref)
+    const row = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([row?.status, row?.status_cause], ['degraded', 'venue_down'])
-    const coverage = await engine.sync.findCoverage(ref)
+    const coverage = await engine.sync.findCoverage(ref, ref.connectionId)
     assert.equal(coverage?.find(({ stream }) => stream === 'deposits')?.holes[0]?.cause, 'venue_down')
 
     await clearFaults()
     await makeDue()
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
-    for (const { stream, windows, holes } of (await engine.sync.findCoverage(ref)) ?? []) {
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
+    for (const { stream, windows, holes } of (await engine.sync.findCoverage(ref, ref.connectionId)) ?? []) {
       assert.deepEqual(holes, [], stream)
       assert.ok(engine.clock.now() - (windows.at(-1)?.endMs ?? 0) < hourMs, stream)
     }
@@ -86,15 +87,15 @@ describe('reading', async () => {
 
   it('does not believe what was marked as read before it had come', async () => {
     const ref = await connect('empty')
-    await db.execute("update covered_windows set window_end = window_end + interval '1 day' where connection_id = $1", [
-      ref.connectionId,
+    await db.execute("update covered_windows set window_end = window_end + interval '1 day' where user_key = $1", [
+      ref.userKey,
     ])
     await engine.moveClock(hourMs)
     await book(ref)
     await engine.moveClock(hourMs)
     await readAgain(ref)
     assert.equal(await countRaw(ref), 1)
-    const coverage = await engine.sync.findCoverage(ref)
+    const coverage = await engine.sync.findCoverage(ref, ref.connectionId)
     assert.ok(coverage?.every(({ windows }) => (windows.at(-1)?.endMs ?? Infinity) <= engine.clock.now()))
   })
 
@@ -112,16 +113,17 @@ describe('reading', async () => {
     const owner = await engine.newOwner()
     const ref = await engine.connect(owner, 'default')
     await engine.drain({ enough: stopAfter(1) })
-    await db.execute('update grants set revoked_at = assay_now() where user_id = $1', [owner.userId])
+    await db.execute('update grants set revoked_at = $2 where user_key = $1', [owner.userKey, db.now()])
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'syncing')
-    await db.execute('update grants set revoked_at = null where user_id = $1', [owner.userId])
+    const paused = await engine.connections.find(ref, ref.connectionId)
+    assert.deepEqual([paused?.status, paused?.next_sync_at], ['syncing', null])
+    await db.execute('update grants set revoked_at = null where user_key = $1', [owner.userKey])
     await db.transaction((tx) => engine.connections.resumeReading(tx, owner))
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
-  it('that stands still for a key nobody can open is told, and goes on when it can be opened again', async () => {
+  it('that stands still for a key that does not open is told, and goes on when it can be opened again', async () => {
     const ref = await connect('empty')
     const find = 'select sealed_credentials as sealed from connections where id = $1'
     const { sealed } = await db.row<{ sealed: string }>(find, [ref.connectionId])
@@ -131,21 +133,21 @@ describe('reading', async () => {
     await seal(await lost.seal(ref.connectionId, { type: 'api_key', apiKey: 'a', secretKey: 'b' }))
     await engine.sync.begin(db, ref, await laneOf(ref))
     await engine.drain({ enough: stopAfter(1) })
-    const row = await engine.connections.find(ref)
+    const row = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([row?.status, row?.status_cause], ['degraded', 'internal'])
-    const [remark] = await engine.connections.listRemarks(ref)
-    assert.equal(remark?.cause, 'internal')
-    assert.match(remark.fix ?? '', /connect the account again/)
+    const [issue] = await engine.connections.listIssues(ref)
+    assert.equal(issue?.cause, 'internal')
+    assert.match(issue.fix ?? '', /connect the account again/)
 
     await seal(sealed)
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
   it('with a key that was replaced meanwhile says nothing of the new one and leaves its run alone', async () => {
     const ref = await connect('empty')
     const oldLane = await laneOf(ref)
-    const payload = { tenant_id: ref.tenantId, user_id: ref.userId, connection_id: ref.connectionId, lane: oldLane }
+    const payload = { ...toConnectionPayload(ref), lane: oldLane }
     await setFault(ref, { kind: 'latency_ms', latency_ms: 400 })
     const old = engine.sync.task(payload, signal)
     // As an accepted repair does, while the old key waits for its answer.
@@ -156,7 +158,7 @@ describe('reading', async () => {
     })
     assert.ok(repaired)
     await old
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
     assert.deepEqual(await listLanes(ref), ['new'])
     await engine.control(`accounts/${ref.accountId}/key`, { revoked: false })
     await clearFaults()
@@ -165,7 +167,7 @@ describe('reading', async () => {
     await engine.sync.task(payload, signal)
     assert.deepEqual(await listLanes(ref), ['new'])
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
   it('begins again, by upkeep, when its next job was lost', async () => {
@@ -203,14 +205,15 @@ describe('reading', async () => {
     assert.equal(await countRaw(ref), 1)
   })
 
-  it('stands back for everybody who is told "too many" while a key is checked', async () => {
+  it('backs off for all who use a budget when a provider says "too many" while a key is checked', async () => {
     const account = await engine.newAccount('empty')
-    await setFault(account, { kind: 'http_429_retry_after', endpoint: 'GetApiKeyInfo', times: 10 })
+    await setFault(account, { kind: 'http_429_retry_after', retry_after_s: 3_600, endpoint: 'GetApiKeyInfo' })
     const { connectionId } = await engine.add(await engine.newOwner(), account)
     await clearFaults()
     assert.equal(connectionId, null)
     const { blocked } = await db.row<{ blocked: number }>(
-      'select count(*)::int as blocked from budgets where blocked_until > assay_now()',
+      'select count(*)::int as blocked from budgets where blocked_until > $1::timestamptz',
+      [db.now()],
     )
     assert.equal(blocked, 1)
   })

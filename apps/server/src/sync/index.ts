@@ -2,9 +2,10 @@
  * Reading: plan, claim, read a page, commit it, back off. What is read again and again is a run (run-job.ts); what a
  * person asks for is a refresh (refresh-job.ts).
  */
-import type { ConnectionRef } from '../connections/index.ts'
+import type { DueConnection } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Task } from '../jobs/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
 import { findCompleteness, findCoverage, type Completeness, type StreamCoverage } from './coverage.ts'
 import type { ReadingDeps } from './read-connection.ts'
 import { createRefreshTask } from './refresh-job.ts'
@@ -19,26 +20,23 @@ export { createCircuits } from './circuit.ts'
 export type { StreamCoverage } from './coverage.ts'
 export type { Refresh, RefreshKind } from './refreshes.ts'
 
-interface Owner {
-  tenantId: string
-  userId: string
-}
-
 export interface Sync {
   /** Begins a run as soon as a worker is free. */
   begin(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** The next run is due then. */
+  plan(tx: Sql, due: DueConnection, inMs: number): Promise<void>
   task: Task
   /** The job behind a refresh. */
   refreshTask: Task
   forget(tx: Sql, ref: ConnectionRef): Promise<void>
   /** Undefined when the owner has no such connection. */
-  findCoverage(ref: ConnectionRef): Promise<StreamCoverage[] | undefined>
+  findCoverage(owner: Owner, connectionId: string): Promise<StreamCoverage[] | undefined>
   /** From when on nothing is missing in the histories of all the owner's connections. */
   findCompleteness(owner: Owner): Promise<Completeness>
   /** Reads again, all connections or those named; refuses when every one of them was read again a moment ago. */
   requestRefresh(owner: Owner, kind: RefreshKind, connectionIds: readonly string[] | undefined): Promise<Refresh>
   findRefresh(owner: Owner, refreshId: string): Promise<Refresh | undefined>
-  /** Upkeep: refreshes nobody asks about any more, and connections whose next run was lost. */
+  /** Upkeep: refreshes of last week, and connections whose next run was lost. */
   sweep(): Promise<void>
 }
 
@@ -50,17 +48,18 @@ const stalledBatchSize = 100
 export function createSync(deps: SyncDeps): Sync {
   return {
     begin: (tx, ref, keyLane) => queueRun(tx, ref, keyLane, { delayMs: 0, interactive: true }),
+    plan: (tx, { keyLane, ...ref }, inMs) => queueRun(tx, ref, keyLane, { delayMs: inMs }),
     task: createRunTask(deps),
     refreshTask: createRefreshTask(deps),
     forget: (tx, ref) => store.forgetConnection(tx, ref),
-    findCoverage: (ref) => findCoverage(deps, ref),
+    findCoverage: (owner, connectionId) => findCoverage(deps, owner, connectionId),
     findCompleteness: (owner) => findCompleteness(deps, owner),
     requestRefresh: (owner, kind, connectionIds) => requestRefresh(deps.db, owner, kind, connectionIds),
     findRefresh: (owner, refreshId) => findRefresh(deps.db, owner, refreshId),
     async sweep() {
       await deleteOldRefreshes(deps.db)
-      for (const { keyLane, ...ref } of await store.listStalled(deps.db, stalledBatchSize)) {
-        deps.log.warn({ connection: ref.connectionId }, 'a connection that nobody was going to read is read again')
+      for (const { keyLane, ...ref } of await deps.connections.listStalled(stalledBatchSize)) {
+        deps.log.warn({ connection: ref.connectionId }, 'rescheduling stalled connection')
         await queueRun(deps.db, ref, keyLane, { delayMs: 0 })
       }
     },

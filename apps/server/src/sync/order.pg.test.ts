@@ -4,10 +4,10 @@ import type { Session, Stream, Window } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openEngine, type Account } from '../test-engine.ts'
-import type { ConnectionRef } from '../connections/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 import { beginningMs } from './plan.ts'
-import { readStream, type Reading } from './read-stream.ts'
-import { listCovered } from './store.ts'
+import { keepFinished, readStream, type Reading } from './read-stream.ts'
+import { listAllCovered } from './store.ts'
 
 const dayMs = 24 * 3_600_000
 
@@ -20,11 +20,11 @@ describe('a first read', async () => {
       'select j.priority, p.payload from graphile_worker.jobs j join graphile_worker._private_jobs p using (id) where j.key = $1',
       [`sync:${connectionId}`],
     )
-  const listDays = async ({ connectionId }: ConnectionRef): Promise<number[]> => {
+  const listDays = async ({ userKey }: ConnectionRef): Promise<number[]> => {
     const rows = await db.rows<{ days: number }>(
-      `select floor(extract(epoch from assay_now() - occurred_at) / 86400)::int as days from transactions
-       where connection_id = $1 order by 1`,
-      [connectionId],
+      `select floor(extract(epoch from $2::timestamptz - occurred_at) / 86400)::int as days from transactions
+       where user_key = $1 order by 1`,
+      [userKey, db.now()],
     )
     return rows.map(({ days }) => days)
   }
@@ -50,7 +50,7 @@ describe('a first read', async () => {
     )
     let jobs = 0
     await engine.drain({ enough: async () => jobs++ === 1 })
-    const positions = await engine.ledger.listPositions(ref, { limit: 100, after: undefined })
+    const positions = await db.rows('select from holdings where user_key = $1', [ref.userKey])
     assert.ok(positions.length > 10)
     const calls = await engine.listCalls(ref)
     assert.deepEqual([calls['BalanceEx'], calls['Ledgers']], [1, undefined])
@@ -67,7 +67,7 @@ describe('a first read', async () => {
     const owner = await engine.newOwner()
     const { connectionId } = await engine.add(owner, account)
     assert.ok(connectionId !== null)
-    const ref = { ...owner, connectionId, ...account }
+    const ref = { ...(await engine.toRef(owner, connectionId)), ...account }
     // One page for the last days; then the ledger is away.
     await engine.control('providers/kraken/faults', {
       kind: 'http_5xx',
@@ -77,10 +77,10 @@ describe('a first read', async () => {
     })
     await engine.drain()
     assert.deepEqual(await listDays(ref), [2, 9, 29])
-    const shown = await engine.connections.find(ref)
+    const shown = await engine.connections.find(ref, ref.connectionId)
     assert.equal(shown?.transaction_count, '3')
     assert.equal(Math.floor((engine.clock.now() - Date.parse(shown.history_from ?? '')) / dayMs), 29)
-    const coverage = await engine.sync.findCoverage(ref)
+    const coverage = await engine.sync.findCoverage(ref, ref.connectionId)
     const ledger = coverage?.find(({ stream }) => stream === 'ledger')
     assert.deepEqual(
       ledger?.windows.map(({ startMs, endMs }) => (endMs - startMs) / dayMs),
@@ -93,9 +93,9 @@ describe('a first read', async () => {
 
     await clearFaults()
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
     assert.deepEqual(await listDays(ref), [2, 9, 29, 37, 40, 400])
-    for (const { windows, holes } of (await engine.sync.findCoverage(ref)) ?? []) {
+    for (const { windows, holes } of (await engine.sync.findCoverage(ref, ref.connectionId)) ?? []) {
       assert.equal(windows.length, 1)
       assert.deepEqual(holes, [])
     }
@@ -125,7 +125,8 @@ describe('a first read', async () => {
       minutes.every((one) => one >= 11.2 && one <= 18.8),
       JSON.stringify(minutes),
     )
-    assert.equal(new Set(minutes).size, minutes.length)
+    // Two of them may meet by chance.
+    assert.ok(new Set(minutes).size > 1)
   })
 
   it('that is asked to make room ends before its next page and queues the rest, at the back', async () => {
@@ -139,7 +140,7 @@ describe('a first read', async () => {
     const [again] = await listJobs(ref)
     assert.deepEqual([again?.priority, again?.payload], [0, next?.payload])
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
   it('reads around a window that the provider cannot give, and says which', async () => {
@@ -173,13 +174,17 @@ describe('a first read', async () => {
       ask: (_cost, call) => call(),
       untilMs,
       allowance: { mayReadOn: () => asked.length < 20, countPage: () => undefined, pagesRead: () => asked.length },
+      places: undefined,
+      finished: [],
+      hasNews: false,
       faults: new Map(),
       missing: new Map(),
       progressed: new Set(),
     }
     const deps = { db, ledger: engine.ledger, now: () => engine.clock.now() }
     assert.equal(await readStream(deps, reading, stream), 'covered')
-    const covered = await listCovered(db, ref, 'ledger')
+    await keepFinished(deps, reading)
+    const covered = await listAllCovered(db, ref)
     assert.deepEqual(
       covered.map(({ startMs, endMs }) => [(untilMs - startMs) / dayMs, (untilMs - endMs) / dayMs]),
       [
@@ -188,6 +193,6 @@ describe('a first read', async () => {
       ],
     )
     assert.equal(reading.faults.get('ledger')?.fault, 'data_hole')
-    assert.deepEqual(await db.rows('select from stream_bookmarks where connection_id = $1', [ref.connectionId]), [])
+    assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
   })
 })

@@ -1,12 +1,13 @@
 /** Reading one connection inside one job: its balances, and its streams within what a job may do. */
 import { SourceError } from '@assay/core'
 import type { Logger } from 'pino'
-import type { ConnectionRef, Connections, OpenedConnection } from '../connections/index.ts'
+import type { Connections, OpenedConnection } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Ledger } from '../ledger/index.ts'
-import { startAsking, type AskDeps } from './ask.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { Overtaken, startAsking, type AskDeps } from './ask.ts'
 import { CircuitOpen } from './circuit.ts'
-import { readStream, type JobAllowance, type Reading, type StreamProgress } from './read-stream.ts'
+import { keepFinished, readStream, type JobAllowance, type Reading, type StreamProgress } from './read-stream.ts'
 
 export interface ReadingDeps extends AskDeps {
   db: Database
@@ -61,7 +62,8 @@ export function startReading(
   const ask = startAsking(deps, opened, { interactive })
   const allowance = startAllowance(run.signal)
   const found = { faults: new Map(), missing: new Map(), progressed: new Set<string>() }
-  return { ref, opened, ask, untilMs, stage, allowance, ...found }
+  const kept = { places: undefined, finished: [], hasNews: false }
+  return { ref, opened, ask, untilMs, stage, allowance, ...kept, ...found }
 }
 
 export async function readBalances(deps: ReadingDeps, { ref, opened, ask }: Reading): Promise<void> {
@@ -82,7 +84,6 @@ export async function readHistory(deps: ReadingDeps, reading: ConnectionReading)
     if (progress === 'reached' && hasRequired(reading)) {
       const sinceMs = untilMs - shownMs
       if (!(await deps.ledger.derive(ref, opened.connector, mayGoOn, sinceMs))) return false
-      await recordPart(deps, reading)
     }
     reading.stage = 'rest'
   }
@@ -90,16 +91,27 @@ export async function readHistory(deps: ReadingDeps, reading: ConnectionReading)
   return !hasRequired(reading) || deps.ledger.derive(ref, opened.connector, mayGoOn)
 }
 
-/** What shows already is counted, before everything is read. */
-export async function recordPart({ db, connections, ledger }: ReadingDeps, { ref }: Reading): Promise<void> {
-  await connections.recordPart(ref, await ledger.summarize(db, ref))
-}
-
 /** The whole of the streams: the least that any of them came to. */
 async function readStreams(
   deps: ReadingDeps,
   reading: ConnectionReading,
   notBeforeMs?: number,
+): Promise<StreamProgress> {
+  try {
+    const progress = await readEach(deps, reading, notBeforeMs)
+    await keepFinished(deps, reading)
+    return progress
+  } catch (error) {
+    // Pages of other streams are good, whatever ended this one; not so when another worker has the key.
+    if (!(error instanceof Overtaken)) await keepFinished(deps, reading)
+    throw error
+  }
+}
+
+async function readEach(
+  deps: ReadingDeps,
+  reading: ConnectionReading,
+  notBeforeMs: number | undefined,
 ): Promise<StreamProgress> {
   let whole: StreamProgress = 'covered'
   for (const stream of reading.opened.connector.streams) {

@@ -1,14 +1,11 @@
-/** What the jobs that read have in common: what their payloads name, and what becomes of errors nobody foresaw. */
+/** What the jobs that read have in common: what their payloads name, and what becomes of unexpected errors. */
 import { z } from 'zod'
-import type { ConnectionRef } from '../connections/index.ts'
 import { isPassing } from '../db/index.ts'
-import type { Task } from '../jobs/index.ts'
+import { connectionPayload, toConnectionRef, type Task } from '../jobs/index.ts'
 import { ConnectionGone } from '../ledger/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 
-export const readingPayload = z.object({
-  tenant_id: z.string(),
-  user_id: z.string(),
-  connection_id: z.string(),
+export const readingPayload = connectionPayload.extend({
   lane: z.string(),
   /** Epoch ms; absent at the beginning of a run. */
   until: z.string().regex(/^\d+$/).optional(),
@@ -23,13 +20,13 @@ export function toReadingTask<Payload extends z.infer<typeof readingPayload>>(
 ): Task {
   return async (given, signal) => {
     const payload = schema.parse(given)
-    const ref = { tenantId: payload.tenant_id, userId: payload.user_id, connectionId: payload.connection_id }
+    const ref = toConnectionRef(payload)
     try {
       await run(ref, payload, signal)
     } catch (error) {
       // Removed meanwhile: nothing was kept of the page, and there is nothing left to read for.
       if (error instanceof ConnectionGone) return
-      // The queue tries again, and there is no database to tell anybody by.
+      // The queue tries again: without a database, nothing can be recorded.
       if (isPassing(error)) throw error
       await breakDown(ref, payload, error)
     }

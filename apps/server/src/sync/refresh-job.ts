@@ -1,12 +1,12 @@
 /**
  * The job behind a refresh: balances or history of one connection, now. A passing failure is tried again a few times,
- * because somebody waits; then the refresh has failed, and the regular run goes on by its own rules.
+ * because a person waits; then the refresh has failed, and the regular run goes on by its own rules.
  */
 import { SourceError, type Cause } from '@assay/core'
 import { z } from 'zod'
-import type { ConnectionRef } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Task } from '../jobs/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 import { Overtaken, overtakenDelayMs } from './ask.ts'
 import { backoffMs } from './backoff.ts'
 import { OverBudget } from './budget.ts'
@@ -36,7 +36,7 @@ export function createRefreshTask(deps: ReadingDeps): Task {
     payloadSchema,
     (ref, payload, signal) => runJob(deps, ref, payload, signal),
     async (ref, payload, error) => {
-      deps.log.error({ connection: ref.connectionId, err: error }, 'a refresh broke down')
+      deps.log.error({ connection: ref.connectionId, err: error }, 'refresh broke down')
       await end(deps.db, ref, payload, { status: 'failed', cause: 'internal' })
     },
   )
@@ -51,18 +51,18 @@ async function runJob(deps: ReadingDeps, ref: ConnectionRef, payload: Payload, s
   }
   const untilMs = chooseUntil(deps, payload.until)
   const reading = startReading(deps, ref, opened, { untilMs, stage: payload.stage, interactive: true, signal })
-  // Repaired since this job was queued: whoever uses the new key waits in that key's lane.
+  // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== payload.lane) return queueRefresh(deps.db, toJob(payload, reading, 0))
   try {
     const done = await read(deps, reading, payload.kind)
     const [fault] = reading.faults.values()
-    if (fault !== undefined) return await standBack(deps, reading, payload, fault)
+    if (fault !== undefined) return await backOff(deps, reading, payload, fault)
     if (!done) return await queueRefresh(deps.db, toJob(payload, reading, 0))
     await succeed(deps, reading, payload)
   } catch (error) {
     if (error instanceof Overtaken) return queueRefresh(deps.db, toJob(payload, reading, overtakenDelayMs))
     if (!(error instanceof SourceError)) throw error
-    await standBack(deps, reading, payload, error)
+    await backOff(deps, reading, payload, error)
   }
 }
 
@@ -80,10 +80,7 @@ async function read(deps: ReadingDeps, reading: ConnectionReading, kind: Payload
 
 async function succeed(deps: ReadingDeps, { ref, opened }: ConnectionReading, payload: Payload): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    if (payload.kind === 'transactions') {
-      const facts = await deps.ledger.summarize(tx, ref)
-      await deps.connections.recordRead(tx, ref, { ...facts, keyLane: opened.keyLane, nextSyncInMs: null })
-    }
+    if (payload.kind === 'transactions') await deps.connections.recordRefresh(tx, ref, opened.keyLane)
     await end(tx, ref, payload, { status: 'succeeded', cause: null })
   })
 }
@@ -99,7 +96,7 @@ async function end(
   if (await hasQueued(sql, ref, kind)) await queueRefresh(sql, { ref, lane, kind, delayMs: 0, attempt: 1 })
 }
 
-async function standBack(
+async function backOff(
   deps: ReadingDeps,
   reading: ConnectionReading,
   payload: Payload,
@@ -110,7 +107,7 @@ async function standBack(
   if (error instanceof OverBudget) return queueRefresh(deps.db, toJob(payload, reading, error.retryAfterMs ?? 0))
   const attempt = Number(payload.attempt)
   const delayMs = error.retryAfterMs ?? backoffMs(attempt, deps.random()) / deps.pace
-  // Nobody asks a provider that is known to be away, and somebody waits to be told.
+  // A provider that is known to be away is not asked, and the person who waits is told at once.
   const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !(error instanceof CircuitOpen)
   if (mayPass && attempt < attemptsMax) {
     return queueRefresh(deps.db, { ...toJob(payload, reading, delayMs), attempt: attempt + 1 })
@@ -122,5 +119,5 @@ async function standBack(
 
 /** It was readable when the refresh was accepted and is not any more. */
 async function findCause(deps: ReadingDeps, ref: ConnectionRef): Promise<Cause> {
-  return (await deps.connections.find(ref))?.status_cause ?? 'needs_reauth'
+  return (await deps.connections.find(ref, ref.connectionId))?.status_cause ?? 'needs_reauth'
 }

@@ -1,16 +1,12 @@
 /** All SQL over refreshes and their cool-downs. */
 import type { Cause } from '@assay/core'
-import type { ConnectionRef } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
 
 export type RefreshKind = 'assets' | 'transactions'
 
-interface Owner {
-  tenantId: string
-  userId: string
-}
-
 export interface RefreshableRow {
+  connection_key: number
   id: string
   provider_id: string
   status: 'syncing' | 'active' | 'degraded' | 'needs_reauth'
@@ -29,7 +25,7 @@ const coolDown = "interval '60 seconds'"
 const keptFor = "interval '7 days'"
 const sweepBatchSize = 1_000
 
-const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 
 /** In the order of their ids, so that two requests claim cool-downs in one order and never wait for each other. */
 export async function listRefreshable(
@@ -38,26 +34,26 @@ export async function listRefreshable(
   connectionIds: readonly string[] | undefined,
 ): Promise<RefreshableRow[]> {
   return sql.rows<RefreshableRow>(
-    `select id, provider_id, status, status_cause, key_lane from readable_connections
-     where tenant_id = $1 and user_id = $2 and ($3::text[] is null or id = any($3)) order by id`,
-    [owner.tenantId, owner.userId, connectionIds ?? null],
+    `select connection_key, id, provider_id, status, status_cause, key_lane from readable_connections
+     where user_key = $1::bigint and ($2::text[] is null or id = any($2)) order by id`,
+    [owner.userKey, connectionIds ?? null],
   )
 }
 
 /** Zero when the connection was free and its cool-down begins now; otherwise the seconds until it is. */
 export async function claimCoolDown(tx: Sql, ref: ConnectionRef, kind: RefreshKind): Promise<number> {
   const claimed = await tx.execute(
-    `insert into refresh_cool_downs as c (tenant_id, user_id, connection_id, kind, accepted_at)
-     values ($1, $2, $3, $4, assay_now())
-     on conflict (tenant_id, user_id, connection_id, kind) do update set accepted_at = excluded.accepted_at
+    `insert into refresh_cool_downs as c (user_key, connection_key, kind, accepted_at)
+     values ($1::bigint, $2, $3, $4::timestamptz)
+     on conflict (user_key, connection_key, kind) do update set accepted_at = excluded.accepted_at
        where c.accepted_at <= excluded.accepted_at - ${coolDown}`,
-    [...refOf(ref), kind],
+    [...refOf(ref), kind, tx.now()],
   )
   if (claimed === 1) return 0
   const { seconds } = await tx.row<{ seconds: number }>(
-    `select greatest(1, ceil(extract(epoch from accepted_at + ${coolDown} - assay_now())))::int as seconds
-     from refresh_cool_downs where tenant_id = $1 and user_id = $2 and connection_id = $3 and kind = $4`,
-    [...refOf(ref), kind],
+    `select greatest(1, ceil(extract(epoch from accepted_at + ${coolDown} - $4::timestamptz)))::int as seconds
+     from refresh_cool_downs where user_key = $1::bigint and connection_key = $2 and kind = $3`,
+    [...refOf(ref), kind, tx.now()],
   )
   return seconds
 }
@@ -65,22 +61,24 @@ export async function claimCoolDown(tx: Sql, ref: ConnectionRef, kind: RefreshKi
 export async function insertRefresh(
   tx: Sql,
   owner: Owner,
-  refresh: { id: string; kind: RefreshKind; connections: readonly RefreshedConnection[] },
+  /** `keys` are those of `connections`, in their order. */
+  refresh: { id: string; kind: RefreshKind; keys: readonly number[]; connections: readonly RefreshedConnection[] },
 ): Promise<string> {
+  const { keys, connections } = refresh
   const { requested_at } = await tx.row<{ requested_at: string }>(
-    `insert into refreshes (tenant_id, user_id, id, kind, requested_at) values ($1, $2, $3, $4, assay_now())
+    `insert into refreshes (user_key, id, kind, requested_at) values ($1::bigint, $2, $3, $4::timestamptz)
      returning requested_at`,
-    [owner.tenantId, owner.userId, refresh.id, refresh.kind],
+    [owner.userKey, refresh.id, refresh.kind, tx.now()],
   )
-  const { connections } = refresh
   await tx.execute(
-    `insert into refresh_connections (tenant_id, user_id, refresh_id, kind, connection_id, provider_id, status, cause)
-     select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::text[], $8::text[])`,
+    `insert into refresh_connections
+       (user_key, refresh_id, kind, connection_key, connection_id, provider_id, status, cause)
+     select $1::bigint, $2::text, $3::text, * from unnest($4::integer[], $5::text[], $6::text[], $7::text[], $8::text[])`,
     [
-      owner.tenantId,
-      owner.userId,
+      owner.userKey,
       refresh.id,
       refresh.kind,
+      [...keys],
       connections.map((one) => one.connection_id),
       connections.map((one) => one.provider_id),
       connections.map((one) => one.status),
@@ -95,16 +93,15 @@ export async function findRefresh(
   owner: Owner,
   id: string,
 ): Promise<{ requestedAt: string; connections: RefreshedConnection[] } | undefined> {
-  const keys = [owner.tenantId, owner.userId, id]
   const head = await sql.maybeRow<{ requested_at: string }>(
-    'select requested_at from refreshes where tenant_id = $1 and user_id = $2 and id = $3',
-    keys,
+    'select requested_at from refreshes where user_key = $1::bigint and id = $2',
+    [owner.userKey, id],
   )
   if (head === undefined) return undefined
   const connections = await sql.rows<RefreshedConnection>(
     `select connection_id, provider_id, status, cause from refresh_connections
-     where tenant_id = $1 and user_id = $2 and refresh_id = $3 order by connection_id`,
-    keys,
+     where user_key = $1::bigint and refresh_id = $2 order by connection_id`,
+    [owner.userKey, id],
   )
   return { requestedAt: head.requested_at, connections }
 }
@@ -113,7 +110,7 @@ export async function findRefresh(
 export async function startRefreshes(sql: Sql, ref: ConnectionRef, kind: RefreshKind): Promise<void> {
   await sql.execute(
     `update refresh_connections set status = 'running'
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and kind = $4 and status = 'queued'`,
+     where user_key = $1::bigint and connection_key = $2 and kind = $3 and status = 'queued'`,
     [...refOf(ref), kind],
   )
 }
@@ -125,8 +122,8 @@ export async function endRefreshes(
   end: { status: 'succeeded' | 'failed'; cause: Cause | null },
 ): Promise<void> {
   await sql.execute(
-    `update refresh_connections set status = $5, cause = $6
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and kind = $4 and status = 'running'`,
+    `update refresh_connections set status = $4, cause = $5
+     where user_key = $1::bigint and connection_key = $2 and kind = $3 and status = 'running'`,
     [...refOf(ref), kind, end.status, end.cause],
   )
 }
@@ -134,7 +131,7 @@ export async function endRefreshes(
 export async function hasQueued(sql: Sql, ref: ConnectionRef, kind: RefreshKind): Promise<boolean> {
   const row = await sql.maybeRow(
     `select from refresh_connections
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and kind = $4 and status = 'queued' limit 1`,
+     where user_key = $1::bigint and connection_key = $2 and kind = $3 and status = 'queued' limit 1`,
     [...refOf(ref), kind],
   )
   return row !== undefined
@@ -143,8 +140,8 @@ export async function hasQueued(sql: Sql, ref: ConnectionRef, kind: RefreshKind)
 /** Old ones, at most so many; the next round takes the rest. */
 export async function deleteOldRefreshes(sql: Sql): Promise<number> {
   return sql.execute(
-    `delete from refreshes where (tenant_id, user_id, id) in (
-       select tenant_id, user_id, id from refreshes where requested_at < assay_now() - ${keptFor} limit $1)`,
-    [sweepBatchSize],
+    `delete from refreshes where (user_key, id) in (
+       select user_key, id from refreshes where requested_at < $2::timestamptz - ${keptFor} limit $1)`,
+    [sweepBatchSize, sql.now()],
   )
 }

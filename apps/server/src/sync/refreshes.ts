@@ -6,9 +6,9 @@
  * application that refreshes every minute must not keep the other kind from ever being read.
  */
 import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
-import type { ConnectionRef } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
-import { addJob } from '../jobs/index.ts'
+import { addJob, toConnectionPayload } from '../jobs/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
 import { findCircuitOpen } from './circuit.ts'
 import type { RunState } from './read-connection.ts'
 import * as store from './refresh-store.ts'
@@ -23,11 +23,6 @@ export interface Refresh {
   connections: RefreshedConnection[]
 }
 
-interface Owner {
-  tenantId: string
-  userId: string
-}
-
 export interface RefreshJob {
   ref: ConnectionRef
   lane: string
@@ -40,17 +35,10 @@ export interface RefreshJob {
 
 export async function queueRefresh(sql: Sql, job: RefreshJob): Promise<void> {
   const { ref, lane, kind, delayMs, run } = job
-  const payload: Record<string, string> = {
-    tenant_id: ref.tenantId,
-    user_id: ref.userId,
-    connection_id: ref.connectionId,
-    lane,
-    kind,
-    attempt: String(job.attempt),
-  }
+  const payload = { ...toConnectionPayload(ref), lane, kind, attempt: String(job.attempt) }
   if (run !== undefined) Object.assign(payload, { until: String(run.untilMs), stage: run.stage })
-  // Only until its first page does it go before the background. A refresh during a long first read has all of that history to read,
-  // and would otherwise keep everybody else waiting for it.
+  // It goes before the background until its first page only. A refresh during a long first read has all of that history to
+  // read, and would otherwise keep every other job waiting.
   const interactive = run === undefined || kind === 'assets'
   await addJob(sql, {
     task: 'refresh',
@@ -84,7 +72,8 @@ export async function requestRefresh(
     // Thrown inside the transaction: a refusal leaves no trace.
     if (cooling.length > 0 && connections.every(({ status }) => status !== 'queued')) throw coolDownRefusal(cooling)
     const refreshId = newId('rfr')
-    const requestedAt = await store.insertRefresh(tx, owner, { id: refreshId, kind, connections })
+    const keys = rows.map(({ connection_key }) => connection_key)
+    const requestedAt = await store.insertRefresh(tx, owner, { id: refreshId, kind, keys, connections })
     return { refreshId, status: statusOf(connections), requestedAt, connections }
   })
 }
@@ -103,9 +92,9 @@ async function admit(
   // Told at once rather than after a wait that is known to end in nothing; no cool-down either.
   if ((await findCircuitOpen(tx, row.provider_id)) !== undefined)
     return { outcome: { ...ids, status: 'failed', cause: 'venue_down' }, waitSeconds: 0 }
-  const waitSeconds = await store.claimCoolDown(tx, { ...owner, connectionId: row.id }, kind)
+  const ref = { ...owner, connectionKey: row.connection_key, connectionId: row.id }
+  const waitSeconds = await store.claimCoolDown(tx, ref, kind)
   if (waitSeconds > 0) return { outcome: { ...ids, status: 'cooling_down', cause: 'rate_limited' }, waitSeconds }
-  const ref = { ...owner, connectionId: row.id }
   await queueRefresh(tx, { ref, lane: row.key_lane, kind, delayMs: 0, attempt: 1 })
   return { outcome: { ...ids, status: 'queued', cause: null }, waitSeconds: 0 }
 }

@@ -1,31 +1,58 @@
-/** All SQL over bookmarks, covered windows, failures and budgets. */
+/** All SQL over bookmarks, covered windows and failures: the places that reading a connection has come to. */
 import type { Window } from '@assay/connectors'
-import type { ConnectionRef } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import { isNotQueued } from '../jobs/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
 
 export interface Bookmark {
   window: Window
   position: string | null
 }
 
-const refOf = (ref: ConnectionRef): [string, string, string] => [ref.tenantId, ref.userId, ref.connectionId]
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
-export async function findBookmark(sql: Sql, ref: ConnectionRef, stream: string): Promise<Bookmark | undefined> {
-  const row = await sql.maybeRow<{ window_start: string; window_end: string; position: string | null }>(
-    `select window_start, window_end, position from stream_bookmarks
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4`,
-    [...refOf(ref), stream],
+/** Everything that is needed to go on reading a connection. */
+export interface Places {
+  bookmarks: Map<string, Bookmark>
+  /** By stream, oldest first. */
+  covered: Map<string, Window[]>
+  hasFailures: boolean
+}
+
+/** Of all streams, in one statement: a run that finds nothing new needs nothing more. */
+export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> {
+  const rows = await sql.rows<{
+    kind: 'bookmark' | 'covered' | 'failures'
+    stream: string
+    window_start: string
+    window_end: string
+    position: string | null
+  }>(
+    `select 'bookmark' as kind, stream, window_start, window_end, position from stream_bookmarks
+     where user_key = $1::bigint and connection_key = $2
+     union all
+     select 'covered', stream, window_start, window_end, null from covered_windows
+     where user_key = $1::bigint and connection_key = $2
+     union all
+     select 'failures', '', $3::timestamptz, $3::timestamptz, null from sync_failures
+     where user_key = $1::bigint and connection_key = $2
+     order by window_start`,
+    [...refOf(ref), sql.now()],
   )
-  if (row === undefined) return undefined
-  return { window: toWindow(row), position: row.position }
+  const places: Places = { bookmarks: new Map(), covered: new Map(), hasFailures: false }
+  for (const row of rows) {
+    if (row.kind === 'failures') places.hasFailures = true
+    else if (row.kind === 'bookmark') {
+      places.bookmarks.set(row.stream, { window: toWindow(row), position: row.position })
+    } else places.covered.set(row.stream, [...(places.covered.get(row.stream) ?? []), toWindow(row)])
+  }
+  return places
 }
 
 /**
- * Moves from one place to the next, or says that somebody else did. That happens when a worker that was taken for dead
- * comes back: its page is refused as a whole instead of moving the bookmark backwards. The caller throws, and so takes
- * back what it wrote.
+ * Moves from one place to the next, or says that another worker did. That happens when a worker that was presumed dead
+ * comes back: its page is refused as a whole instead of moving the bookmark backwards. The caller throws, which undoes
+ * what it wrote.
  */
 export async function moveBookmark(
   sql: Sql,
@@ -37,219 +64,150 @@ export async function moveBookmark(
   const values = [...refOf(ref), stream, toTime(to.window.startMs), toTime(to.window.endMs), to.position]
   if (from === undefined) {
     const inserted = await sql.execute(
-      `insert into stream_bookmarks (tenant_id, user_id, connection_id, stream, window_start, window_end, position)
-       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+      `insert into stream_bookmarks (user_key, connection_key, stream, window_start, window_end, position)
+       values ($1::bigint, $2, $3, $4, $5, $6) on conflict do nothing`,
       values,
     )
     return inserted === 1
   }
   const moved = await sql.execute(
-    `update stream_bookmarks set window_start = $5, window_end = $6, position = $7
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-       and window_start = $8 and window_end = $9 and position is not distinct from $10`,
+    `update stream_bookmarks set window_start = $4, window_end = $5, position = $6
+     where user_key = $1::bigint and connection_key = $2 and stream = $3
+       and window_start = $7 and window_end = $8 and position is not distinct from $9`,
     [...values, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
   )
   return moved === 1
 }
 
-/** The window cannot be read now and is left for later. Refused like a move when somebody else was there first. */
+/** The window cannot be read now and is left for later. Refused like a move when another worker was there first. */
 export async function dropBookmark(sql: Sql, ref: ConnectionRef, stream: string, from: Bookmark): Promise<boolean> {
   const dropped = await sql.execute(
     `delete from stream_bookmarks
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-       and window_start = $5 and window_end = $6 and position is not distinct from $7`,
+     where user_key = $1::bigint and connection_key = $2 and stream = $3
+       and window_start = $4 and window_end = $5 and position is not distinct from $6`,
     [...refOf(ref), stream, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
   )
   return dropped === 1
 }
 
 export async function dropBookmarks(sql: Sql, ref: ConnectionRef): Promise<void> {
-  await sql.execute(
-    'delete from stream_bookmarks where tenant_id = $1 and user_id = $2 and connection_id = $3',
-    refOf(ref),
-  )
+  await sql.execute('delete from stream_bookmarks where user_key = $1::bigint and connection_key = $2', refOf(ref))
 }
 
 /** What is covered since then counts as not read. */
 export async function distrustSince(sql: Sql, ref: ConnectionRef, stream: string, sinceMs: number): Promise<void> {
   await sql.execute(
     `with later as (
-       delete from covered_windows where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-         and window_start >= $5)
-     update covered_windows set window_end = $5
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-       and window_start < $5 and window_end > $5`,
+       delete from covered_windows
+       where user_key = $1::bigint and connection_key = $2 and stream = $3 and window_start >= $4::timestamptz)
+     update covered_windows set window_end = $4::timestamptz
+     where user_key = $1::bigint and connection_key = $2 and stream = $3
+       and window_start < $4::timestamptz and window_end > $4::timestamptz`,
     [...refOf(ref), stream, toTime(sinceMs)],
   )
 }
 
+/** A window that was read to its end. */
+export interface Closing {
+  stream: string
+  /** Where its reader was; undefined when one page was the whole window. */
+  from: Bookmark | undefined
+  window: Window
+}
+
 /**
- * The window was read to its end: what was two windows that touch becomes one. Refused like a move when somebody else
- * has moved the bookmark since.
+ * These windows are covered, one for each stream: windows that touch become one. Returns how many were closed; the others
+ * were refused like a move, because another worker has moved the bookmark since or the connection was removed.
+ *
+ * One statement, so that it needs no transaction where nothing else is written. The window that was covered before is
+ * made longer in place: most runs do only that.
  */
-export async function closeWindow(
-  sql: Sql,
-  ref: ConnectionRef,
-  stream: string,
-  from: Bookmark | undefined,
-  window: Window,
-): Promise<boolean> {
-  const left = await sql.rows<{ window_start: string; window_end: string; position: string | null }>(
-    `delete from stream_bookmarks where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-     returning window_start, window_end, position`,
-    [...refOf(ref), stream],
-  )
-  const [found] = left.map((row): Bookmark => ({ window: toWindow(row), position: row.position }))
-  if (!isSamePlace(found, from)) return false
-  const touching = await sql.rows<{ window_start: string; window_end: string }>(
-    `delete from covered_windows
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4
-       and window_start <= $6 and window_end >= $5
-     returning window_start, window_end`,
-    [...refOf(ref), stream, toTime(window.startMs), toTime(window.endMs)],
-  )
-  const all = [window, ...touching.map(toWindow)]
-  await sql.execute(
-    `insert into covered_windows (tenant_id, user_id, connection_id, stream, window_start, window_end)
-     values ($1, $2, $3, $4, $5, $6)`,
+export async function closeWindows(sql: Sql, ref: ConnectionRef, closings: readonly Closing[]): Promise<number> {
+  const { closed } = await sql.row<{ closed: number }>(
+    `with given as materialized (
+       select * from unnest($3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
+         $8::text[]) as g (stream, window_start, window_end, from_start, from_end, position)
+     ), held as materialized (
+       select from existing_connections where user_key = $1::bigint and connection_key = $2 for key share
+     ), fitting as materialized (
+       select g.* from given g
+       left join stream_bookmarks b on b.user_key = $1::bigint and b.connection_key = $2 and b.stream = g.stream
+       where exists (select from held)
+         and (b.window_start, b.window_end, b.position) is not distinct from (g.from_start, g.from_end, g.position)
+     ), passed as (
+       delete from stream_bookmarks b using fitting f
+       where b.user_key = $1::bigint and b.connection_key = $2 and b.stream = f.stream
+     ), merged as materialized (
+       select f.stream, least(f.window_start, min(c.window_start)) as window_start,
+         greatest(f.window_end, max(c.window_end)) as window_end
+       from fitting f
+       left join covered_windows c on c.user_key = $1::bigint and c.connection_key = $2 and c.stream = f.stream
+         and c.window_start <= f.window_end and c.window_end >= f.window_start
+       group by f.stream, f.window_start, f.window_end
+     ), swallowed as (
+       delete from covered_windows c using merged m
+       where c.user_key = $1::bigint and c.connection_key = $2 and c.stream = m.stream
+         and c.window_start > m.window_start and c.window_start <= m.window_end
+     ), kept as (
+       insert into covered_windows as c (user_key, connection_key, stream, window_start, window_end)
+       select $1::bigint, $2::integer, m.stream, m.window_start, m.window_end from merged m
+       on conflict (user_key, connection_key, stream, window_start) do update
+         set window_end = greatest(c.window_end, excluded.window_end)
+     )
+     select count(*)::int as closed from fitting`,
     [
       ...refOf(ref),
-      stream,
-      toTime(Math.min(...all.map(({ startMs }) => startMs))),
-      toTime(Math.max(...all.map(({ endMs }) => endMs))),
+      closings.map(({ stream }) => stream),
+      closings.map(({ window }) => toTime(window.startMs)),
+      closings.map(({ window }) => toTime(window.endMs)),
+      closings.map(({ from }) => (from === undefined ? null : toTime(from.window.startMs))),
+      closings.map(({ from }) => (from === undefined ? null : toTime(from.window.endMs))),
+      closings.map(({ from }) => from?.position ?? null),
     ],
   )
-  return true
-}
-
-function isSamePlace(a: Bookmark | undefined, b: Bookmark | undefined): boolean {
-  return a?.window.startMs === b?.window.startMs && a?.window.endMs === b?.window.endMs && a?.position === b?.position
-}
-
-export async function listCovered(sql: Sql, ref: ConnectionRef, stream: string): Promise<Window[]> {
-  const rows = await sql.rows<{ window_start: string; window_end: string }>(
-    `select window_start, window_end from covered_windows
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 and stream = $4 order by window_start`,
-    [...refOf(ref), stream],
-  )
-  return rows.map(toWindow)
+  return closed
 }
 
 /** Of every stream, oldest first. */
 export async function listAllCovered(sql: Sql, ref: ConnectionRef): Promise<(Window & { stream: string })[]> {
   const rows = await sql.rows<{ stream: string; window_start: string; window_end: string }>(
     `select stream, window_start, window_end from covered_windows
-     where tenant_id = $1 and user_id = $2 and connection_id = $3 order by window_start`,
+     where user_key = $1::bigint and connection_key = $2 order by window_start`,
     refOf(ref),
   )
   return rows.map((row) => ({ stream: row.stream, ...toWindow(row) }))
 }
 
 /** The owner's settled connections. */
-export async function listReadable(
-  sql: Sql,
-  owner: { tenantId: string; userId: string },
-): Promise<{ id: string; provider_id: string }[]> {
-  return sql.rows(
-    'select id, provider_id from readable_connections where tenant_id = $1 and user_id = $2 order by id',
-    [owner.tenantId, owner.userId],
-  )
+export async function listReadable(sql: Sql, owner: Owner): Promise<{ id: string; provider_id: string }[]> {
+  return sql.rows('select id, provider_id from readable_connections where user_key = $1::bigint order by id', [
+    owner.userKey,
+  ])
 }
 
 /** Of one that was removed meanwhile nothing is kept. */
 export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { anew: boolean }): Promise<number> {
   const row = await sql.maybeRow<{ failures: number }>(
-    `insert into sync_failures as f (tenant_id, user_id, connection_id, failures)
-     select tenant_id, user_id, id, 1 from existing_connections
-     where tenant_id = $1 and user_id = $2 and id = $3 for key share
-     on conflict (tenant_id, user_id, connection_id) do update
-       set failures = case when $4 then 1 else f.failures + 1 end
+    `insert into sync_failures as f (user_key, connection_key, failures)
+     select user_key, connection_key, 1 from existing_connections
+     where user_key = $1::bigint and connection_key = $2 for key share
+     on conflict (user_key, connection_key) do update
+       set failures = case when $3::boolean then 1 else f.failures + 1 end
      returning failures`,
     [...refOf(ref), anew],
   )
   return row?.failures ?? 1
 }
 
-/** Overdue for long, or never begun, and without a job that would read them: the chain of their runs was broken. */
-export async function listStalled(sql: Sql, limit: number): Promise<(ConnectionRef & { keyLane: string })[]> {
-  return sql.rows(
-    `select tenant_id as "tenantId", user_id as "userId", id as "connectionId", key_lane as "keyLane"
-     from overdue_connections c where ${isNotQueued("'sync:' || c.id")} limit $1`,
-    [limit],
-  )
-}
-
 export async function clearFailures(sql: Sql, ref: ConnectionRef): Promise<void> {
-  await sql.execute(
-    'delete from sync_failures where tenant_id = $1 and user_id = $2 and connection_id = $3',
-    refOf(ref),
-  )
+  await sql.execute('delete from sync_failures where user_key = $1::bigint and connection_key = $2', refOf(ref))
 }
 
 export async function forgetConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
   const tables = ['stream_bookmarks', 'covered_windows', 'sync_failures', 'refresh_connections', 'refresh_cool_downs']
   for (const table of tables) {
-    await sql.execute(`delete from ${table} where tenant_id = $1 and user_id = $2 and connection_id = $3`, refOf(ref))
+    await sql.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2`, refOf(ref))
   }
-}
-
-export interface Tier {
-  capacity: number
-  refillPerSecond: number
-}
-
-/**
- * The tokens of bucket `b` at this moment, by its tier; $2 and $3 are the tiers' capacities and refills. A clock that was
- * set back takes none away.
- */
-const tokensNow = `least(($2::double precision[])[b.tier + 1],
-  b.tokens + ($3::double precision[])[b.tier + 1] *
-    greatest(0, extract(epoch from assay_now() - b.refilled_at))::double precision)`
-
-/** What has to be there: the cost, and beside it the share of the bucket ($5) that is left to others. */
-const tokensNeeded = `least(($2::double precision[])[b.tier + 1],
-  $4::double precision + $5::double precision * ($2::double precision[])[b.tier + 1])`
-
-/**
- * Takes `cost` tokens if they are there and `share` of the bucket stays; otherwise takes nothing and says how long until they are. One statement over
- * one row, so the whole fleet shares the bucket without a lock that outlives it.
- */
-export async function takeTokens(
-  sql: Sql,
-  bucket: string,
-  tiers: readonly Tier[],
-  { cost, share }: { cost: number; share: number },
-): Promise<{ waitMs: number }> {
-  const values = [bucket, tiers.map(({ capacity }) => capacity), tiers.map((tier) => tier.refillPerSecond), cost, share]
-  const taken = await sql.execute(
-    `insert into budgets as b (bucket, tokens, refilled_at)
-     values ($1, ($2::double precision[])[1] - $4::double precision, assay_now())
-     on conflict (bucket) do update
-       set tokens = ${tokensNow} - $4::double precision, refilled_at = assay_now(), blocked_until = null
-       where ${tokensNow} >= ${tokensNeeded} and coalesce(b.blocked_until, assay_now()) <= assay_now()`,
-    values,
-  )
-  if (taken === 1) return { waitMs: 0 }
-  const { wait_ms } = await sql.row<{ wait_ms: number }>(
-    `select ceil(1000 * greatest(
-       (${tokensNeeded} - ${tokensNow}) / ($3::double precision[])[b.tier + 1],
-       extract(epoch from coalesce(b.blocked_until, assay_now()) - assay_now())::double precision, 0.001)) as wait_ms
-     from budgets b where b.bucket = $1`,
-    values,
-  )
-  return { waitMs: wait_ms }
-}
-
-/** The provider said "too many": the bucket is empty, the tier was a wrong guess, and nobody asks again before then. */
-export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
-  await sql.execute(
-    `insert into budgets as b (bucket, tokens, refilled_at, blocked_until)
-     values ($1, 0, assay_now(), assay_now() + make_interval(secs => $2::double precision / 1000))
-     on conflict (bucket) do update
-       set tokens = 0, refilled_at = assay_now(), tier = least(b.tier + 1, $3::int - 1),
-           blocked_until = greatest(b.blocked_until, excluded.blocked_until)`,
-    [bucket, forMs, tiersCount],
-  )
 }
 
 function toWindow(row: { window_start: string; window_end: string }): Window {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openEngine, type Account } from '../test-engine.ts'
-import type { ConnectionRef } from '../connections/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 
 type Connected = ConnectionRef & Account
 
@@ -10,14 +10,14 @@ describe('reading a connection', async () => {
   const { db } = engine
 
   const begin = (ref: Connected): Promise<void> => engine.sync.begin(db, ref, `lane of ${ref.connectionId}`)
-  const countRaw = async ({ connectionId }: ConnectionRef): Promise<number> =>
-    (await db.rows("select from raw_records where connection_id = $1 and stream = 'ledger'", [connectionId])).length
+  const countRaw = async ({ userKey }: ConnectionRef): Promise<number> =>
+    (await db.rows("select from raw_records where user_key = $1 and stream = 'ledger'", [userKey])).length
   const countLedger = async ({ accountId }: Account): Promise<number> =>
     (await engine.control<{ ledger: unknown[] }>(`accounts/${accountId}/state`)).ledger.length
   const fault = (account: Account, kind: string, more: object = {}): Promise<unknown> =>
     engine.control('providers/kraken/faults', { kind, account_id: account.accountId, ...more })
-  const listIds = async ({ connectionId }: ConnectionRef): Promise<string[]> => {
-    const rows = await db.rows<{ id: string }>('select id from transactions where connection_id = $1', [connectionId])
+  const listIds = async ({ userKey }: ConnectionRef): Promise<string[]> => {
+    const rows = await db.rows<{ id: string }>('select id from transactions where user_key = $1', [userKey])
     return rows.map(({ id }) => id)
   }
 
@@ -31,13 +31,14 @@ describe('reading a connection', async () => {
           return new;
         end $$;
       create trigger fail_third before insert or update on stream_bookmarks for each row execute function fail_third()`)
-    const findCause = async (): Promise<unknown> => (await engine.connections.find(ref))?.status_cause
+    const findCause = async (): Promise<unknown> => (await engine.connections.find(ref, ref.connectionId))?.status_cause
     await engine.drain({ delayed: true, enough: async () => (await findCause()) === 'internal' })
     assert.equal(await findCause(), 'internal')
     const recent = await db.row<{ rows: number }>(
-      `select count(*)::int as rows from raw_records r join covered_windows w using (connection_id, stream)
-       where connection_id = $1 and stream = 'ledger' and occurred_at >= window_start`,
-      [ref.connectionId],
+      `select count(*)::int as rows from raw_records r
+       join covered_windows w using (user_key, connection_key, stream)
+       where user_key = $1 and stream = 'ledger' and occurred_at >= window_start`,
+      [ref.userKey],
     )
     // Of the rest two pages of fifty, the second beginning with the last row of the first.
     assert.equal((await countRaw(ref)) - recent.rows, 99)
@@ -47,8 +48,8 @@ describe('reading a connection', async () => {
       ['98'],
     )
     const covered = await db.rows<{ days: number }>(
-      `select extract(day from window_end - window_start)::int as days from covered_windows where connection_id = $1`,
-      [ref.connectionId],
+      `select extract(day from window_end - window_start)::int as days from covered_windows where user_key = $1`,
+      [ref.userKey],
     )
     assert.deepEqual(
       covered.map(({ days }) => days),
@@ -59,7 +60,7 @@ describe('reading a connection', async () => {
     await begin(ref)
     await engine.drain({ delayed: true })
     assert.equal(await countRaw(ref), await countLedger(ref))
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
   it('goes on after a failure where it was, and ends with what an undisturbed run has', async () => {
@@ -71,7 +72,7 @@ describe('reading a connection', async () => {
     await engine.drain({
       delayed: true,
       async enough() {
-        const row = await engine.connections.find(disturbed)
+        const row = await engine.connections.find(disturbed, disturbed.connectionId)
         if (row?.status_cause) seen ??= { status: row.status, cause: row.status_cause }
         return false
       },
@@ -83,7 +84,7 @@ describe('reading a connection', async () => {
     assert.equal(more['Ledgers'], (calls['Ledgers'] ?? 0) + 1)
     assert.equal(await countRaw(disturbed), await countRaw(calm))
     assert.equal((await listIds(disturbed)).length, (await listIds(calm)).length)
-    assert.deepEqual(await db.rows('select from sync_failures where connection_id = $1', [disturbed.connectionId]), [])
+    assert.deepEqual(await db.rows('select from sync_failures where user_key = $1', [disturbed.userKey]), [])
   })
 
   it('a second time asks for the new window alone, and finds what is new in it', async () => {
@@ -105,7 +106,7 @@ describe('reading a connection', async () => {
       before.ids.filter((id) => !after.ids.includes(id)),
       [],
     )
-    const covered = await db.rows('select from covered_windows where connection_id = $1', [ref.connectionId])
+    const covered = await db.rows('select from covered_windows where user_key = $1', [ref.userKey])
     assert.equal(covered.length, 3)
   })
 
@@ -129,16 +130,16 @@ describe('reading a connection', async () => {
     await fault(ref, 'down', { times: 3 })
     await begin(ref)
     await engine.drain()
-    const down = await engine.connections.find(ref)
+    const down = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([down?.status, down?.status_cause], ['degraded', 'venue_down'])
     assert.deepEqual(await listIds(ref), ids)
-    const remarks = await engine.connections.listRemarks(ref)
+    const issues = await engine.connections.listIssues(ref)
     assert.deepEqual(
-      remarks.map(({ cause, connection_id }) => [cause, connection_id]),
+      issues.map(({ cause, connection_id }) => [cause, connection_id]),
       [['venue_down', ref.connectionId]],
     )
     await engine.drain({ delayed: true })
-    const up = await engine.connections.find(ref)
+    const up = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([up?.status, up?.status_cause, up?.status_message], ['active', null, null])
   })
 
@@ -148,7 +149,7 @@ describe('reading a connection', async () => {
     await engine.control(`accounts/${ref.accountId}/key`, { revoked: true })
     await begin(ref)
     await engine.drain({ delayed: true })
-    const row = await engine.connections.find(ref)
+    const row = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([row?.status, row?.status_cause], ['needs_reauth', 'invalid_credentials'])
     const jobs = await db.rows('select from graphile_worker.jobs where key = $1', [`sync:${ref.connectionId}`])
     assert.deepEqual(jobs, [])
@@ -158,7 +159,7 @@ describe('reading a connection', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'empty')
     await fault(ref, 'rate_limited', { endpoint: 'Ledgers', times: 1 })
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
     const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
       ref.connectionId,
     ])
@@ -168,7 +169,7 @@ describe('reading a connection', async () => {
     assert.equal(tier, 1)
   })
 
-  it('by two workers at once, one taken for dead, ends with everything once and no failure', async () => {
+  it('by two workers at once, one presumed dead, ends with everything once and no failure', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     const { payload } = await db.row<{ payload: unknown }>(
       'select payload from graphile_worker._private_jobs where key = $1',
@@ -177,9 +178,9 @@ describe('reading a connection', async () => {
     const { signal } = new AbortController()
     await Promise.all([engine.sync.task(payload, signal), engine.sync.task(payload, signal)])
     await engine.drain({ delayed: true })
-    assert.equal((await engine.connections.find(ref))?.status, 'active')
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
     assert.equal(await countRaw(ref), await countLedger(ref))
-    const bookmarks = await db.rows('select from stream_bookmarks where connection_id = $1', [ref.connectionId])
+    const bookmarks = await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey])
     assert.deepEqual(bookmarks, [])
   })
 

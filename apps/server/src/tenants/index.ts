@@ -4,20 +4,21 @@
  */
 import { randomBytes as systemRandomBytes } from 'node:crypto'
 import { hasIdShape, invalidParameter, newId, Refusal } from '@assay/core'
-import type { Database, Sql } from '../db/index.ts'
+import type { Database } from '../db/index.ts'
+import { noteAllUsers } from '../notices.ts'
 import { checkName, checkRegistration, type ClientRegistration } from './registration.ts'
 import { ensureSandboxTenant } from './sandbox.ts'
 import { matchesSecret, sha256 } from './secrets.ts'
 import { checkLoginKey, type LoginKey } from './login-keys.ts'
 import * as store from './store.ts'
-import type { Client, Tenant, UserName } from './store.ts'
-import { ensureUser } from './users.ts'
+import type { Client, TenantDetails } from './store.ts'
+import { createUsers } from './users.ts'
 
 export { parseEmail } from './users.ts'
 
 export type { LoginKey } from './login-keys.ts'
 export type { ClientRegistration } from './registration.ts'
-export type { Client, Tenant, UserName } from './store.ts'
+export { toTokenClientQuery, type Client, type TenantDetails, type TokenClient, type UserName } from './store.ts'
 export { enterpriseScopes, findScopes, isEnterpriseScope, isPlatformScope, platformScopes } from './scopes.ts'
 export type { PlatformScope, Scope } from './scopes.ts'
 
@@ -34,7 +35,7 @@ export type Tenants = ReturnType<typeof createTenants>
 export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDeps) {
   const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
 
-  async function createTenant(name: string): Promise<Tenant> {
+  async function createTenant(name: string): Promise<TenantDetails> {
     checkName(name)
     return store.putTenant(db, newId('ten'), name)
   }
@@ -45,18 +46,19 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     registration: ClientRegistration,
   ): Promise<{ client: Client; secret: string | null }> {
     const checked = checkRegistration(registration)
-    if (!(await store.hasTenant(db, tenantId))) throw new Refusal('not_found', 'There is no such tenant.')
+    const tenant = await store.findTenant(db, tenantId)
+    if (tenant === undefined) throw new Refusal('not_found', 'There is no such tenant.')
     const secret = checked.publicClient ? null : newSecret()
     const clientId = newId('cli')
     await db.transaction(async (tx) => {
-      await store.putClient(tx, clientId, tenantId, checked)
+      await store.putClient(tx, clientId, tenant, checked)
       if (secret !== null) await store.putSecret(tx, clientId, sha256(secret))
     })
     return { client: await getClient(clientId), secret }
   }
 
   async function findClient(clientId: string): Promise<Client | undefined> {
-    // Malformed text would be an error in PostgreSQL (NUL) and can be nobody's id.
+    // Malformed text would be an error in PostgreSQL (NUL) and cannot be an id.
     return hasIdShape('cli', clientId) ? store.findClient(db, clientId) : undefined
   }
 
@@ -78,10 +80,13 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     return secret
   }
 
-  /** Holds at the very next request: its secrets and every token of its are refused, and its grants are not live. */
+  /** Holds at the very next request: its secrets and every token of this client are refused, and its grants are not live. */
   async function disableClient(clientId: string): Promise<void> {
     const client = await getClient(clientId)
-    await store.disableClient(db, client.clientId)
+    await db.transaction(async (tx) => {
+      await store.disableClient(tx, client.clientId)
+      await noteAllUsers(tx, client)
+    })
   }
 
   /** Public keys only; the private half stays with the client's backend. Returns the key's id. */
@@ -104,15 +109,10 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     disableClient,
     addLoginKey,
     listLoginKeys: (clientId: string): Promise<LoginKey[]> => store.listLoginKeys(db, clientId),
-    /** `client` undefined, for an id that nobody has, takes as long and is false. */
-    verifySecret: (client: Client | undefined, presented: string): boolean =>
+    /** `client` undefined, for an id that is not registered, takes as long and is false. */
+    verifySecret: (client: Pick<Client, 'secretHashes'> | undefined, presented: string): boolean =>
       matchesSecret(presented, client?.secretHashes ?? []),
-    /** The user's id; the first call for a name makes the user. */
-    ensureUser: (user: { tenantId: string } & UserName): Promise<string> => ensureUser(db, user.tenantId, user),
-    findEmail: (user: { tenantId: string; userId: string }) => store.findEmail(db, user.tenantId, user.userId),
-    /** Last of all: whatever else belongs to the user refers to this row. */
-    deleteUser: (tx: Sql, user: { tenantId: string; userId: string }) =>
-      store.deleteUser(tx, user.tenantId, user.userId),
+    ...createUsers({ db, randomBytes }),
     ensureSandboxTenant: (demoUrl?: string) => ensureSandboxTenant(db, demoUrl),
   }
 }

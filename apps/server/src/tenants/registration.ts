@@ -1,6 +1,6 @@
 /**
  * What a client may register. Strict here, so that the protocol can compare exact texts (RFC 9700 §4.1.3) and never has
- * to interpret a URI that somebody else wrote.
+ * to interpret a URI from outside.
  */
 import { invalidParameter } from '@assay/core'
 import { isEnterpriseScope, isPlatformScope, inOrder, type Scope } from './scopes.ts'

@@ -3,6 +3,7 @@
  * marked as a sandbox, which is refused outside sandbox mode.
  */
 import type { Database } from '../db/index.ts'
+import type { Tenant } from '../owner.ts'
 import { checkRegistration, type ClientRegistration } from './registration.ts'
 import { enterpriseScopes, platformScopes } from './scopes.ts'
 import { sha256 } from './secrets.ts'
@@ -36,13 +37,14 @@ function clientsFor(demoUrl: string): readonly SandboxClient[] {
 /** Where the demo application listens unless the operator moves it. */
 const demoUrlDefault = 'http://127.0.0.1:4100'
 
-export async function ensureSandboxTenant(db: Database, demoUrl = demoUrlDefault): Promise<string> {
-  await db.transaction(async (tx) => {
-    await store.putTenant(tx, sandboxTenantId, 'Sandbox')
+export async function ensureSandboxTenant(db: Database, demoUrl = demoUrlDefault): Promise<Tenant> {
+  return db.transaction(async (tx) => {
+    const { tenantKey, tenantId } = await store.putTenant(tx, sandboxTenantId, 'Sandbox')
+    const tenant = { tenantKey, tenantId }
     for (const { clientId, secret, ...registration } of clientsFor(demoUrl)) {
-      await store.putClient(tx, clientId, sandboxTenantId, checkRegistration(registration))
+      await store.putClient(tx, clientId, tenant, checkRegistration(registration))
       await store.putSecret(tx, clientId, sha256(secret))
     }
+    return tenant
   })
-  return sandboxTenantId
 }

@@ -1,18 +1,17 @@
 /** All SQL over tenants, clients, client_secrets, client_login_keys and users. */
 import type { Sql } from '../db/index.ts'
+import type { Owner, Tenant } from '../owner.ts'
 import type { LoginKey } from './login-keys.ts'
 import type { CheckedRegistration } from './registration.ts'
 import type { Scope } from './scopes.ts'
 
-export interface Tenant {
-  tenantId: string
+export interface TenantDetails extends Tenant {
   name: string
   createdAt: string
 }
 
-export interface Client {
+export interface Client extends Tenant {
   clientId: string
-  tenantId: string
   name: string
   redirectUris: readonly string[]
   embedOrigins: readonly string[]
@@ -27,62 +26,83 @@ export interface Client {
   secretHashes: readonly string[]
 }
 
-const clientColumns = `
-  clients.id as "clientId", clients.tenant_id as "tenantId", clients.name, clients.redirect_uris as "redirectUris",
-  clients.embed_origins as "embedOrigins", clients.scopes, clients.s256_only as "s256Only",
-  clients.require_code_verifier as "requireCodeVerifier", clients.logo_uri as "logoUri",
-  clients.homepage_uri as "homepageUri", clients.created_at as "createdAt", clients.disabled_at as "disabledAt",
-  array(
+type Parameter = `$${number}`
+
+/** Of a client, with the present as a parameter. */
+function clientColumns(now: Parameter): string {
+  return `
+  clients.id as "clientId", clients.tenant_key as "tenantKey", clients.tenant_id as "tenantId", clients.name,
+  clients.redirect_uris as "redirectUris", clients.embed_origins as "embedOrigins", clients.scopes,
+  clients.s256_only as "s256Only", clients.require_code_verifier as "requireCodeVerifier",
+  clients.logo_uri as "logoUri", clients.homepage_uri as "homepageUri", clients.created_at as "createdAt",
+  clients.disabled_at as "disabledAt", ${liveSecrets(now)}`
+}
+
+function liveSecrets(now: Parameter): string {
+  return `array(
     select encode(client_secrets.secret_hash, 'hex')
     from client_secrets
     where client_secrets.client_id = clients.id
-      and (client_secrets.expires_at is null or client_secrets.expires_at > assay_now())
+      and (client_secrets.expires_at is null or client_secrets.expires_at > ${now}::timestamptz)
   ) as "secretHashes"`
+}
 
-export async function putTenant(sql: Sql, tenantId: string, name: string): Promise<Tenant> {
-  return sql.row<Tenant>(
-    `insert into tenants (id, name) values ($1, $2)
+/** What the token endpoint has to know of a client. */
+export type TokenClient = Pick<
+  Client,
+  'clientId' | 'tenantKey' | 'tenantId' | 'requireCodeVerifier' | 'disabledAt' | 'secretHashes'
+>
+
+/** A subquery that gives a TokenClient, for statements that find a code or a token in the same round trip. */
+export function toTokenClientQuery(clientId: Parameter, now: Parameter): string {
+  return `
+    select clients.id as "clientId", clients.tenant_key as "tenantKey", clients.tenant_id as "tenantId",
+           clients.require_code_verifier as "requireCodeVerifier", clients.disabled_at as "disabledAt",
+           ${liveSecrets(now)}
+    from clients where clients.id = ${clientId}::text`
+}
+
+const tenantColumns = `tenant_key as "tenantKey", id as "tenantId", name, created_at as "createdAt"`
+
+export async function putTenant(sql: Sql, tenantId: string, name: string): Promise<TenantDetails> {
+  return sql.row<TenantDetails>(
+    `insert into tenants (id, name, created_at) values ($1, $2, $3::timestamptz)
      on conflict (id) do update set name = excluded.name
-     returning id as "tenantId", name, created_at as "createdAt"`,
-    [tenantId, name],
+     returning ${tenantColumns}`,
+    [tenantId, name, sql.now()],
   )
 }
 
-export async function listTenants(sql: Sql): Promise<Tenant[]> {
-  return sql.rows<Tenant>(`select id as "tenantId", name, created_at as "createdAt" from tenants order by id`)
+export async function listTenants(sql: Sql): Promise<TenantDetails[]> {
+  return sql.rows<TenantDetails>(`select ${tenantColumns} from tenants order by id`)
 }
 
-export async function findTenant(sql: Sql, tenantId: string): Promise<Tenant | undefined> {
-  return sql.maybeRow<Tenant>(`select id as "tenantId", name, created_at as "createdAt" from tenants where id = $1`, [
-    tenantId,
-  ])
-}
-
-export async function hasTenant(sql: Sql, tenantId: string): Promise<boolean> {
-  return (await sql.maybeRow('select 1 from tenants where id = $1', [tenantId])) !== undefined
+export async function findTenant(sql: Sql, tenantId: string): Promise<TenantDetails | undefined> {
+  return sql.maybeRow<TenantDetails>(`select ${tenantColumns} from tenants where id = $1`, [tenantId])
 }
 
 /** Idempotent on the id, for the sandbox's fixed clients; a client never moves to another tenant. */
 export async function putClient(
   sql: Sql,
   clientId: string,
-  tenantId: string,
+  tenant: Tenant,
   client: CheckedRegistration,
 ): Promise<void> {
   await sql.row(
-    `insert into clients (id, tenant_id, name, redirect_uris, embed_origins, scopes, s256_only, require_code_verifier,
-                          logo_uri, homepage_uri)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    `insert into clients (id, tenant_key, tenant_id, name, redirect_uris, embed_origins, scopes, s256_only,
+                          require_code_verifier, logo_uri, homepage_uri, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::timestamptz)
      on conflict (id) do update
        set name = excluded.name, redirect_uris = excluded.redirect_uris, embed_origins = excluded.embed_origins,
            scopes = excluded.scopes, s256_only = excluded.s256_only,
            require_code_verifier = excluded.require_code_verifier, logo_uri = excluded.logo_uri,
            homepage_uri = excluded.homepage_uri
-       where clients.tenant_id = excluded.tenant_id
+       where clients.tenant_key = excluded.tenant_key
      returning id`,
     [
       clientId,
-      tenantId,
+      tenant.tenantKey,
+      tenant.tenantId,
       client.name,
       client.redirectUris,
       client.embedOrigins,
@@ -91,50 +111,60 @@ export async function putClient(
       client.requireCodeVerifier,
       client.logoUri,
       client.homepageUri,
+      sql.now(),
     ],
   )
 }
 
 export async function findClient(sql: Sql, clientId: string): Promise<Client | undefined> {
-  return sql.maybeRow<Client>(`select ${clientColumns} from clients where id = $1`, [clientId])
+  return sql.maybeRow<Client>(`select ${clientColumns('$2')} from clients where id = $1`, [clientId, sql.now()])
 }
 
 export async function listClients(sql: Sql, tenantId: string): Promise<Client[]> {
-  return sql.rows<Client>(`select ${clientColumns} from clients where tenant_id = $1 order by id`, [tenantId])
+  return sql.rows<Client>(
+    `select ${clientColumns('$2')} from clients
+     where tenant_key = (select tenant_key from tenants where id = $1)
+     order by id`,
+    [tenantId, sql.now()],
+  )
 }
 
 export async function disableClient(sql: Sql, clientId: string): Promise<boolean> {
   const touched = await sql.execute(
-    'update clients set disabled_at = coalesce(disabled_at, assay_now()) where id = $1',
-    [clientId],
+    'update clients set disabled_at = coalesce(disabled_at, $2::timestamptz) where id = $1',
+    [clientId, sql.now()],
   )
   return touched === 1
 }
 
 export async function putSecret(sql: Sql, clientId: string, secretHash: Buffer): Promise<void> {
-  await sql.execute('insert into client_secrets (client_id, secret_hash) values ($1, $2) on conflict do nothing', [
-    clientId,
-    secretHash,
-  ])
+  await sql.execute(
+    `insert into client_secrets (client_id, secret_hash, created_at) values ($1, $2, $3::timestamptz)
+     on conflict do nothing`,
+    [clientId, secretHash, sql.now()],
+  )
 }
 
 /** What is valid now stays so for the overlap and no longer; what was to end sooner still does. */
 export async function endSecrets(sql: Sql, clientId: string, overlapSeconds: number): Promise<void> {
   await sql.execute(
     `update client_secrets
-     set expires_at = least(expires_at, assay_now() + make_interval(secs => $2))
+     set expires_at = least(expires_at, $3::timestamptz + make_interval(secs => $2))
      where client_id = $1`,
-    [clientId, overlapSeconds],
+    [clientId, overlapSeconds, sql.now()],
   )
-  await sql.execute('delete from client_secrets where client_id = $1 and expires_at <= assay_now()', [clientId])
+  await sql.execute('delete from client_secrets where client_id = $1 and expires_at <= $2::timestamptz', [
+    clientId,
+    sql.now(),
+  ])
 }
 
 /** The same key again replaces itself. */
 export async function putLoginKey(sql: Sql, clientId: string, { keyId, jwk }: LoginKey): Promise<void> {
   await sql.execute(
-    `insert into client_login_keys (client_id, key_id, jwk) values ($1, $2, $3)
+    `insert into client_login_keys (client_id, key_id, jwk, created_at) values ($1, $2, $3, $4::timestamptz)
      on conflict (client_id, key_id) do update set jwk = excluded.jwk`,
-    [clientId, keyId, JSON.stringify(jwk)],
+    [clientId, keyId, JSON.stringify(jwk), sql.now()],
   )
 }
 
@@ -147,43 +177,41 @@ export async function listLoginKeys(sql: Sql, clientId: string): Promise<LoginKe
 
 export type UserName = { externalUserId: string } | { email: string }
 
-export async function findUser(sql: Sql, tenantId: string, name: UserName): Promise<string | undefined> {
+const ownerColumns = `user_key as "userKey", id as "userId", tenant_key as "tenantKey", tenant_id as "tenantId"`
+
+export async function findUser(sql: Sql, { tenantKey }: Tenant, name: UserName): Promise<Owner | undefined> {
   const [column, value] = nameColumn(name)
-  const found = await sql.maybeRow<{ id: string }>(`select id from users where tenant_id = $1 and ${column} = $2`, [
-    tenantId,
+  return sql.maybeRow<Owner>(`select ${ownerColumns} from users where tenant_key = $1 and ${column} = $2`, [
+    tenantKey,
     value,
   ])
-  return found?.id
 }
 
-/** Undefined when another process was first. */
-export async function insertUser(
-  sql: Sql,
-  tenantId: string,
-  userId: string,
-  name: UserName,
-): Promise<string | undefined> {
+/** False when the name or the key is taken. */
+export async function insertUser(sql: Sql, user: Owner, name: UserName): Promise<boolean> {
   const [column, value] = nameColumn(name)
-  const inserted = await sql.maybeRow<{ id: string }>(
-    `insert into users (tenant_id, id, ${column}) values ($1, $2, $3)
-     on conflict (tenant_id, ${column}) do nothing
-     returning id`,
-    [tenantId, userId, value],
+  const inserted = await sql.execute(
+    `insert into users (user_key, id, tenant_key, tenant_id, ${column}, created_at)
+     values ($1, $2, $3, $4, $5, $6::timestamptz)
+     on conflict do nothing`,
+    [user.userKey, user.userId, user.tenantKey, user.tenantId, value, sql.now()],
   )
-  return inserted?.id
+  return inserted === 1
+}
+
+/** By the id that the tenant knows. */
+export async function findOwner(sql: Sql, { tenantKey }: Tenant, userId: string): Promise<Owner | undefined> {
+  return sql.maybeRow<Owner>(`select ${ownerColumns} from users where tenant_key = $1 and id = $2`, [tenantKey, userId])
 }
 
 /** Null for a user known by the tenant's own id. */
-export async function findEmail(sql: Sql, tenantId: string, userId: string): Promise<string | null> {
-  const row = await sql.maybeRow<{ email: string | null }>('select email from users where tenant_id = $1 and id = $2', [
-    tenantId,
-    userId,
-  ])
+export async function findEmail(sql: Sql, userKey: string): Promise<string | null> {
+  const row = await sql.maybeRow<{ email: string | null }>('select email from users where user_key = $1', [userKey])
   return row?.email ?? null
 }
 
-export async function deleteUser(sql: Sql, tenantId: string, userId: string): Promise<void> {
-  await sql.execute('delete from users where tenant_id = $1 and id = $2', [tenantId, userId])
+export async function deleteUser(sql: Sql, userKey: string): Promise<void> {
+  await sql.execute('delete from users where user_key = $1', [userKey])
 }
 
 function nameColumn(name: UserName): ['external_user_id' | 'email', string] {

@@ -8,8 +8,8 @@ async function open(t: TestContext) {
   const { db } = await testDatabase(t)
   await markInstallation(db, true)
   const tenants = createTenants({ db })
-  const { tenantId } = await tenants.createTenant('Example Ltd')
-  return { db, tenants, tenantId }
+  const { tenantKey, tenantId } = await tenants.createTenant('Example Ltd')
+  return { db, tenants, tenantId, tenant: { tenantKey, tenantId } }
 }
 
 const registration = { name: 'App', redirectUris: ['https://app.example/cb'], scopes: ['assets:read'] } as const
@@ -57,7 +57,7 @@ describe('clients', () => {
       return [first ?? '', second, third].map((secret) => tenants.verifySecret(now, secret))
     }
     assert.deepEqual(await valid(), [true, true, true])
-    await db.execute('update sandbox_clock set offset_ms = 60000')
+    await db.clock.advance(60_000)
     assert.deepEqual(await valid(), [false, true, true])
     const fourth = await tenants.rotateSecret(client.clientId, 0)
     assert.deepEqual(await valid(), [false, false, false])
@@ -77,51 +77,96 @@ describe('clients', () => {
     const { client } = await tenants.createClient(tenantId, registration)
     await tenants.disableClient(client.clientId)
     const { disabledAt } = await tenants.getClient(client.clientId)
-    await db.execute('update sandbox_clock set offset_ms = 60000')
+    await db.clock.advance(60_000)
     await tenants.disableClient(client.clientId)
     assert.equal((await tenants.getClient(client.clientId)).disabledAt, disabledAt)
+  })
+
+  it('that are disabled leave a notice: what their users allowed counts no longer', async (t) => {
+    const { db, tenants, tenantId, tenant } = await open(t)
+    const { client } = await tenants.createClient(tenantId, registration)
+    await tenants.disableClient(client.clientId)
+    assert.deepEqual(await db.rows('select user_key, tenant_key from user_notices'), [
+      { user_key: '0', tenant_key: tenant.tenantKey },
+    ])
   })
 })
 
 describe('users', () => {
   it('are the same for the same name, also when two processes meet them at once', async (t) => {
-    const { tenants, tenantId } = await open(t)
-    const ids = await Promise.all(
-      Array.from({ length: 20 }, () => tenants.ensureUser({ tenantId, externalUserId: 'u1' })),
+    const { tenants, tenant } = await open(t)
+    const owners = await Promise.all(
+      Array.from({ length: 20 }, () => tenants.ensureUser({ ...tenant, externalUserId: 'u1' })),
     )
-    assert.equal(new Set(ids).size, 1)
+    const [first] = owners
+    assert.match(first?.userId ?? '', /^usr_/)
+    for (const owner of owners) assert.deepEqual(owner, first)
+    assert.deepEqual(await tenants.findOwner(tenant, first?.userId ?? ''), first)
   })
 
   it('by e-mail and by the tenant’s own id are never merged', async (t) => {
-    const { tenants, tenantId } = await open(t)
-    const byId = await tenants.ensureUser({ tenantId, externalUserId: 'ann@example.com' })
-    const byMail = await tenants.ensureUser({ tenantId, email: 'ann@example.com' })
-    assert.notEqual(byId, byMail)
-    assert.equal(await tenants.ensureUser({ tenantId, email: ' Ann@Example.com ' }), byMail)
+    const { tenants, tenant } = await open(t)
+    const byId = await tenants.ensureUser({ ...tenant, externalUserId: 'ann@example.com' })
+    const byMail = await tenants.ensureUser({ ...tenant, email: 'ann@example.com' })
+    assert.notEqual(byId.userKey, byMail.userKey)
+    assert.notEqual(byId.userId, byMail.userId)
+    assert.deepEqual(await tenants.ensureUser({ ...tenant, email: ' Ann@Example.com ' }), byMail)
+    assert.deepEqual([await tenants.findEmail(byMail), await tenants.findEmail(byId)], ['ann@example.com', null])
   })
 
   it('of two tenants are two', async (t) => {
-    const { tenants, tenantId } = await open(t)
+    const { tenants, tenant } = await open(t)
     const other = await tenants.createTenant('Other Ltd')
-    const here = await tenants.ensureUser({ tenantId, externalUserId: 'u1' })
-    assert.notEqual(await tenants.ensureUser({ tenantId: other.tenantId, externalUserId: 'u1' }), here)
+    const here = await tenants.ensureUser({ ...tenant, externalUserId: 'u1' })
+    const there = await tenants.ensureUser({ ...other, externalUserId: 'u1' })
+    assert.notEqual(there.userKey, here.userKey)
+    assert.equal(await tenants.findOwner(other, here.userId), undefined)
   })
 
   it('have names that can be stored and told apart', async (t) => {
-    const { tenants, tenantId } = await open(t)
+    const { tenants, tenant } = await open(t)
     for (const externalUserId of ['', 'a\0b', '\ud800', 'x'.repeat(256)]) {
-      await assert.rejects(tenants.ensureUser({ tenantId, externalUserId }), { code: 'invalid_request' })
+      await assert.rejects(tenants.ensureUser({ ...tenant, externalUserId }), { code: 'invalid_request' })
     }
     for (const email of ['', 'ann', 'a b@c', 'a@b@c', '\ud800@c', `${'x'.repeat(255)}@c`]) {
-      await assert.rejects(tenants.ensureUser({ tenantId, email }), { code: 'invalid_request' })
+      await assert.rejects(tenants.ensureUser({ ...tenant, email }), { code: 'invalid_request' })
     }
+  })
+
+  it('have random keys of 64 bits, never 0: tokens begin with them, and must not tell how many users there are', async (t) => {
+    const { db } = await open(t)
+    const bytes = [Buffer.alloc(8), Buffer.from('8000000000000001', 'hex'), Buffer.alloc(8, 0xff)]
+    const tenants = createTenants({ db, randomBytes: () => bytes.shift() ?? Buffer.alloc(8, 1) })
+    const tenant = await tenants.createTenant('Keys Ltd')
+    const keys: string[] = []
+    for (const externalUserId of ['a', 'b', 'c'])
+      keys.push((await tenants.ensureUser({ ...tenant, externalUserId })).userKey)
+    assert.deepEqual(keys, ['-9223372036854775807', '-1', '72340172838076673'])
+  })
+
+  it('get another key when the one that was drawn is taken', async (t) => {
+    const { db, tenant } = await open(t)
+    const bytes = [1, 1, 1, 2].map((byte) => Buffer.alloc(8, byte))
+    const tenants = createTenants({ db, randomBytes: () => bytes.shift() ?? assert.fail('drawn too often') })
+    const one = await tenants.ensureUser({ ...tenant, externalUserId: 'one' })
+    const two = await tenants.ensureUser({ ...tenant, externalUserId: 'two' })
+    assert.deepEqual([one.userKey, two.userKey], ['72340172838076673', '144680345676153346'])
+  })
+
+  it('are gone when they are deleted, and a new one by the same name is another', async (t) => {
+    const { db, tenants, tenant } = await open(t)
+    const before = await tenants.ensureUser({ ...tenant, externalUserId: 'u1' })
+    await db.transaction((tx) => tenants.deleteUser(tx, before))
+    assert.equal(await tenants.findOwner(tenant, before.userId), undefined)
+    const now = await tenants.ensureUser({ ...tenant, externalUserId: 'u1' })
+    assert.ok(now.userKey !== before.userKey && now.userId !== before.userId)
   })
 })
 
 describe("the sandbox's tenant", () => {
   it('has the published clients, however often it is ensured', async (t) => {
     const { db, tenants } = await open(t)
-    const [tenantId] = await Promise.all([tenants.ensureSandboxTenant(), tenants.ensureSandboxTenant()])
+    const [{ tenantId }] = await Promise.all([tenants.ensureSandboxTenant(), tenants.ensureSandboxTenant()])
     await tenants.ensureSandboxTenant()
     const demo = await tenants.getClient('cli_demo')
     assert.ok(tenants.verifySecret(demo, 'sandbox-demo-secret'))

@@ -1,9 +1,10 @@
 /**
- * The people whose data it is. A user is known by the tenant's own id or by e-mail; whoever is known by both is two users,
- * because nothing proves that they are one.
+ * The people whose data it is. A user is known by the tenant's own id or by e-mail. A person who is known by both is two
+ * users, because nothing proves that they are one.
  */
 import { invalidParameter, newId } from '@assay/core'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import type { Owner, Tenant } from '../owner.ts'
 import * as store from './store.ts'
 import type { UserName } from './store.ts'
 
@@ -22,15 +23,48 @@ export function parseEmail(text: string): string {
   return email
 }
 
-export async function ensureUser(db: Database, tenantId: string, userName: UserName): Promise<string> {
+const userKeyBytes = 8
+const roundsMax = 4
+
+interface UsersDeps {
+  db: Database
+  randomBytes: (size: number) => Buffer
+}
+
+export function createUsers(deps: UsersDeps) {
+  const { db } = deps
+  return {
+    /** The first call for a name makes the user. */
+    ensureUser: (user: Tenant & UserName): Promise<Owner> => ensureUser(deps, user, user),
+    /** By the id that the tenant knows; undefined when it is not a user of this tenant. */
+    findOwner: (tenant: Tenant, userId: string): Promise<Owner | undefined> => store.findOwner(db, tenant, userId),
+    findEmail: (user: Owner): Promise<string | null> => store.findEmail(db, user.userKey),
+    /** Last of all: sessions refer to this row, and go with it. */
+    deleteUser: (tx: Sql, user: Owner): Promise<void> => store.deleteUser(tx, user.userKey),
+  }
+}
+
+async function ensureUser(
+  { db, randomBytes }: UsersDeps,
+  { tenantKey, tenantId }: Tenant,
+  userName: UserName,
+): Promise<Owner> {
+  const tenant = { tenantKey, tenantId }
   const name = checkUserName(userName)
-  const userId =
-    (await store.findUser(db, tenantId, name)) ??
-    (await store.insertUser(db, tenantId, newId('usr'), name)) ??
-    // Lost a race: by now the other's row is there.
-    (await store.findUser(db, tenantId, name))
-  if (userId === undefined) throw new Error('a user that was there a moment ago is gone')
-  return userId
+  // A second round when another process made the same user a moment before, or when the key is taken.
+  for (let round = 0; round < roundsMax; round += 1) {
+    const found = await store.findUser(db, tenant, name)
+    if (found !== undefined) return found
+    const made = { ...tenant, userKey: newUserKey(randomBytes), userId: newId('usr') }
+    if (await store.insertUser(db, made, name)) return made
+  }
+  throw new Error('a user could neither be found nor made')
+}
+
+/** Random, because tokens begin with it: a number that counts would tell how many users there are. Never 0. */
+function newUserKey(randomBytes: (size: number) => Buffer): string {
+  const key = randomBytes(userKeyBytes).readBigInt64BE()
+  return key === 0n ? newUserKey(randomBytes) : key.toString()
 }
 
 function checkUserName(name: UserName): UserName {

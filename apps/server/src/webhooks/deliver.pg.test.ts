@@ -68,14 +68,23 @@ describe('the messages of a tenant', async () => {
     )
     return rows.map(({ outcome }) => outcome)
   }
-  const findWaitSeconds = async (tenantId: string): Promise<number | undefined> =>
-    (
-      await db.maybeRow<{ seconds: number }>(
-        `select round(extract(epoch from run_at - clock_timestamp()))::int as seconds
-         from graphile_worker.jobs where key = $1`,
-        [`webhook:${tenantId}`],
-      )
-    )?.seconds
+  const findDueMs = async (tenantId: string): Promise<number | undefined> => {
+    const job = await db.maybeRow<{ at: string }>('select run_at as at from graphile_worker.jobs where key = $1', [
+      `webhook:${tenantId}`,
+    ])
+    return job && Date.parse(job.at)
+  }
+  /** What `work` does makes a job due so many seconds later: after its beginning and its end, however slow the machine. */
+  async function assertDue(tenantId: string, seconds: number, work: () => Promise<unknown>): Promise<void> {
+    const look = async (): Promise<number> =>
+      Date.parse((await db.row<{ now: string }>('select clock_timestamp() as now')).now)
+    const from = await look()
+    await work()
+    const to = await look()
+    const dueMs = (await findDueMs(tenantId)) ?? NaN
+    const waited = `due ${dueMs - from} ms after the beginning, ${dueMs - to} ms after the end`
+    assert.ok(from + seconds * 1_000 <= dueMs && dueMs <= to + seconds * 1_000 + 1, waited)
+  }
 
   it('take one place of a worker while its receiver does not answer, and everybody else goes on', async () => {
     const { webhooks, sent } = open(async (_, signal) => {
@@ -127,9 +136,8 @@ describe('the messages of a tenant', async () => {
     const { webhooks, sent, ids } = open(({ what }) => (ill && what === 'read con_1' ? 500 : 200))
     await webhooks.set('ten_ill', 'https://app.example/')
     await announce(webhooks, 'ten_ill', ['read', 'con_1'], ['removed', 'con_1'], ['read', 'con_2'])
-    await run(webhooks, 'ten_ill')
+    await assertDue('ten_ill', 5, () => run(webhooks, 'ten_ill'))
     assert.deepEqual(sent, ['read con_1', 'read con_2'])
-    assert.equal(await findWaitSeconds('ten_ill'), 5)
     await pass(5_000)
     ill = false
     await run(webhooks, 'ten_ill')
@@ -143,15 +151,22 @@ describe('the messages of a tenant', async () => {
     const { webhooks, sent } = open(() => (down ? 503 : 200))
     await webhooks.set('ten_down', 'https://app.example/')
     for (const n of [1, 2, 3, 4, 5]) await announce(webhooks, 'ten_down', ['read', `con_${n}`])
-    await run(webhooks, 'ten_down')
-    await announce(webhooks, 'ten_down', ['read', 'con_6'])
-    await run(webhooks, 'ten_down')
-    assert.deepEqual(sent, ['read con_1', 'read con_2', 'read con_3'])
-    assert.equal(await findWaitSeconds('ten_down'), 30)
-    for (const seconds of [30, 60, 120, 240, 480, 900]) {
-      assert.equal(await findWaitSeconds('ten_down'), seconds)
-      await pass(seconds * 1_000)
+    await assertDue('ten_down', 30, async () => {
       await run(webhooks, 'ten_down')
+      await announce(webhooks, 'ten_down', ['read', 'con_6'])
+      await run(webhooks, 'ten_down')
+    })
+    assert.deepEqual(sent, ['read con_1', 'read con_2', 'read con_3'])
+    for (const [passed, next] of [
+      [30, 60],
+      [60, 120],
+      [120, 240],
+      [240, 480],
+      [480, 900],
+      [900, 900],
+    ] as const) {
+      await pass(passed * 1_000)
+      await assertDue('ten_down', next, () => run(webhooks, 'ten_down'))
     }
     assert.equal(sent.length, 9)
     down = false
@@ -184,10 +199,9 @@ describe('the messages of a tenant', async () => {
     await announce(webhooks, 'ten_lost', ['read', 'con_1'])
     await db.execute('delete from graphile_worker._private_jobs')
     await webhooks.sweep()
-    assert.equal(await findWaitSeconds('ten_lost'), undefined)
+    assert.equal(await findDueMs('ten_lost'), undefined)
     await pass(5 * minuteMs)
-    await webhooks.sweep()
-    assert.equal(await findWaitSeconds('ten_lost'), 0)
+    await assertDue('ten_lost', 0, () => webhooks.sweep())
   })
 
   it('go to the new address as soon as there is one', async () => {
@@ -200,8 +214,7 @@ describe('the messages of a tenant', async () => {
     for (const n of [1, 2, 3]) await announce(webhooks, 'ten_moves', ['read', `con_${n}`])
     await run(webhooks, 'ten_moves')
     urls = []
-    await webhooks.set('ten_moves', 'https://new.example/')
-    assert.equal(await findWaitSeconds('ten_moves'), 0)
+    await assertDue('ten_moves', 0, () => webhooks.set('ten_moves', 'https://new.example/'))
     await run(webhooks, 'ten_moves')
     assert.deepEqual(urls, ['https://new.example/', 'https://new.example/', 'https://new.example/'])
   })
@@ -212,7 +225,10 @@ describe('the messages of a tenant', async () => {
     await announce(webhooks, 'ten_removes', ['read', 'con_1'])
     await webhooks.remove('ten_removes')
     assert.deepEqual(await listOutcomes('ten_removes'), [])
-    await db.execute(`insert into webhook_messages (tenant_id, id, body) values ('ten_removes', 'msg_late', '{}')`)
+    await db.execute(
+      `insert into webhook_messages (tenant_id, id, body, created_at, due_at) values ('ten_removes', 'msg_late', '{}', $1, $1)`,
+      [db.now()],
+    )
     await run(webhooks, 'ten_removes')
     await webhooks.sweep()
     assert.deepEqual([await listOutcomes('ten_removes'), sent], [[], []])
@@ -226,11 +242,12 @@ describe('the messages of a tenant', async () => {
     })
     await webhooks.set('ten_killed', 'https://app.example/')
     await announce(webhooks, 'ten_killed', ['read', 'con_1'], ['removed', 'con_1'])
-    void run(webhooks, 'ten_killed')
-    await until('the attempt', () => (sent.length === 1 ? true : undefined))
-    await run(webhooks, 'ten_killed')
+    await assertDue('ten_killed', 30, async () => {
+      void run(webhooks, 'ten_killed')
+      await until('the attempt', () => (sent.length === 1 ? true : undefined))
+      await run(webhooks, 'ten_killed')
+    })
     assert.equal(sent.length, 1)
-    assert.equal(await findWaitSeconds('ten_killed'), 30)
     await pass(30_000)
     await run(webhooks, 'ten_killed')
     assert.deepEqual(sent, ['read con_1', 'read con_1', 'removed con_1'])

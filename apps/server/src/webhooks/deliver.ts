@@ -1,13 +1,14 @@
 /**
- * How messages leave. A job of a tenant sends what waits, oldest first, one at a time; it is a wake-up rather than a
- * message, so that what is sent next is decided when it is sent. A tenant's jobs share a lane: a receiver that hangs
+ * How messages leave. A tenant's job sends its waiting messages, oldest first, one at a time. The job only wakes the
+ * sender up: which message is next is decided when it is sent. A tenant's jobs share a lane, so a receiver that hangs
  * holds one place of one worker, and gives it up when a person needs it.
  *
- *   waiting ──claimed──▶ 2xx: delivered; what waited out the failures before it is due at once
- *      ▲                 else: put aside for its own wait, and only what speaks of the same connection stands behind it
- *      └──not yet a day old──┘         three failures in a row: all of the tenant's messages wait together
+ *   waiting ──claimed──▶ 2xx: delivered; if the receiver had been failing, all waiting messages are due at once
+ *      ▲                 else: put aside for its own wait; only messages about the same connection wait behind it
+ *      └──less than a day old──┘       three failures in a row: all of the tenant's messages wait together
  *
- * A message may arrive twice: when the process is killed, or broken off, between the receiver's answer and our note of it.
+ * A message may arrive twice, when the process is killed or aborted after the receiver has answered and before we have
+ * recorded it.
  */
 import { createHmac } from 'node:crypto'
 import type { Logger } from 'pino'
@@ -28,23 +29,23 @@ export interface DeliverDeps {
 }
 
 const timeoutMs = 10_000
-/** After this a message whose sender was killed is sent by another: when its job is, see jobs/silence.ts. */
+/** After this time another worker sends the message of a sender that was killed, as for its job (jobs/silence.ts). */
 const claimMs = 30_000
-/** After the first attempt, the second, …; the last one again and again. */
+/** The waits after the first attempt, the second, …; the last one repeats. */
 const retryDelaysMs = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000] as const
 const ageMaxMs = 24 * 3_600_000
-/** Of a receiver that fails whatever it is sent; then twice as long each time. As for providers, see sync/circuit.ts. */
+/** For a receiver that fails every message. The pause doubles each time, as for providers (sync/circuit.ts). */
 const failuresBeforePause = 3
 const pauseMs = 30_000
 const pauseMaxMs = 900_000
-/** A tenant with many messages lets others have its place in between. */
+/** Then a tenant with many messages queues again, so that others get its place in between. */
 const runMs = 5_000
 
-/** Due for that long, and nobody is going to send it. */
+/** A message that has been due for this long without a job was lost by the queue. */
 const unattendedMs = 300_000
 const sweepBatch = 1_000
 
-/** Of the job that comes back to what waits. */
+/** The key of the job that returns to messages that wait. */
 export const deliveryKey = (tenantId: string): string => `webhook:${tenantId}`
 
 export async function queueDelivery(sql: Sql, tenantId: string, key: string, delayMs = 0): Promise<void> {
@@ -52,7 +53,7 @@ export async function queueDelivery(sql: Sql, tenantId: string, key: string, del
   await addJob(sql, { task: 'webhook', payload, key, lane: `webhook:${tenantId}`, delayMs, yields: true })
 }
 
-/** Queues itself again while something waits. */
+/** Queues itself again while a message waits. */
 export async function deliver(deps: DeliverDeps, tenantId: string, signal: AbortSignal): Promise<void> {
   const { db } = deps
   const endMs = performance.now() + runMs
@@ -65,16 +66,16 @@ export async function deliver(deps: DeliverDeps, tenantId: string, signal: Abort
     else await db.transaction((tx) => recordFailure(deps, tx, tenantId, delivery, outcome))
   }
   const waitMs = await store.findWaitMs(db, tenantId)
-  // Only the tenant's lane adds this key, so no transaction that announces something waits for another's.
+  // Only jobs of the tenant's lane add this key, so transactions that announce something do not wait for each other.
   if (waitMs !== undefined) await queueDelivery(db, tenantId, deliveryKey(tenantId), waitMs)
 }
 
-// In every transaction the webhook's row comes before its messages': two that meet wait, and do not block each other.
+// Every transaction locks the webhook's row before its messages, so that two of them cannot deadlock.
 
 async function recordDelivered(tx: Sql, tenantId: string, { id }: store.Delivery): Promise<void> {
   const failures = await store.forgetFailures(tx, tenantId)
   await store.endMessage(tx, tenantId, id, 'delivered')
-  if (failures >= failuresBeforePause) await store.hasten(tx, tenantId)
+  if (failures >= failuresBeforePause) await store.makeDueNow(tx, tenantId)
 }
 
 async function recordFailure(
@@ -93,8 +94,8 @@ async function recordFailure(
 }
 
 /**
- * Every answer but 2xx is a failure, also a redirect: following one would carry a signed message elsewhere. So is a
- * secret that does not open: the messages are still there when the operator has put the key back, or set a new secret.
+ * Every answer but 2xx is a failure. So is a redirect, because following it would carry a signed message elsewhere, and a
+ * secret that does not open: its messages wait until the operator has put the key back or set a new secret.
  */
 async function send(
   { keyring, fetch, now, log }: DeliverDeps,

@@ -1,28 +1,29 @@
 /**
- * One signed webhook for each tenant: `connection.changed`. Signed as Standard Webhooks asks
- * (https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature), tried again for about a day.
- * In which order, and who waits for whom, is deliver.ts.
+ * One signed webhook for each tenant: `connection.changed`, `connection.destroyed`, `transactions.changed`. Signed by the
+ * Standard Webhooks specification (https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature)
+ * and retried for about a day. deliver.ts decides the order and the waits.
  *
- * A message is written in the transaction that changes what it speaks of, so none is lost and none tells of something
- * that was rolled back. It says that something changed, not what it is worth: the receiver reads the API for that.
+ * A message is written in the transaction that makes the change, so none is lost and none reports a change that was
+ * rolled back. It says that something changed and carries no data: the receiver reads the API.
  */
 import { invalidParameter } from '@assay/core'
 import { z } from 'zod'
 import type { Sql } from '../db/index.ts'
 import type { Task } from '../jobs/index.ts'
+import type { ConnectionRef } from '../owner.ts'
 import type { SealReport } from '../sealing.ts'
+import { addChanges, addShown, announceDue, type About, type ChangeCounts } from './announcements.ts'
 import { deliver, deliveryKey, queueDelivery, sweepMessages, type DeliverDeps } from './deliver.ts'
 import { resealSecrets, sealSecret } from './secrets.ts'
 import * as store from './store.ts'
 
 export { checkSecrets } from './secrets.ts'
 
-export interface ConnectionChange {
+export interface ConnectionChange extends About {
   change: 'read' | 'needs_repair' | 'removed' | 'revoked'
-  tenantId: string
-  userId: string
-  connectionId: string
 }
+
+type EventType = 'connection.changed' | 'connection.destroyed' | 'transactions.changed'
 
 export interface Webhooks {
   /** Returns the signing secret, which is shown once. */
@@ -30,9 +31,22 @@ export interface Webhooks {
   remove(tenantId: string): Promise<boolean>
   findUrl(tenantId: string): Promise<string | undefined>
   announce(tx: Sql, change: ConnectionChange): Promise<void>
-  /** The job that delivers what waits for a tenant. */
+  /** The last row of a connection is deleted whose removal took longer than the request for it. */
+  announceDestroyed(tx: Sql, ref: About): Promise<void>
+  /** In the commit that changes a connection's transactions. Counts until `announceDue` may write the message. */
+  announceChanges(
+    this: void,
+    tx: Sql,
+    ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
+    counts: ChangeCounts,
+  ): Promise<void>
+  /** A connection that was read in a session is shown: its transactions count as added. */
+  announceShown(this: void, tx: Sql, ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>): Promise<void>
+  /** Writes the `transactions.changed` messages that are due. The worker calls it every second. */
+  announceDue(): Promise<void>
+  /** The job that delivers a tenant's waiting messages. */
   task: Task
-  /** Seals with the newest key what an older one sealed; `lost` names tenants. */
+  /** Seals again with the newest key whatever an older one sealed; `lost` names tenants. */
   reseal(): Promise<SealReport & { resealed: number }>
   sweep(): Promise<void>
 }
@@ -50,6 +64,16 @@ const payloadSchema = z.object({ tenant_id: z.string() })
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { db, keyring } = deps
 
+  async function write(tx: Sql, type: EventType, about: About, more: object): Promise<void> {
+    const { tenantId, userId, connectionId } = about
+    const id = `msg_${deps.randomBytes(16).toString('hex')}`
+    const timestamp = new Date(deps.now()).toISOString()
+    const body = JSON.stringify({ type, timestamp, data: { ...more, user_id: userId, connection_id: connectionId } })
+    const wanted = await store.insertMessage(tx, { tenantId, id, connectionId, body })
+    // Each message has its own job: with one key for each tenant, transactions that announce would wait for each other.
+    if (wanted) await queueDelivery(tx, tenantId, `webhook:${id}`)
+  }
+
   return {
     async set(tenantId, url) {
       checkUrl(url, deps.loopbackOnly)
@@ -57,7 +81,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       const sealed = await sealSecret(keyring, tenantId, secret)
       await db.transaction(async (tx) => {
         await store.putWebhook(tx, tenantId, url, sealed)
-        await store.hasten(tx, tenantId)
+        await store.makeDueNow(tx, tenantId)
         await queueDelivery(tx, tenantId, deliveryKey(tenantId))
       })
       return secret
@@ -71,17 +95,11 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       }),
     findUrl: (tenantId) => store.findUrl(db, tenantId),
 
-    async announce(tx, { change, tenantId, userId, connectionId }) {
-      const id = `msg_${deps.randomBytes(16).toString('hex')}`
-      const body = JSON.stringify({
-        type: 'connection.changed',
-        timestamp: new Date(deps.now()).toISOString(),
-        data: { change, user_id: userId, connection_id: connectionId },
-      })
-      const wanted = await store.insertMessage(tx, { tenantId, id, connectionId, body })
-      // A job of its own: with a key for each tenant, every transaction that announces would wait for the one before it.
-      if (wanted) await queueDelivery(tx, tenantId, `webhook:${id}`)
-    },
+    announce: (tx, { change, ...about }) => write(tx, 'connection.changed', about, { change }),
+    announceDestroyed: (tx, about) => write(tx, 'connection.destroyed', about, {}),
+    announceChanges: addChanges,
+    announceShown: addShown,
+    announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
 
     task: (payload, signal) => deliver(deps, payloadSchema.parse(payload).tenant_id, signal),
     reseal: () => resealSecrets(db, keyring),
@@ -89,7 +107,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   }
 }
 
-/** Set by the operator, never by a user: the service calls it from inside the operator's own network. */
+/** The operator sets it, never a user: the service calls it from inside the operator's own network. */
 function checkUrl(url: string, loopbackOnly: boolean): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const loopback = parsed !== undefined && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(parsed.hostname)

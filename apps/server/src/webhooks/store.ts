@@ -2,13 +2,13 @@
 import type { Sql } from '../db/index.ts'
 import { isNotQueued } from '../jobs/index.ts'
 
-/** A new address begins without the failures of the old one, and is told at once what that one did not take. */
+/** A new address starts without the failures of the old one. */
 export async function putWebhook(sql: Sql, tenantId: string, url: string, sealedSecret: string): Promise<void> {
   await sql.execute(
-    `insert into webhooks (tenant_id, url, sealed_secret) values ($1, $2, $3)
+    `insert into webhooks (tenant_id, url, sealed_secret, created_at) values ($1, $2, $3, $4::timestamptz)
      on conflict (tenant_id) do update
      set url = excluded.url, sealed_secret = excluded.sealed_secret, failures = 0, paused_until = null`,
-    [tenantId, url, sealedSecret],
+    [tenantId, url, sealedSecret, sql.now()],
   )
 }
 
@@ -29,7 +29,7 @@ export async function listWebhooks(sql: Sql): Promise<WebhookRow[]> {
   return sql.rows<WebhookRow>('select tenant_id, sealed_secret from webhooks order by tenant_id')
 }
 
-/** False when it was set anew meanwhile: what was set wins. */
+/** False when the secret was set again in the meantime: the new one stays. */
 export async function replaceSecret(sql: Sql, row: WebhookRow, sealedSecret: string): Promise<boolean> {
   const replaced = await sql.execute(
     'update webhooks set sealed_secret = $2 where tenant_id = $1 and sealed_secret = $3',
@@ -45,17 +45,17 @@ export interface Message {
   body: string
 }
 
-/** False when the tenant wants to hear nothing. */
+/** False when the tenant has no webhook. */
 export async function insertMessage(sql: Sql, { tenantId, id, connectionId, body }: Message): Promise<boolean> {
   const inserted = await sql.execute(
-    `insert into webhook_messages (tenant_id, id, connection_id, body)
-     select tenant_id, $2, $3, $4 from webhooks where tenant_id = $1`,
-    [tenantId, id, connectionId, body],
+    `insert into webhook_messages (tenant_id, id, connection_id, body, created_at, due_at)
+     select tenant_id, $2, $3, $4, $5::timestamptz, $5::timestamptz from webhooks where tenant_id = $1`,
+    [tenantId, id, connectionId, body, sql.now()],
   )
   return inserted === 1
 }
 
-/** Of what waits, the first about its connection: the others stand behind it. */
+/** The first waiting message about its connection: the others wait behind it. */
 const isFirst = `m.ended_at is null and not exists (
   select from webhook_messages e
   where e.tenant_id = m.tenant_id and e.connection_id = m.connection_id and e.seq < m.seq and e.ended_at is null)`
@@ -63,7 +63,7 @@ const isFirst = `m.ended_at is null and not exists (
 export interface Delivery {
   id: string
   body: string
-  /** With this one. */
+  /** This one included. */
   attempts: number
   age_ms: number
   url: string
@@ -71,60 +71,60 @@ export interface Delivery {
 }
 
 /**
- * The next message that may be sent, for this long. `due_at` is asked again outside of the search: of two who found the
- * same message, the later one waits for the row and then sees that it is taken.
+ * The next message that may be sent, reserved for this long. `due_at` is checked again outside the search: when two
+ * senders find the same message, the later one waits for the row and then sees that it is taken.
  */
 export async function claimNext(sql: Sql, tenantId: string, claimMs: number): Promise<Delivery | undefined> {
   return sql.maybeRow<Delivery>(
     `update webhook_messages m
-     set attempts = m.attempts + 1, due_at = assay_now() + make_interval(secs => $2::double precision / 1000)
+     set attempts = m.attempts + 1, due_at = $3::timestamptz + make_interval(secs => $2::double precision / 1000)
      from webhooks w
-     where m.tenant_id = $1 and m.ended_at is null and m.due_at <= assay_now() and m.seq = (
-         select m.seq from webhook_messages m where m.tenant_id = $1 and m.due_at <= assay_now() and ${isFirst}
+     where m.tenant_id = $1 and m.ended_at is null and m.due_at <= $3::timestamptz and m.seq = (
+         select m.seq from webhook_messages m where m.tenant_id = $1 and m.due_at <= $3::timestamptz and ${isFirst}
          order by m.seq limit 1)
-       and w.tenant_id = $1 and (w.paused_until is null or w.paused_until <= assay_now())
+       and w.tenant_id = $1 and (w.paused_until is null or w.paused_until <= $3::timestamptz)
      returning m.id, m.body, m.attempts, w.url, w.sealed_secret,
-       (extract(epoch from assay_now() - m.created_at) * 1000)::float8 as age_ms`,
-    [tenantId, claimMs],
+       (extract(epoch from $3::timestamptz - m.created_at) * 1000)::float8 as age_ms`,
+    [tenantId, claimMs, sql.now()],
   )
 }
 
-/** How long until the next may be sent; undefined when nothing waits, or there is no webhook any more. */
+/** How long until the next message may be sent; undefined when none waits, or the webhook was removed. */
 export async function findWaitMs(sql: Sql, tenantId: string): Promise<number | undefined> {
   const row = await sql.maybeRow<{ wait_ms: number }>(
-    `select greatest(0, extract(epoch from greatest(min(m.due_at), w.paused_until) - assay_now()) * 1000)::float8 as wait_ms
+    `select greatest(0, extract(epoch from greatest(min(m.due_at), w.paused_until) - $2::timestamptz) * 1000)::float8 as wait_ms
      from webhooks w join webhook_messages m on m.tenant_id = w.tenant_id
      where w.tenant_id = $1 and ${isFirst} group by w.paused_until`,
-    [tenantId],
+    [tenantId, sql.now()],
   )
   return row?.wait_ms
 }
 
 export async function endMessage(sql: Sql, tenantId: string, id: string, outcome: string): Promise<void> {
   await sql.execute(
-    'update webhook_messages set ended_at = assay_now(), outcome = $3 where tenant_id = $1 and id = $2',
-    [tenantId, id, outcome],
+    'update webhook_messages set ended_at = $4::timestamptz, outcome = $3 where tenant_id = $1 and id = $2',
+    [tenantId, id, outcome, sql.now()],
   )
 }
 
 export async function putAside(sql: Sql, tenantId: string, id: string, delayMs: number): Promise<void> {
   await sql.execute(
-    `update webhook_messages set due_at = assay_now() + make_interval(secs => $3::double precision / 1000)
+    `update webhook_messages set due_at = $4::timestamptz + make_interval(secs => $3::double precision / 1000)
      where tenant_id = $1 and id = $2 and ended_at is null`,
-    [tenantId, id, delayMs],
+    [tenantId, id, delayMs, sql.now()],
   )
 }
 
-/** The attempt was broken off by us: it does not count. */
+/** We aborted the attempt ourselves, so it does not count. */
 export async function putBack(sql: Sql, tenantId: string, id: string): Promise<void> {
   await sql.execute(
-    `update webhook_messages set attempts = attempts - 1, due_at = assay_now()
+    `update webhook_messages set attempts = attempts - 1, due_at = $3::timestamptz
      where tenant_id = $1 and id = $2 and ended_at is null`,
-    [tenantId, id],
+    [tenantId, id, sql.now()],
   )
 }
 
-/** How many in a row, with this one. Zero when the webhook was removed meanwhile. */
+/** Failures in a row, this one included. Zero when the webhook was removed in the meantime. */
 export async function countFailure(sql: Sql, tenantId: string): Promise<number> {
   const row = await sql.maybeRow<{ failures: number }>(
     'update webhooks set failures = failures + 1 where tenant_id = $1 returning failures',
@@ -135,13 +135,13 @@ export async function countFailure(sql: Sql, tenantId: string): Promise<number> 
 
 export async function pause(sql: Sql, tenantId: string, pauseMs: number): Promise<void> {
   await sql.execute(
-    `update webhooks set paused_until = assay_now() + make_interval(secs => $2::double precision / 1000)
+    `update webhooks set paused_until = $3::timestamptz + make_interval(secs => $2::double precision / 1000)
      where tenant_id = $1`,
-    [tenantId, pauseMs],
+    [tenantId, pauseMs, sql.now()],
   )
 }
 
-/** It answers. How often it had failed in a row before. */
+/** The receiver answers. Returns how often it had failed in a row before. */
 export async function forgetFailures(sql: Sql, tenantId: string): Promise<number> {
   const row = await sql.maybeRow<{ failures: number }>(
     `update webhooks w set failures = 0, paused_until = null
@@ -152,10 +152,11 @@ export async function forgetFailures(sql: Sql, tenantId: string): Promise<number
   return row?.failures ?? 0
 }
 
-/** Everything that waits may be sent now. */
-export async function hasten(sql: Sql, tenantId: string): Promise<void> {
-  await sql.execute('update webhook_messages set due_at = assay_now() where tenant_id = $1 and ended_at is null', [
+/** Every waiting message may be sent now. */
+export async function makeDueNow(sql: Sql, tenantId: string): Promise<void> {
+  await sql.execute('update webhook_messages set due_at = $2::timestamptz where tenant_id = $1 and ended_at is null', [
     tenantId,
+    sql.now(),
   ])
 }
 
@@ -163,41 +164,41 @@ export async function deleteWaiting(sql: Sql, tenantId: string): Promise<void> {
   await sql.execute('delete from webhook_messages where tenant_id = $1 and ended_at is null', [tenantId])
 }
 
-/** A receiver that has failed for days is tried with one message at a time: the others would pile up behind it. */
+/** A receiver that has failed for days gets one message at a time, so the others would pile up behind it. */
 export async function giveUpOld(sql: Sql, failuresMin: number, ageMs: number, limit: number): Promise<number> {
   return sql.execute(
-    `update webhook_messages set ended_at = assay_now(), outcome = 'given up'
+    `update webhook_messages set ended_at = $4::timestamptz, outcome = 'given up'
      where (tenant_id, id) in (
        select m.tenant_id, m.id from webhook_messages m join webhooks w on w.tenant_id = m.tenant_id
        where m.ended_at is null and w.failures >= $1
-         and m.created_at < assay_now() - make_interval(secs => $2::double precision / 1000)
+         and m.created_at < $4::timestamptz - make_interval(secs => $2::double precision / 1000)
        order by m.tenant_id, m.seq limit $3 for update of m skip locked)`,
-    [failuresMin, ageMs, limit],
+    [failuresMin, ageMs, limit, sql.now()],
   )
 }
 
-/** Tenants with messages that are due for so long and have no job: a queue that was emptied, or restored without them. */
+/** Tenants with messages that have been due for so long without a job: the queue was emptied, or restored without them. */
 export async function listUnattended(sql: Sql, dueForMs: number): Promise<string[]> {
   const rows = await sql.rows<{ tenant_id: string }>(
     `select w.tenant_id from webhooks w
-     where (w.paused_until is null or w.paused_until <= assay_now())
+     where (w.paused_until is null or w.paused_until <= $2::timestamptz)
        and exists (
          select from webhook_messages m where m.tenant_id = w.tenant_id and m.ended_at is null
-           and m.due_at < assay_now() - make_interval(secs => $1::double precision / 1000))
+           and m.due_at < $2::timestamptz - make_interval(secs => $1::double precision / 1000))
        and ${isNotQueued("'webhook:' || w.tenant_id")}`,
-    [dueForMs],
+    [dueForMs, sql.now()],
   )
   return rows.map((row) => row.tenant_id)
 }
 
-/** What ended a week ago, and what was written in the moment in which its webhook was removed. */
+/** Messages that ended a week ago, and those written at the moment their webhook was removed. */
 export async function deletePast(sql: Sql, limit: number): Promise<number> {
   return sql.execute(
     `delete from webhook_messages where (tenant_id, id) in (
        select m.tenant_id, m.id from webhook_messages m
-       where m.ended_at < assay_now() - interval '7 days'
+       where m.ended_at < $2::timestamptz - interval '7 days'
          or (m.ended_at is null and not exists (select from webhooks w where w.tenant_id = m.tenant_id))
        limit $1 for update skip locked)`,
-    [limit],
+    [limit, sql.now()],
   )
 }

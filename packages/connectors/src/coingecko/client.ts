@@ -9,8 +9,14 @@ import type { Connector, Io } from '../kit/connector.ts'
 import { fetchText } from '../kit/http.ts'
 import { parseJson } from '../kit/json.ts'
 
-/** No key and no nonce: prices belong to nobody. */
-export type PriceIo = Omit<Io, 'nextNonce'>
+/** A plan of CoinGecko's: a demo key counts requests for its owner, a pro key also opens history older than a year. */
+export interface PriceKey {
+  plan: 'demo' | 'pro'
+  key: string
+}
+
+/** Prices need no user's key and no nonce. */
+export type PriceIo = Omit<Io, 'nextNonce'> & { priceKey?: PriceKey | undefined }
 
 export interface DailyPrice {
   /** Midnight UTC at which the day begins. */
@@ -83,9 +89,13 @@ async function get<T>(
   query: Readonly<Record<string, string>>,
   schema: z.ZodType<T>,
 ): Promise<T> {
-  const url = `${io.baseUrl ?? 'https://api.coingecko.com'}/api/v3/${path}?${new URLSearchParams(query).toString()}`
+  const { priceKey } = io
+  const host = priceKey?.plan === 'pro' ? 'https://pro-api.coingecko.com' : 'https://api.coingecko.com'
+  const url = `${io.baseUrl ?? host}/api/v3/${path}?${new URLSearchParams(query).toString()}`
+  const headers: Record<string, string> =
+    priceKey === undefined ? {} : { [`x-cg-${priceKey.plan}-api-key`]: priceKey.key }
   // 401 is how it refuses what only paid plans may see; 404 is a coin it does not know (any more).
-  const text = await fetchText(io, url, { faultByStatus: { 401: 'missing_permission', 404: 'data_hole' } })
+  const text = await fetchText(io, url, { headers, faultByStatus: { 401: 'missing_permission', 404: 'data_hole' } })
   const answer = schema.safeParse(parseJson(text))
   if (!answer.success) throw new SourceError('venue_down', `CoinGecko ${path}: unexpected answer`)
   return answer.data

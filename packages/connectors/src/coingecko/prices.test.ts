@@ -102,7 +102,9 @@ describe('daily prices', () => {
     answer = {
       body: `{"prices":[${points.map(([time, price]) => `[${time},${price}]`).join(',')}],"total_volumes":[]}`,
     }
-    assert.deepEqual(await fetchDailyPrices(io, 'bitcoin', monday, monday + 2 * day), [
+    const { answeredFromMs, prices } = await fetchDailyPrices(io, 'bitcoin', monday, monday + 2 * day)
+    assert.equal(answeredFromMs, monday)
+    assert.deepEqual(prices, [
       { dayMs: monday, price: '64000.1' },
       { dayMs: monday + day, price: '66000.5' },
     ])
@@ -118,12 +120,26 @@ describe('daily prices', () => {
       Number(url.searchParams.get('from')) * 1000 < now - 365 * day
         ? { status: 401, body: '{"error":{"status":{"error_code":10012}}}' }
         : { body: `{"prices":[[${first},64000]]}` }
-    const prices = await fetchDailyPrices({ ...io, now: () => now }, 'bitcoin', Date.UTC(2021, 0, 1), now)
-    assert.deepEqual(prices, [{ dayMs: first, price: '64000' }])
+    const answered = await fetchDailyPrices({ ...io, now: () => now }, 'bitcoin', Date.UTC(2021, 0, 1), now)
+    // Days before were refused, and the caller is told: they do not count as days without a price.
+    assert.deepEqual(answered, { answeredFromMs: first, prices: [{ dayMs: first, price: '64000' }] })
     assert.deepEqual(
       asked.map((url) => Number(url.searchParams.get('from')) * 1000),
       [Date.UTC(2021, 0, 1), first],
     )
+  })
+
+  it("are asked for with the operator's key, which no URL carries", async () => {
+    answer = { body: '{"prices":[]}' }
+    const seen: Headers[] = []
+    const fetchKeyed: typeof fetch = (input, init) => {
+      seen.push(new Headers(init?.headers))
+      return io.fetch(input, init)
+    }
+    const keyed = { ...io, fetch: fetchKeyed, priceKey: { plan: 'pro', key: 'k-1' } } as const
+    await fetchDailyPrices(keyed, 'bitcoin', monday, monday + day)
+    assert.equal(seen[0]?.get('x-cg-pro-api-key'), 'k-1')
+    assert.ok(!String(asked[0]).includes('k-1'))
   })
 
   it('an id cannot leave its place in the path', async () => {
@@ -153,7 +169,7 @@ describe('daily rates of currencies', () => {
       const quotes: Record<string, Answer> = { usd: chart(inDollars), eur: chart(inEuros), gbp: chart([]) }
       return quotes[url.searchParams.get('vs_currency') ?? ''] ?? { status: 422, body: '{}' }
     }
-    const rates = await fetchDailyRates(io, ['eur', 'gbp'], monday, monday + 4 * day)
+    const { prices: rates } = await fetchDailyRates(io, ['eur', 'gbp'], monday, monday + 4 * day)
     assert.deepEqual(rates.get('eur'), [
       { dayMs: monday, price: '1.125' },
       { dayMs: monday + 3 * day, price: '1.285714285714' },

@@ -6,14 +6,15 @@
  * is rounded half to even at `rateDecimals`.
  *
  * Without a paid plan only the last 365 days are answered. Asked for more it refuses the whole range (401, code 10012),
- * so the year that it does give is asked for instead; the days before stay without a price, never with a price of 0.
+ * so the year that it does give is asked for instead. The answer says from which day on it speaks: the days before were
+ * refused, not found empty, and have to be asked for again.
  * An id that it does not know is simply not in the answer of current prices, and a data_hole in history.
  */
 import { divide, SourceError, type Decimal } from '@assay/core'
 import { fetchChart, fetchSimplePrice, type DailyPrice, type PriceIo } from './client.ts'
 
 export { coinGeckoBudget } from './client.ts'
-export type { DailyPrice, PriceIo } from './client.ts'
+export type { DailyPrice, PriceIo, PriceKey } from './client.ts'
 
 export interface CurrentPrices {
   /** By CoinGecko's id. What has no price is not in the map. */
@@ -61,13 +62,19 @@ export async function fetchCurrentPrices(
   return found
 }
 
+/** `answeredFromMs`: days before it were refused. Otherwise a day that is not there has no price. */
+export interface DailyAnswer<Prices> {
+  answeredFromMs: number
+  prices: Prices
+}
+
 /** The first price of each day in [fromMs, toMs), oldest first. */
 export async function fetchDailyPrices(
   io: PriceIo,
   coingeckoId: string,
   fromMs: number,
   toMs: number,
-): Promise<DailyPrice[]> {
+): Promise<DailyAnswer<DailyPrice[]>> {
   return withinPlan(io, { fromMs, toMs }, async (range) => {
     const first = firstOfDays(await fetchChart(io, coingeckoId, 'usd', range))
     return [...first].map(([day, { price }]) => ({ dayMs: day, price }))
@@ -80,7 +87,7 @@ export async function fetchDailyRates(
   currencies: readonly string[],
   fromMs: number,
   toMs: number,
-): Promise<Map<string, DailyPrice[]>> {
+): Promise<DailyAnswer<Map<string, DailyPrice[]>>> {
   return withinPlan(io, { fromMs, toMs }, async (range) => {
     const dollars = firstOfDays(await fetchChart(io, market, 'usd', range))
     const rates = new Map<string, DailyPrice[]>()
@@ -112,13 +119,14 @@ function firstOfDays<P extends { timeMs: number }>(points: readonly P[]): Map<nu
   return first
 }
 
-async function withinPlan<T>(io: PriceIo, range: Range, ask: (range: Range) => Promise<T>): Promise<T> {
+async function withinPlan<T>(io: PriceIo, range: Range, ask: (range: Range) => Promise<T>): Promise<DailyAnswer<T>> {
   try {
-    return await ask(range)
+    return { answeredFromMs: range.fromMs, prices: await ask(range) }
   } catch (error) {
     const freeFromMs = io.now() - freeHistoryMs
     const mayBeOld = error instanceof SourceError && error.fault === 'missing_permission'
     if (!mayBeOld || range.fromMs >= freeFromMs || range.toMs <= freeFromMs) throw error
-    return ask({ fromMs: freeFromMs - (freeFromMs % dayMs) + dayMs, toMs: range.toMs })
+    const answeredFromMs = freeFromMs - (freeFromMs % dayMs) + dayMs
+    return { answeredFromMs, prices: await ask({ fromMs: answeredFromMs, toMs: range.toMs }) }
   }
 }

@@ -71,6 +71,7 @@ function kindOf(entries: readonly Entry[], { inputs, outputs }: Pick<Transaction
   return unknown
 }
 
+/** Harbor's entries do not say which part of a balance they change: staking and unstaking leave none. All are liquid. */
 function toLegs(entries: readonly Entry[]): Pick<TransactionDraft, 'inputs' | 'outputs' | 'fees'> {
   const legs = entries.map(({ asset, amount, fee, kind }) => {
     const { assetId, symbol } = harborAsset(asset)

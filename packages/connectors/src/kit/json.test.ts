@@ -29,6 +29,11 @@ describe('JSON without loss', () => {
     )
   })
 
+  it('a number alone is text too, and what is nearly a number is an error', () => {
+    assert.deepEqual(['7', ' -1.5e3 ', '[0]', '{"a":1}'].map(parseJson), ['7', '-1.5e3', ['0'], { a: '1' }])
+    for (const broken of ['1.2.3', '-', '[1 2]', '"1', '{"a":-}', '.5']) assert.throws(() => parseJson(broken), broken)
+  })
+
   it('digits, quotes and backslashes inside strings are left alone', () => {
     const value = { 'key 1': 'a "1" 2', '\\': '\\" 3', '4': ['-5e6', 'é\n7'] }
     assert.deepEqual(parseJson(JSON.stringify(value)), value)

@@ -15,17 +15,51 @@ const { parse, rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON: (this: void, value: unknown) => boolean
 }
 
-/** Numbers come out as text, digits as they were sent. Anything that is no JSON is the provider's failing. */
+/** Numbers come out as text, with the digits that were sent. Text that is not JSON is a provider failure. */
 export function parseJson(text: string): unknown {
   // A reviver could do this as well, at three times the price: deriving a history again parses every record of it.
-  return parseOrBlame(text, () => JSON.parse(text.replace(stringOrNumber, quoteNumber)))
+  return parseOrBlame(text, () => JSON.parse(quoteNumbers(text)))
 }
 
-// Outside of strings, nothing in JSON but a number has a digit. Strings are matched so that they are skipped.
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+// Outside of strings, nothing in JSON but a number has a digit.
+const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-function quoteNumber(token: string): string {
-  return token.startsWith('"') ? token : `"${token}"`
+/** From one string to the next by `indexOf`: what lies between them is mostly a comma or a colon. */
+function quoteNumbers(text: string): string {
+  let quoted = ''
+  let copiedTo = 0
+  for (let at = 0; at < text.length;) {
+    const next = text.indexOf('"', at)
+    const end = next === -1 ? text.length : next
+    // One character between two strings is a comma or a colon.
+    if (end - at > 1 || next === -1) {
+      for (let place = at; place < end; place += 1) {
+        const code = text.charCodeAt(place)
+        if (code !== minus && (code < zero || code > nine)) continue
+        number.lastIndex = place
+        const [found] = number.exec(text) ?? []
+        if (found === undefined) continue
+        quoted += `${text.slice(copiedTo, place)}"${found}"`
+        copiedTo = place + found.length
+        place = copiedTo - 1
+      }
+    }
+    at = next === -1 ? end : endOfString(text, next)
+  }
+  return quoted + text.slice(copiedTo)
+}
+
+const [minus, zero, nine, backslash] = [45, 48, 57, 92]
+
+/** The place after the string that begins at `start`; the end of the text when it does not end. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text.charCodeAt(first - 1) === backslash) first -= 1
+    // An even number of backslashes are escaped themselves.
+    if ((end - first) % 2 === 0) return end + 1
+  }
+  return text.length
 }
 
 /** As `parseJson`, but `JSON.stringify` of any part of the result has the provider's own numbers again. */

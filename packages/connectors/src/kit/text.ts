@@ -4,14 +4,30 @@
  * is not touched by it: there they stand escaped (`\u0000`), until somebody parses it.
  */
 export function toSafeText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
+  return isSafeText(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
-/** The same for all text in plain data. */
+/** The same for all text in plain data, which is returned as it is when all of it can be kept: nearly all can. */
 export function withSafeText<T>(data: T): T
 export function withSafeText(data: unknown): unknown {
+  return isSafe(data) ? data : toSafe(data)
+}
+
+function isSafeText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+function isSafe(data: unknown): boolean {
+  if (typeof data === 'string') return isSafeText(data)
+  if (Array.isArray(data)) return data.every(isSafe)
+  if (typeof data !== 'object' || data === null) return true
+  for (const name in data) if (!isSafe((data as Record<string, unknown>)[name])) return false
+  return true
+}
+
+function toSafe(data: unknown): unknown {
   if (typeof data === 'string') return toSafeText(data)
-  if (Array.isArray(data)) return data.map((item: unknown) => withSafeText(item))
+  if (Array.isArray(data)) return data.map(toSafe)
   if (typeof data !== 'object' || data === null) return data
-  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, withSafeText<unknown>(value)]))
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, toSafe(value)]))
 }

@@ -3,31 +3,15 @@
  * support.kraken.com "Explanation of Asset Codes", ccxt's commonCurrencies, and rotki's issue 6587 for bonded codes.
  *
  * A code is an asset and, behind a dot, the wallet it lies in: `DOT28.S` is DOT, bonded for 28 days. Old listings have
- * an X (crypto) or Z (fiat) in front, and earn wallets sometimes lack it: XXBT and XBT.F are one asset. Kraken's LUNA
- * is what others call LUNC, and its LUNA2 is their LUNA.
+ * an X (crypto) or Z (fiat) in front, and earn wallets sometimes lack it: XXBT and XBT.F are one asset. Which asset a
+ * bare code means is in core's registry (assets/codes.ts).
  */
-import { assetOf, findKnownAsset, type Asset } from '@assay/core'
+import { assetOf, isKnownAsset, type Asset } from '@assay/core'
 
 /** Kraken's other names for its own codes, brought to the one without a prefix. */
 const aliases: ReadonlyMap<string, string> = toMap(
   'XXBT:XBT BTC:XBT XXDG:XDG DOGE:XDG XETH:ETH ETH2:ETH XETC:ETC XLTC:LTC XMLN:MLN XREP:REP XXLM:XLM XXMR:XMR XXRP:XRP ' +
-    'XZEC:ZEC RNDR:RENDER FEE:KFEE ZUSD:USD ZEUR:EUR ZGBP:GBP ZCAD:CAD ZJPY:JPY ZAUD:AUD ZKRW:KRW',
-)
-
-// Kraken's code on the left, the symbol under which core knows the asset on the right.
-const renamed = toMap('XBT:BTC XDG:DOGE LUNA:LUNC LUNA2:LUNA REPV2:REP')
-const sameCode =
-  'ETH ETC USDT USDC DAI PYUSD TUSD XRP SOL BNB SHIB PEPE WIF BONK ADA TRX AVAX DOT KSM LINK LTC BCH XLM XMR ZEC DASH ' +
-  'XTZ ATOM OSMO TIA INJ SEI SUI APT NEAR ICP FIL ALGO HBAR EOS FLOW MINA TON KAS TAO POL MATIC ARB OP STRK IMX UNI ' +
-  'AAVE MKR COMP CRV SNX LDO SUSHI YFI 1INCH GRT ENS BAT RENDER FET SAND MANA AXS APE CHZ JUP PYTH ONDO ENA PAXG WBTC ' +
-  'ETHW QTUM KAVA USD EUR GBP CAD JPY CHF AUD AED KRW'
-
-const table: ReadonlyMap<string, string> = new Map(
-  [...renamed, ...sameCode.split(' ').map((code) => [code, code] as const)].map(([code, symbol]) => {
-    const asset = findKnownAsset(symbol)
-    if (asset === undefined) throw new Error(`core does not know ${symbol}`)
-    return [code, asset.assetId]
-  }),
+    'XZEC:ZEC RNDR:RENDER FEE:KFEE ZUSD:USD ZEUR:EUR ZGBP:GBP ZCAD:CAD ZJPY:JPY ZAUD:AUD ZKRW:KRW ZMXN:MXN ZARS:ARS',
 )
 
 export type Place = 'spot' | 'earning' | 'staked'
@@ -54,7 +38,11 @@ interface KrakenCode {
   verified: boolean
 }
 
-export function readCode(code: string): KrakenCode {
+/** The meaning that a code has today. */
+const today = Number.MAX_SAFE_INTEGER
+
+export function readCode(code: string, atMs = today): KrakenCode {
+  const toAsset = (base: string): Asset => assetOf('kraken', base, atMs)
   const dot = code.lastIndexOf('.')
   if (dot <= 0) {
     const base = aliases.get(code) ?? code
@@ -69,7 +57,8 @@ export function readCode(code: string): KrakenCode {
     return { asset: toAsset(base), base, place, verified: true }
   }
   // Tokenised shares: `TSLAx.T` is TSLAx, but a share must not become the coin that has its ticker.
-  if (wallet === 'T' && !table.has(name)) return { asset: toAsset(name), base: name, place: 'spot', verified: true }
+  if (wallet === 'T' && !isKnownAsset(toAsset(name).assetId))
+    return { asset: toAsset(name), base: name, place: 'spot', verified: true }
   return { asset: toAsset(code), base: code, place: 'spot', verified: false }
 }
 
@@ -78,10 +67,6 @@ function baseOf(name: string, wallet: string): string {
   const bonded = wallet === 'S' ? /^(.*[A-Z])(?:0[1-9]|[12]\d|3[01])$/.exec(name)?.[1] : undefined
   const base = bonded ?? name
   return aliases.get(base) ?? base
-}
-
-function toAsset(base: string): Asset {
-  return assetOf('kraken', base, table)
 }
 
 function toMap(pairs: string): Map<string, string> {

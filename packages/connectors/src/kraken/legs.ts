@@ -4,6 +4,7 @@
  */
 import { absolute, add, isNegative, isPositive, isZero, negate, zero } from '@assay/core'
 import type { Asset, Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
+import type { Place } from './assets.ts'
 import type { LedgerRow } from './records.ts'
 
 export interface Legs {
@@ -13,14 +14,14 @@ export interface Legs {
 }
 
 /**
- * One leg for each asset. What cancels inside a group disappears: the two dollar legs through which Kraken settles a
- * tokenised share, and a withdrawal that came back.
+ * One leg for each asset, in the wallet of the rows that have its sign. Amounts that cancel inside a group disappear: the
+ * two dollar legs through which Kraken settles a tokenised share, and a withdrawal that came back.
  */
 export function netLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   const legs = feeLegs(rows, feeKind)
   for (const [asset, amount] of sumByAsset(rows, (row) => row.amount)) {
-    if (isPositive(amount)) legs.inputs.push(toLeg(asset, amount))
-    if (isNegative(amount)) legs.outputs.push(toLeg(asset, negate(amount)))
+    if (isPositive(amount)) legs.inputs.push(toLeg(asset, amount, placeOf(rows, asset, isGain)))
+    if (isNegative(amount)) legs.outputs.push(toLeg(asset, negate(amount), placeOf(rows, asset, isLoss)))
   }
   return legs
 }
@@ -29,10 +30,10 @@ export function netLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
 export function grossLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   const legs = feeLegs(rows, feeKind)
   for (const [asset, amount] of sumByAsset(rows, (row) => (isPositive(row.amount) ? row.amount : zero))) {
-    if (!isZero(amount)) legs.inputs.push(toLeg(asset, amount))
+    if (!isZero(amount)) legs.inputs.push(toLeg(asset, amount, placeOf(rows, asset, isGain)))
   }
   for (const [asset, amount] of sumByAsset(rows, (row) => (isNegative(row.amount) ? row.amount : zero))) {
-    if (!isZero(amount)) legs.outputs.push(toLeg(asset, absolute(amount)))
+    if (!isZero(amount)) legs.outputs.push(toLeg(asset, absolute(amount), placeOf(rows, asset, isLoss)))
   }
   return legs
 }
@@ -40,15 +41,17 @@ export function grossLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
 /** The other side of a dust trade, so small that Kraken wrote 0: it still says what the dust was traded for. */
 export function findZeroLeg(rows: readonly LedgerRow[]): Leg | undefined {
   const row = rows.find((candidate) => isZero(candidate.amount) && isZero(candidate.fee))
-  return row === undefined ? undefined : toLeg(row.asset, zero)
+  return row === undefined ? undefined : toLeg(row.asset, zero, row.place)
 }
 
 function feeLegs(rows: readonly LedgerRow[], kind: FeeKind): Legs {
   const legs: Legs = { inputs: [], outputs: [], fees: [] }
   for (const [asset, fee] of sumByAsset(rows, (row) => row.fee)) {
-    if (isPositive(fee)) legs.fees.push({ ...toLeg(asset, fee), kind })
+    if (isZero(fee)) continue
+    const place = placeOf(rows, asset, (row) => !isZero(row.fee))
+    if (isPositive(fee)) legs.fees.push({ ...toLeg(asset, fee, place), kind })
     // A rebate is an input.
-    if (isNegative(fee)) legs.inputs.push(toLeg(asset, negate(fee)))
+    else legs.inputs.push(toLeg(asset, negate(fee), place))
   }
   return legs
 }
@@ -62,6 +65,17 @@ function sumByAsset(rows: readonly LedgerRow[], amountOf: (row: LedgerRow) => De
   return sums.values()
 }
 
-function toLeg(asset: Asset, amount: Decimal): Leg {
-  return { assetId: asset.assetId, symbol: asset.symbol, amount }
+const isGain = (row: LedgerRow): boolean => isPositive(row.amount)
+const isLoss = (row: LedgerRow): boolean => isNegative(row.amount)
+
+/** The wallet of an asset's rows that count here; spot where they lie in several. */
+function placeOf(rows: readonly LedgerRow[], asset: Asset, counts: (row: LedgerRow) => boolean): Place {
+  const places = rows.filter((row) => row.asset.assetId === asset.assetId && counts(row)).map((row) => row.place)
+  return places.length > 0 && places.every((place) => place === 'staked') ? 'staked' : 'spot'
+}
+
+/** Money that earns by itself can be spent at once: balances call it liquid, and so does a leg. */
+function toLeg(asset: Asset, amount: Decimal, place: Place): Leg {
+  const leg = { assetId: asset.assetId, symbol: asset.symbol, amount }
+  return place === 'staked' ? { ...leg, place } : leg
 }

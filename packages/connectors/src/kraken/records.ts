@@ -42,16 +42,9 @@ export interface FundingRecord {
   originators: readonly string[]
 }
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => (value === undefined || value === null || value === '' ? null : value))
-const decimal = z.string().transform((value, context) => {
-  const amount = findDecimal(value)
-  if (amount !== undefined) return amount
-  context.addIssue('not a decimal number')
-  return z.NEVER
-})
+// Shapes alone. What text means is read afterwards: a schema that transforms its members takes several times as long,
+// and deriving a history again reads every record of it.
+const text = z.string().nullish()
 
 const ledgerRow = z.object({
   refid: text,
@@ -59,16 +52,16 @@ const ledgerRow = z.object({
   type: z.string(),
   subtype: text,
   asset: z.string().min(1),
-  amount: decimal,
-  fee: decimal.nullish(),
+  amount: z.string(),
+  fee: text,
 })
 
 const fundingRecord = z.object({
   refid: z.string().min(1),
   time: z.string(),
   asset: z.string().min(1),
-  amount: decimal,
-  fee: decimal.nullish(),
+  amount: z.string(),
+  fee: text,
   status: z.string(),
   'status-prop': text,
   method: text,
@@ -78,37 +71,50 @@ const fundingRecord = z.object({
   originators: z.array(z.string()).nullish(),
 })
 
+function toAmount(name: string, value: string): Decimal {
+  const amount = findDecimal(value)
+  if (amount === undefined) throw new RangeError(`${name} is not a decimal number`)
+  return amount
+}
+
+/** Kraken leaves members out, or writes null or nothing. */
+function textOf(value: string | null | undefined): string | null {
+  return value === undefined || value === null || value === '' ? null : value
+}
+
 export function parseLedgerRow(id: string, body: string): LedgerRow {
   const row = ledgerRow.parse(parseJson(body))
-  const { asset, base, place, verified } = readCode(row.asset)
+  const timeMs = toMs(row.time)
+  const { asset, base, place, verified } = readCode(row.asset, timeMs)
   return {
     id,
     refid: row.refid ?? '',
-    timeMs: toMs(row.time),
+    timeMs,
     type: row.type,
     subtype: row.subtype ?? '',
     asset,
     base,
     place,
     verified,
-    amount: row.amount,
-    fee: row.fee ?? zero,
+    amount: toAmount('amount', row.amount),
+    fee: typeof row.fee === 'string' ? toAmount('fee', row.fee) : zero,
   }
 }
 
 export function parseFundingRecord(body: string): FundingRecord {
   const record = fundingRecord.parse(parseJson(body))
+  const timeMs = toMs(record.time)
   return {
     refid: record.refid,
-    timeMs: toMs(record.time),
-    asset: readCode(record.asset).asset,
-    amount: record.amount,
-    fee: record.fee ?? zero,
-    status: toStatus(record.status, record['status-prop']),
-    method: record.method,
-    network: record.network,
-    txid: record.txid,
-    address: record.info,
+    timeMs,
+    asset: readCode(record.asset, timeMs).asset,
+    amount: toAmount('amount', record.amount),
+    fee: typeof record.fee === 'string' ? toAmount('fee', record.fee) : zero,
+    status: toStatus(record.status, textOf(record['status-prop'])),
+    method: textOf(record.method),
+    network: textOf(record.network),
+    txid: textOf(record.txid),
+    address: textOf(record.info),
     originators: record.originators ?? [],
   }
 }
@@ -118,8 +124,10 @@ export function parseFundingRecord(body: string): FundingRecord {
  * Done on the text: 1688464484.1787 is no exact binary number.
  */
 function toMs(time: string): number {
-  const [seconds = '', fraction = ''] = parseDecimal(time).split('.')
-  return Number(seconds) * 1000 + Number(fraction.padEnd(3, '0').slice(0, 3))
+  const text = parseDecimal(time)
+  const dot = text.indexOf('.')
+  if (dot === -1) return Number(text) * 1000
+  return Number(text.slice(0, dot) + text.slice(dot + 1, dot + 4).padEnd(3, '0'))
 }
 
 // A status that is not one of the two ends is still under way; so is an end that was put on hold or is being cancelled.

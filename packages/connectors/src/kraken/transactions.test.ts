@@ -275,6 +275,25 @@ describe('staking and earning', () => {
     )
   })
 
+  it('each leg lies in the wallet it changes, and what can be spent at once is liquid', () => {
+    const placesOf = (...rows: Row[]): (string | undefined)[] => {
+      const { inputs, outputs, fees } = only(rows.map((row) => ledger(row)))
+      return [...inputs, ...outputs, ...fees].map(({ place }) => place)
+    }
+    assert.deepEqual(placesOf(['staking', 'DOT.S', '0.1', '0.015']), ['staked', 'staked'])
+    assert.deepEqual(placesOf(['reward', 'DOT', '0.1', '0.015']), [undefined, undefined])
+    const lock: Row[] = [
+      ['earn', 'XETH', '-1', '0', 'allocation'],
+      ['earn', 'ETH.B', '1', '0', 'allocation'],
+    ]
+    assert.deepEqual(placesOf(...lock), ['staked', undefined])
+    const earning: Row[] = [
+      ['earn', 'XXBT', '-1', '0', 'autoallocation'],
+      ['earn', 'XBT.F', '1', '0', 'autoallocation'],
+    ]
+    assert.deepEqual(placesOf(...earning), [undefined, undefined])
+  })
+
   it('what earns by itself can still be spent: that move is a transfer', () => {
     assert.equal(
       group(['earn', 'XXBT', '-1', '0', 'autoallocation'], ['earn', 'XBT.F', '1', '0', 'autoallocation']),

@@ -7,7 +7,7 @@ import { transactionFilters } from '../filters.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
 import { connectionId, ProviderId } from '../provider-ids.ts'
 import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
-import { RemovedTransaction, Transaction } from '../transactions.ts'
+import { RemovedTransaction, Transaction, TransactionChange } from '../transactions.ts'
 import { list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
 import * as examples from './examples.ts'
 
@@ -125,11 +125,41 @@ export const listTransactions = defineEndpoint({
   query: z.strictObject(transactionFilters).check(refuseEmptyRange),
   response: pageOf(Transaction).extend({ removed: z.array(RemovedTransaction).optional() }),
   summary: 'List transactions',
-  description: 'Newest first by (timestamp, id).',
+  description:
+    'Newest first by (timestamp, id). With updated_since the answer also has removed, at most limit on a page; next continues until both lists have ended. To keep a copy, prefer the changes.',
   errors: [],
   example: {
     query: { ...examples.thisYear, types: 'input_and_output,send', limit: '30' },
     response: { page: examples.pageMore, data: [examples.transactionV2], ...errorsNone },
+  },
+})
+
+export const listTransactionChanges = defineEndpoint({
+  id: 'listTransactionChanges',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/transactions/changes',
+  scope: 'transactions:read',
+  paging: pagesV2,
+  query: z.strictObject({}),
+  response: pageOf(TransactionChange).extend({
+    cursor: z.string().meta({ description: 'Always there: send it later to read what has changed since this page.' }),
+  }),
+  summary: 'Follow changes of transactions',
+  description:
+    'Oldest change first. Without a cursor the feed starts with everything there is. A transaction that changed several times appears once, in its present state. A client that applies the pages in order has, after the last page, exactly what the list of transactions shows. A cursor that is older than the removals we keep (90 days by default) is a 400 with the cause cursor_expired: start again without one.',
+  errors: [],
+  example: {
+    query: { limit: '30' },
+    response: {
+      page: pageLast,
+      cursor: examples.changesCursor,
+      data: [
+        { op: 'upsert', transaction: examples.transactionV2 },
+        { op: 'remove', id: examples.removedTransactionId, removed_at: '2026-03-02T10:15:00.000Z' },
+      ],
+      ...errorsNone,
+    },
   },
 })
 

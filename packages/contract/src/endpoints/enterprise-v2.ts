@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { AssetPosition } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { EnterpriseAccount, EnterpriseUser, userId } from '../enterprise.ts'
+import { EnterpriseAccount, EnterpriseChange, EnterpriseUser, userId } from '../enterprise.ts'
 import { successErrors } from '../errors.ts'
 import { transactionFilters } from '../filters.ts'
 import { limitDefault, limitMax, limitRule, pageOf, pageParameters, pagesV2 } from '../pages.ts'
@@ -13,7 +13,15 @@ import { ProviderMetadata } from '../providers.ts'
 import { EnterpriseTransaction, RemovedTransaction } from '../transactions.ts'
 import { list, refuseEmptyRange, text } from '../values.ts'
 import { account, enterpriseUser, transactionOfUser } from './enterprise-examples.ts'
-import { catalogued, errorsNone, pageLast, positionV2, thisYear } from './examples.ts'
+import {
+  catalogued,
+  changesCursor,
+  errorsNone,
+  pageLast,
+  positionV2,
+  removedTransactionId,
+  thisYear,
+} from './examples.ts'
 
 const reading = { family: 'enterprise_v2', method: 'GET', scope: 'enterprise:read', errors: [] } as const
 const ofUser = { ...reading, params: z.object({ id: z.string() }), errors: ['not_found'] } as const
@@ -38,6 +46,38 @@ export const listEnterpriseTransactions = defineEndpoint({
   summary: 'List transactions of all users',
   description: 'Newest first by (timestamp, id), of users whose consent covers transactions:read.',
   example: transactionExample,
+})
+
+export const listEnterpriseChanges = defineEndpoint({
+  ...reading,
+  id: 'listEnterpriseChanges',
+  path: '/enterprise/v2/changes',
+  paging: pagesV2,
+  query: noFilters,
+  response: pageOf(EnterpriseChange).extend({
+    cursor: z.string().meta({ description: 'Always there: send it later to read what has changed since this page.' }),
+  }),
+  summary: 'Follow changes of transactions of all users',
+  description:
+    'Oldest change first. Without a cursor the feed starts with everything there is. A client that applies the pages in order has, after the last page, exactly what the list of transactions shows. An item may come again, in its present state. Changes appear within two seconds. A cursor that is older than the removals we keep (90 days by default) is a 400 with the cause cursor_expired: start again without one.',
+  example: {
+    query: { limit: '30' },
+    response: {
+      page: pageLast,
+      cursor: changesCursor,
+      data: [
+        { op: 'upsert', user_id: enterpriseUser.user_id, transaction: transactionOfUser },
+        {
+          op: 'remove',
+          user_id: enterpriseUser.user_id,
+          id: removedTransactionId,
+          removed_at: '2026-03-02T10:15:00.000Z',
+        },
+        { op: 'remove_user', user_id: 'usr_01jq8p2m3n4b5v6c7x8z9a0s1d' },
+      ],
+      ...errorsNone,
+    },
+  },
 })
 
 export const listUsers = defineEndpoint({

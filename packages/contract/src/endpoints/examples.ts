@@ -63,6 +63,9 @@ const transactionMembers = {
 }
 
 export const transactionId = 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'
+export const removedTransactionId = 'txn_0b7d4c21a6e0f4b2d8c19e375f3c0e8a'
+/** As a server signs it; this one is of no server. */
+export const changesCursor = 'Yq4v2J9m0c8Kp1Zt7sWxRVtdLFsiYyIsIjQyIl1d'
 export const transactionV1 = { id: transactionId, crypto_source_id: 'kraken', ...transactionMembers }
 export const transactionV2 = { id: transactionId, provider_id: 'kraken', ...transactionMembers }
 

@@ -72,7 +72,7 @@ async function* follow(stopping: AbortSignal, read: () => Promise<Followed>): As
   }
 }
 
-/** The end of a grant that would begin now moves with the clock, which is no news. */
+/** The end of a grant that would begin now moves with the clock; that is not a change to show. */
 function isNews(line: string, last: string): boolean {
   const plain = (text: string): string => text.replace(/"grant_expires_at":"[^"]*"/, '')
   return plain(line) !== plain(last)

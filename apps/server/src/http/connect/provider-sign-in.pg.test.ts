@@ -59,7 +59,7 @@ describe('signing in at a provider', async () => {
   const untilActive = (email: string): Promise<true> =>
     until('the history was read', async () => {
       const rows = await connect.db.rows<{ status: string }>(
-        'select c.status from connections c join users u on u.id = c.user_id where u.email = $1',
+        'select c.status from connections c join users u on u.user_key = c.user_key where u.email = $1',
         [email],
       )
       return rows.length > 0 && rows.every(({ status }) => status === 'active') ? true : undefined
@@ -91,7 +91,7 @@ describe('signing in at a provider', async () => {
     const sealed = async (): Promise<string> =>
       (
         await connect.db.row<{ sealed: string }>(
-          `select sealed_credentials as sealed from connections c join users u on u.id = c.user_id
+          `select sealed_credentials as sealed from connections c join users u on u.user_key = c.user_key
          where u.email = 'renewal@example.com'`,
         )
       ).sealed

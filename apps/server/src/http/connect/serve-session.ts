@@ -3,7 +3,7 @@
  *
  *   secret (401) → admission (429) → body size, type, JSON (413, 415, 400) → path, query, body (400) → the handler → 200
  *
- * No cookie is read or set anywhere here, so a page elsewhere can act for nobody (no CSRF).
+ * No cookie is read or set anywhere here, so a page elsewhere cannot act for a user (CSRF).
  */
 import type { BodyOf, Endpoint, ParamsOf, ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'

@@ -7,18 +7,18 @@ import { startConnect, toQuery, until, type Problem, type TestBrowser, type Wire
 
 describe('the connect session', async () => {
   const connect = await startConnect()
-  const countConnections = async (userId: string): Promise<number> => {
+  const countConnections = async (userKey: string): Promise<number> => {
     const row = await connect.db.row<{ count: number }>(
-      'select count(*)::int as count from connections where user_id = $1',
-      [userId],
+      `select count(*)::int as count from connections where user_key = $1 and status <> 'removed'`,
+      [userKey],
     )
     return row.count
   }
   const userOf = async ({ session }: TestBrowser): Promise<string> => {
-    const row = await connect.db.row<{ user_id: string }>('select user_id from connect_sessions where id = $1', [
+    const row = await connect.db.row<{ user_key: string }>('select user_key from connect_sessions where id = $1', [
       session.session_id,
     ])
-    return row.user_id
+    return row.user_key
   }
   const listProviders = async (token: string): Promise<{ connection_id: string; status: string }[]> => {
     const response = await fetch(`${connect.url}/accounts/v2/providers`, {
@@ -170,12 +170,12 @@ describe('the connect session', async () => {
       await until(async () => (await browser.read()).connections.find((one) => one.progress.done))
       return browser
     }
-    const tables = ['connections', 'raw_records', 'transactions', 'transaction_assets', 'holdings', 'covered_windows']
-    const countAll = async (userId: string): Promise<number[]> => {
+    const tables = ['connections', 'raw_records', 'transactions', 'postings', 'holdings', 'covered_windows']
+    const countAll = async (userKey: string): Promise<number[]> => {
       const counts: number[] = []
       for (const table of [...tables, 'removed_transactions']) {
-        const query = `select count(*)::int as count from ${table} where user_id = $1`
-        counts.push((await connect.db.row<{ count: number }>(query, [userId])).count)
+        const query = `select count(*)::int as count from ${table} where user_key = $1`
+        counts.push((await connect.db.row<{ count: number }>(query, [userKey])).count)
       }
       return counts
     }
@@ -183,13 +183,13 @@ describe('the connect session', async () => {
 
     it('declined: at once, with access_denied for the application', async () => {
       const browser = await prepared('declined@example.com')
-      const userId = await userOf(browser)
+      const userKey = await userOf(browser)
       const answer = await browser.call<{ redirect_to: string }>('POST', '/session/decline', {})
       const redirect = new URL(answer.body.redirect_to)
       assert.equal(redirect.searchParams.get('error'), 'access_denied')
       assert.equal(redirect.searchParams.get('state'), browser.state)
       assert.equal(redirect.searchParams.get('iss'), connect.url)
-      assert.deepEqual(await countAll(userId), nothing)
+      assert.deepEqual(await countAll(userKey), nothing)
       const again = await browser.call<{ redirect_to: string }>('POST', '/session/decline', {})
       assert.equal(again.body.redirect_to, answer.body.redirect_to)
     })
@@ -203,7 +203,7 @@ describe('the connect session', async () => {
       })
       const browser = await connect.begin()
       await browser.enter('late-page@example.com')
-      const userId = await userOf(browser)
+      const userKey = await userOf(browser)
       const { data } = await browser.add(await connect.mintKey('default'))
       const key = `sync:${data.connection_id}`
       const findJob = (): Promise<{ locked: boolean } | undefined> =>
@@ -212,26 +212,26 @@ describe('the connect session', async () => {
       await browser.call('POST', '/session/decline', {})
       await until(async () => ((await findJob()) === undefined ? true : undefined))
       await fetch(`${connect.url}/sandbox/providers/kraken/faults`, { method: 'DELETE' })
-      assert.deepEqual(await countAll(userId), nothing)
+      assert.deepEqual(await countAll(userKey), nothing)
     })
 
     it('expired: within a minute', async () => {
       const browser = await prepared('expired@example.com')
-      const userId = await userOf(browser)
+      const userKey = await userOf(browser)
       await connect.moveClock(1_801)
-      await until(async () => ((await countConnections(userId)) === 0 ? true : undefined))
-      assert.deepEqual(await countAll(userId), nothing)
+      await until(async () => ((await countConnections(userKey)) === 0 ? true : undefined))
+      assert.deepEqual(await countAll(userKey), nothing)
     })
 
     it('finished, but the code was never redeemed', async () => {
       const browser = await prepared('unredeemed@example.com')
-      const userId = await userOf(browser)
+      const userKey = await userOf(browser)
       await browser.finish()
       await connect.moveClock(30)
-      assert.equal(await countConnections(userId), 1, 'its code may still be redeemed')
+      assert.equal(await countConnections(userKey), 1, 'its code may still be redeemed')
       await connect.moveClock(120)
-      await until(async () => ((await countConnections(userId)) === 0 ? true : undefined))
-      assert.deepEqual(await countAll(userId), nothing)
+      await until(async () => ((await countConnections(userKey)) === 0 ? true : undefined))
+      assert.deepEqual(await countAll(userKey), nothing)
     })
   })
 

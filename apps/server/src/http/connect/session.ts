@@ -60,12 +60,9 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     await connect.removeSource(session, params.connection_id)
     return answer(session)
   })
-  serve(app, contract.completeSessionCallback, async ({ session, body }) => {
-    const { tenantId, userId, sessionId } = session
-    // A session without a user began nothing.
-    const of = { tenantId, userId: userId ?? '', sessionId, grantId: null }
-    return toAdded(await connect.completeSignIn(body, of))
-  })
+  serve(app, contract.completeSessionCallback, async ({ session, body }) =>
+    toAdded(await connect.completeInSession(session, body)),
+  )
   serveOpen(app, contract.forwardProviderAnswer, async ({ body }) => ({
     redirect_to: (await connect.forwardAnswer(body)) ?? null,
   }))

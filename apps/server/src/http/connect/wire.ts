@@ -82,7 +82,7 @@ export function toWireMe({ email, connections, grants }: MyPage): ResponseOf<typ
       ...toConnection(row),
       added_at: row.added_at ?? '',
       last_synced_at: row.last_synced_at,
-      // Counts of rows are no money, here and below.
+      // Counts of rows are not money, here and below.
       transaction_count: Number(row.transaction_count),
     })),
     grants: grants.map((grant) => ({

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
 import { readCatalog } from '../catalog.ts'
 import { toConnectedMembers } from '../providers.ts'
-import { remarksOf } from './remarks.ts'
+import { issuesOf } from './issues.ts'
 
 export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise, catalog } = deps
@@ -12,7 +12,7 @@ export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
   serve(app, listAccounts, async ({ page, caller }) => {
     const [addedAt, id] = page.position ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
-    const rows = await enterprise.listAccounts(caller.tenantId, { limit: page.limit + 1, after })
+    const rows = await enterprise.listAccounts(caller.tenantKey, { limit: page.limit + 1, after })
     const shown = rows.slice(0, page.limit)
     const last = rows.length > page.limit ? shown.at(-1) : undefined
     const data = shown.map((row) => ({
@@ -21,7 +21,7 @@ export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
       provider_id: row.provider_id,
       ...toConnectedMembers(row),
     }))
-    const errors = await remarksOf(deps, caller.tenantId, shown)
+    const errors = await issuesOf(deps, shown)
     return { json: { page: { next: page.next(last && [last.added_at, last.id]) }, data, errors } }
   })
 

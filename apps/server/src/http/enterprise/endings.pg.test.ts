@@ -1,6 +1,16 @@
 /** What a tenant sees while consents end: by revocation, by the clock, with their client, and at the tenant's own wish. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import {
+  insertAssets,
+  insertConnection,
+  insertUser,
+  putGrant,
+  putTransaction,
+  replaceHoldings,
+} from '../../enterprise/test-tenant.ts'
+import { noteAllUsers, noteUser } from '../../notices.ts'
+import type { Owner, Tenant } from '../../owner.ts'
 import { createTenants } from '../../tenants/index.ts'
 import { openResource } from '../test-resource.ts'
 
@@ -8,7 +18,7 @@ interface Body {
   data: unknown
   removed?: { id: string }[]
 }
-type Row = { user_id: string }
+type Row = { user_id: string; op?: string }
 
 const ways = ['revoked', 'expired', 'disabled', 'deleted', 'kept'] as const
 const each = 5
@@ -18,40 +28,44 @@ const scopes = ['assets:read', 'providers:read', 'transactions:read']
 describe('while consents end', async () => {
   const api = await openResource()
   const { db } = api.service
-  const { tenant_id: tenantId } = await db.row<{ tenant_id: string }>(
-    `select tenant_id from clients where id = 'cli_enterprise'`,
+  const tenant = await db.row<Tenant>(
+    `select tenant_key as "tenantKey", tenant_id as "tenantId" from clients where id = 'cli_enterprise'`,
   )
+  await insertAssets(db, [['crypto:bitcoin', 'BTC']])
+  const owners = new Map<string, Owner>()
+  /** The id of a removed transaction → whose it was. */
+  const gone = new Map<string, string>()
 
   /** One connection, one position of 1 BTC, two transactions and one that is gone. */
   async function addUser(id: string, of: { clientId?: string; scopes?: string[]; lastsSeconds?: number } = {}) {
-    const key = [tenantId, id]
-    await db.execute('insert into users (tenant_id, id, external_user_id) values ($1, $2, $2)', key)
+    const owner = await insertUser(db, tenant, id)
+    owners.set(id, owner)
+    const { clientId = 'cli_demo', scopes: given = scopes, lastsSeconds = 31_536_000 } = of
+    await putGrant(db, owner, { clientId, scopes: given, lastsSeconds })
+    await insertConnection(db, owner, { connectionKey: 1, connectionId: `con_${id}` })
+    await db.execute('update connections set balances_at = $2 where user_key = $1', [owner.userKey, db.now()])
+    await replaceHoldings(db, owner, 1, [{ assetId: 'crypto:bitcoin', liquid: '1', staked: '0' }])
+    const seq = BigInt(Date.parse(db.now())) << 20n
+    const idOf = (n: number): string => `${owner.userKey.padStart(31, '0')}${n}`
+    for (const n of [1, 2]) {
+      await putTransaction(db, owner, {
+        ...{ id: idOf(n), connectionKey: 1, assetId: 'crypto:bitcoin', changeSeq: String(seq + BigInt(n)) },
+        occurredAt: '2026-01-01T00:00:00.000Z',
+      })
+    }
     await db.execute(
-      `insert into grants (tenant_id, user_id, client_id, id, scopes, consent, granted_at, expires_at)
-       values ($1, $2, $3, 'grt_' || $2, $4, '{}', assay_now(), assay_now() + make_interval(secs => $5))`,
-      [...key, of.clientId ?? 'cli_demo', of.scopes ?? scopes, of.lastsSeconds ?? 31_536_000],
+      `insert into removed_transactions (user_key, id, tenant_key, connection_key, change_seq, removed_at)
+       values ($1, $2::uuid, $3, 1, $4::bigint, $5)`,
+      [owner.userKey, idOf(3), owner.tenantKey, String(seq + 3n), db.now()],
     )
-    await db.execute(
-      `insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, added_at)
-       values ($1, $2, 'con_' || $2, 'kraken', 'api_key', 'active', $2, assay_now())`,
-      key,
-    )
-    await db.execute(
-      `insert into holdings (tenant_id, user_id, connection_id, provider_id, asset_id, asset_symbol, asset_name, liquid, staked, fetched_at)
-       values ($1, $2, 'con_' || $2, 'kraken', 'crypto:bitcoin', 'BTC', 'Bitcoin', 1, 0, assay_now())`,
-      key,
-    )
-    await db.execute(
-      `with made as (
-         insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
-         select $1, $2, 'txn_' || n || $2, 'con_' || $2, 'kraken', n::text, '2026-01-01', 'send', 'withdrawal', assay_now(), '"type":"send"}'
-         from generate_series(1, 2) n returning *)
-       insert into transaction_assets (tenant_id, user_id, asset_symbol, occurred_at, id)
-       select tenant_id, user_id, 'BTC', occurred_at, id from made`,
-      key,
-    )
-    await db.execute(`insert into removed_transactions values ($1, $2, 'gone ' || $2, assay_now())`, key)
+    gone.set(`txn_${idOf(3)}`, id)
+    await db.execute('update user_ledgers set change_seq = $2::bigint where user_key = $1', [
+      owner.userKey,
+      String(seq + 3n),
+    ])
+    await noteUser(db, owner)
   }
+  const ownerOf = (id: string): Owner => owners.get(id) ?? assert.fail(id)
 
   const usersOf = ({ data }: Body): string[] => [...new Set((data as Row[]).map((row) => row.user_id))]
   const countOf = (data: unknown, name: string): number => Number((data as Record<string, unknown>)[name] ?? 0)
@@ -68,17 +82,22 @@ describe('while consents end', async () => {
   }
   const transactionReads = [
     '',
-    '&types=send',
+    '&types=receive',
     '&asset_symbols=BTC',
-    '&provider_ids=kraken&categories=withdrawal',
+    '&provider_ids=kraken&categories=deposit',
     `&user_ids=${all}`,
     '&updated_since=2020-01-01T00:00:00Z',
   ].map((filter): Read => ({ path: `/transactions?limit=100${filter}`, shown: usersOf, scope: 'transactions:read' }))
   const reads: Read[] = [
     ...transactionReads,
     {
-      path: '/transactions?limit=1&updated_since=2020-01-01T00:00:00Z',
-      shown: ({ removed = [] }) => removed.map(({ id }) => id.replace('gone ', '')),
+      path: '/transactions?limit=100&types=send&updated_since=2020-01-01T00:00:00Z',
+      shown: ({ removed = [] }) => removed.map(({ id }) => gone.get(id) ?? id),
+      scope: 'transactions:read',
+    },
+    {
+      path: '/changes?limit=100',
+      shown: ({ data }) => usersOf({ data: (data as Row[]).filter(({ op }) => op === 'upsert') }),
       scope: 'transactions:read',
     },
     { path: '/users?limit=100', shown: usersOf },
@@ -101,9 +120,10 @@ describe('while consents end', async () => {
     const tenants = createTenants({ db })
     for (let n = 0; n < each; n += 1) {
       await db.execute(
-        `insert into clients (id, tenant_id, name, redirect_uris, embed_origins, scopes, s256_only, require_code_verifier)
-         values ($1, $2, $1, '{}', '{}', '{}', false, false)`,
-        [`cli_${n}`, tenantId],
+        `insert into clients (id, tenant_key, tenant_id, name, redirect_uris, embed_origins, scopes, s256_only,
+           require_code_verifier, created_at)
+         values ($1, $2, $3, $1, '{}', '{}', '{}', false, false, $4)`,
+        [`cli_${n}`, tenant.tenantKey, tenant.tenantId, db.now()],
       )
     }
     for (const { id, way, n } of everybody) {
@@ -116,7 +136,11 @@ describe('while consents end', async () => {
     assert.ok(manager)
 
     const end: Record<(typeof ways)[number], (id: string, n: number) => Promise<unknown>> = {
-      revoked: (id) => db.execute('update grants set revoked_at = assay_now() where user_id = $1', [id]),
+      revoked: (id) =>
+        db.transaction(async (tx) => {
+          await tx.execute('update grants set revoked_at = $2 where user_key = $1', [ownerOf(id).userKey, tx.now()])
+          await noteUser(tx, ownerOf(id))
+        }),
       expired: () => api.moveClock(61),
       disabled: (_, n) => tenants.disableClient(`cli_${n}`),
       deleted: async (id) => {
@@ -153,10 +177,10 @@ describe('while consents end', async () => {
             [],
             path,
           )
-        const gone = before[turn % before.length]
-        if (gone === undefined) continue
+        const past = before[turn % before.length]
+        if (past === undefined) continue
         for (const part of ['', '/assets', '/transactions']) {
-          assert.equal((await ask(token, `/users/${gone}${part}`)).status, 404, `${gone}${part}`)
+          assert.equal((await ask(token, `/users/${past}${part}`)).status, 404, `${past}${part}`)
         }
       }
     }
@@ -168,7 +192,8 @@ describe('while consents end', async () => {
       if (typeof seen === 'number') assert.equal(seen, kept.length, path)
       else assert.deepEqual(seen.toSorted(), kept, path)
     }
-    await db.execute('update grants set revoked_at = assay_now() where tenant_id = $1', [tenantId])
+    await db.execute('update grants set revoked_at = $2 where tenant_key = $1', [tenant.tenantKey, db.now()])
+    await noteAllUsers(db, tenant)
   })
 
   it('each endpoint shows what the scopes of the consent cover, and nothing else', async () => {

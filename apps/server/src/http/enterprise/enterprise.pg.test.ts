@@ -9,6 +9,7 @@ import {
   getUser,
   getUserStats,
   listAccounts,
+  listEnterpriseChanges,
   listEnterpriseProviders,
   listEnterpriseTransactions,
   listUserAssets,
@@ -17,11 +18,20 @@ import {
   searchUsers,
   type ErrorResponse,
 } from '@assay/contract'
-import { openResource } from '../test-resource.ts'
+import { openResource, until } from '../test-resource.ts'
 
 interface Page {
   page: { next: string }
   data: { id: string; user_id: string }[]
+}
+
+/** Of items that have both. */
+const newestFirst = (a: unknown, b: unknown): number => {
+  const [one, other] = [a, b].map((item) => {
+    const { timestamp, id } = item as { timestamp: string; id: string }
+    return `${timestamp} ${id}`
+  })
+  return (one ?? '') < (other ?? '') ? 1 : -1
 }
 
 const kraken = [{ provider_id: 'kraken' }]
@@ -33,6 +43,18 @@ describe('the enterprise API', async () => {
   const cat = await api.signIn('cat', { scope: 'assets:read' })
   const token = await api.enterpriseToken()
   const usersPath = '/enterprise/v2/users'
+
+  async function readToEnd(first: string): Promise<{ items: unknown[]; cursor: string }> {
+    const items: unknown[] = []
+    let cursor = ''
+    for (let next = first; next !== '';) {
+      const page = await api.ask(listEnterpriseChanges, next, token)
+      items.push(...page.data)
+      cursor = page.cursor
+      next = page.page.next
+    }
+    return { items, cursor }
+  }
 
   describe('200', () => {
     it('transactions of all users are those of each user, with whose they are', async () => {
@@ -73,9 +95,65 @@ describe('the enterprise API', async () => {
       assert.deepEqual(whole.data, second.data)
     })
 
+    it('changes give a copy that equals the list, page by page, and nothing new from their last cursor', async () => {
+      const list: unknown[] = []
+      for (let next = '/enterprise/v2/transactions?limit=100'; next !== '';) {
+        const page = await api.ask(listEnterpriseTransactions, next, token)
+        list.push(...page.data)
+        next = page.page.next
+      }
+      const copy = new Map<string, unknown>()
+      let cursor = ''
+      for (let next = '/enterprise/v2/changes?limit=70'; next !== '';) {
+        const page = await api.ask(listEnterpriseChanges, next, token)
+        assert.ok(page.data.length <= 70)
+        for (const item of page.data) {
+          assert.equal(item.user_id, ann.user_id)
+          if (item.op === 'upsert') copy.set(item.transaction.id, item.transaction)
+          else assert.fail(item.op)
+        }
+        assert.ok(page.page.next === '' || page.page.next.endsWith(`cursor=${page.cursor}`), page.page.next)
+        cursor = page.cursor
+        next = page.page.next
+      }
+      assert.deepEqual([...copy.values()].toSorted(newestFirst), list)
+      const later = await api.ask(listEnterpriseChanges, `/enterprise/v2/changes?cursor=${cursor}`, token)
+      assert.deepEqual([later.data, later.page.next], [[], ''])
+    })
+
+    it('changes are numbered within two seconds, although the tenant does not ask', async () => {
+      await api.service.db.execute(
+        'insert into user_notices (user_key, tenant_key) select user_key, tenant_key from users where id = $1',
+        [ann.user_id],
+      )
+      const listWaiting = (): Promise<unknown[]> => api.service.db.rows('select from user_notices')
+      await until(listWaiting, (waiting) => waiting.length === 0)
+    })
+
     it('updated_since also says what is gone', async () => {
       const path = '/enterprise/v2/transactions?updated_since=2020-01-01T00:00:00Z&limit=1'
       assert.deepEqual((await api.ask(listEnterpriseTransactions, path, token)).removed, [])
+      const { db } = api.service
+      await db.execute(
+        `insert into removed_transactions (user_key, id, tenant_key, connection_key, change_seq, removed_at)
+         select user_key, gen_random_uuid(), tenant_key, 1, n, $2::timestamptz from users, generate_series(1, 5) n
+         where id = $1`,
+        [ann.user_id, db.now()],
+      )
+      const first = '/enterprise/v2/transactions?types=output_only&updated_since=2020-01-01T00:00:00Z'
+      const all = await api.ask(listEnterpriseTransactions, `${first}&limit=100`, token)
+      assert.equal(all.removed?.length, 5)
+      // Each list has its own place: the longer one goes on when the other has ended.
+      const removed: unknown[] = []
+      const data: unknown[] = []
+      for (let next = `${first}&limit=2`; next !== '';) {
+        const page = await api.ask(listEnterpriseTransactions, next, token)
+        assert.ok((page.removed?.length ?? 0) <= 2 && page.data.length <= 2)
+        removed.push(...(page.removed ?? []))
+        data.push(...page.data)
+        next = page.page.next
+      }
+      assert.deepEqual([data, removed], [all.data, all.removed])
     })
 
     it('users come in pages, with what their consents cover', async () => {
@@ -178,6 +256,12 @@ describe('the enterprise API', async () => {
     ]) {
       assert.equal((await api.call('GET', `/enterprise/v2/${path}`, token)).status, 400, path)
     }
+    const cursors = { altered: 'c'.repeat(60), ofAnotherList: '' }
+    const { page } = await api.ask(listUsers, `${usersPath}?limit=1`, token)
+    cursors.ofAnotherList = new URLSearchParams(page.next.split('?')[1]).get('cursor') ?? ''
+    for (const [title, cursor] of Object.entries(cursors)) {
+      assert.equal((await api.call('GET', `/enterprise/v2/changes?cursor=${cursor}`, token)).status, 400, title)
+    }
     for (const body of [{ names: [] }, { emails: [] }, { limit: 0 }, { emails: 'a' }]) {
       const { status } = await api.call('POST', `${usersPath}/search`, token, body)
       assert.equal(status, 400, JSON.stringify(body))
@@ -207,6 +291,7 @@ describe('the enterprise API', async () => {
 
   it('DELETE ends the consents: the application’s tokens fail at once and the tenant sees the user no more', async () => {
     const path = `${usersPath}/${ann.user_id}`
+    const { cursor } = await readToEnd('/enterprise/v2/changes?limit=100')
     const { data } = await api.ask(endUser, path, token)
     assert.deepEqual(data, { user_id: ann.user_id, grants_ended: 1 })
     assert.equal((await api.call('GET', '/accounts/v2/assets', ann.access_token)).status, 401)
@@ -214,5 +299,8 @@ describe('the enterprise API', async () => {
     assert.equal((await api.call('DELETE', path, token)).status, 404)
     const { data: transactions } = await api.ask(listEnterpriseTransactions, '/enterprise/v2/transactions', token)
     assert.deepEqual(transactions, [])
+    const { items } = await readToEnd(`/enterprise/v2/changes?cursor=${cursor}`)
+    assert.deepEqual(items, [{ op: 'remove_user', user_id: ann.user_id }])
+    assert.deepEqual((await readToEnd('/enterprise/v2/changes')).items, [])
   })
 })

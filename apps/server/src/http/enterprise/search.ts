@@ -1,7 +1,7 @@
 /**
- * /enterprise/v2/users/search. Names may be many and private, so they travel in a body, and limit and cursor with them or
- * in the query; the rules are those of every list (http/pages.ts). POST begins; what it gives as `next` can be followed
- * as it is, by POST or by GET.
+ * /enterprise/v2/users/search. Names may be many and private, so they travel in a body; limit and cursor may travel there
+ * too, or in the query. The rules are those of every list (http/pages.ts). POST starts a search, and its `next` can be
+ * followed as it is, by POST or by GET.
  */
 import { continueUserSearch, pagesV2, searchUsers, type BodyOf, type QueryOf } from '@assay/contract'
 import { invalidParameter } from '@assay/core'
@@ -10,7 +10,8 @@ import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
 import { continueWalk, type Asked, type List } from '../pages.ts'
 import { subjectOf, type Caller } from '../serve.ts'
-import { remarksOf } from './remarks.ts'
+import { issuesOf } from './issues.ts'
+import { toUser } from './users.ts'
 
 type Query = QueryOf<typeof searchUsers>
 type Body = NonNullable<BodyOf<typeof searchUsers>>
@@ -29,22 +30,21 @@ export function registerSearch(app: FastifyInstance, deps: FrontDoors): void {
 }
 
 async function search(deps: FrontDoors, caller: Caller, asked: Asked) {
-  const { tenantId } = caller
   const place = { subject: subjectOf(caller), path: searchUsers.path }
   const { filters, position, next, limit: wanted } = continueWalk(list, asked, place, deps.cursors)
   const limit = wanted ?? pagesV2.limitDefault
   // Read from this body, or signed by us in a cursor.
   const names: Names = filters
   const isForAll = names.external_user_ids === undefined && names.emails === undefined
-  const rows = await deps.enterprise.listUsers(tenantId, {
+  const rows = await deps.enterprise.listUsers(caller.tenantKey, {
     limit: limit + 1,
     after: position?.[0],
     names: isForAll ? undefined : { externalUserIds: names.external_user_ids ?? [], emails: names.emails ?? [] },
   })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
-  const errors = await remarksOf(deps, tenantId, shown)
-  return { json: { page: { next: next(last && [last.user_id]) }, data: shown, errors } }
+  const errors = await issuesOf(deps, shown)
+  return { json: { page: { next: next(last && [last.user_id]) }, data: shown.map(toUser), errors } }
 }
 
 function toAsked(query: Query, body: Body): Asked {

@@ -6,20 +6,20 @@ import type { FrontDoors } from '../front-doors.ts'
 
 export function registerStats(app: FastifyInstance, { serve, enterprise }: FrontDoors): void {
   serve(app, getUserStats, async ({ caller }) => ({
-    json: { ...(await enterprise.countUsers(caller.tenantId)), errors: [] },
+    json: { ...(await enterprise.countUsers(caller.tenantKey)), errors: [] },
   }))
 
   serve(app, getAccountStats, async ({ caller }) => {
-    const { data, as_of } = await enterprise.countAccounts(caller.tenantId)
+    const { data, as_of } = await enterprise.countAccounts(caller.tenantKey)
     const named = data.map((row) => ({ name: findProvider(row.provider_id)?.name ?? row.provider_id, ...row }))
     return { json: { data: named, as_of, errors: [] } }
   })
 
   serve(app, getBalanceStats, async ({ caller }) => ({
-    json: { ...(await enterprise.sumBalances(caller.tenantId)), errors: [] },
+    json: { ...(await enterprise.sumBalances(caller.tenantKey)), errors: [] },
   }))
 
   serve(app, getTopAssets, async ({ caller }) => ({
-    json: { ...(await enterprise.listTopAssets(caller.tenantId)), errors: [] },
+    json: { ...(await enterprise.listTopAssets(caller.tenantKey)), errors: [] },
   }))
 }

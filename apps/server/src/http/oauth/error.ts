@@ -65,7 +65,7 @@ function toOauthError(refusal: Refusal, code: OAuthErrorCode): OAuthError {
 }
 
 function send(reply: FastifyReply, status: number, error: OAuthError): FastifyReply {
-  // §5.2: a client that tried Basic must be told the scheme; telling the others harms nobody.
+  // §5.2: a client that tried Basic must learn the scheme; others may learn it too.
   if (error.code === 'invalid_client') void reply.header('WWW-Authenticate', 'Basic realm="assay", charset="UTF-8"')
   return reply.code(status).send({ error: error.code, error_description: toDescription(error.message) })
 }

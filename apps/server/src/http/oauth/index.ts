@@ -84,7 +84,7 @@ function addRoute(scope: FastifyInstance, { url, method, anyOrigin, headers, han
     }
     if (methods.includes(request.method)) return undefined
     void reply.header('Allow', allow)
-    // Here and not in a handler: another method's body is nobody's business.
+    // Here and not in a handler: the body of another method is not to be parsed.
     if (request.method !== 'OPTIONS') throw new Refusal('method_not_allowed', `this path takes ${allow}`)
     if (anyOrigin) void reply.headers(toPreflight(methods))
     return reply.code(204).send()

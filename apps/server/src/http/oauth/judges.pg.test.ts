@@ -13,8 +13,9 @@ describe('the authorization server, judged', async () => {
   /** The user's part of the flow: the client's own authorization URL goes in, the callback URL comes out. */
   async function connect(authorizationUrl: URL): Promise<URL> {
     const request = await oauth.parseAuthorizationRequest(authorizationUrl.searchParams)
-    const userId = await tenants.ensureUser({ tenantId: request.client.tenantId, externalUserId: 'ann' })
-    const code = await oauth.issueCode({ ...request, userId, sessionId: null, consent: { version: '1', text: 'Yes' } })
+    const { tenantKey, tenantId } = request.client
+    const owner = await tenants.ensureUser({ tenantKey, tenantId, externalUserId: 'ann' })
+    const code = await oauth.issueCode({ ...request, owner, sessionId: null, consent: { version: '1', text: 'Yes' } })
     return new URL(oauth.toCodeRedirect(request, code))
   }
 

@@ -1,6 +1,6 @@
 /**
  * Limits of the OAuth endpoints (contract §10). What counts is what failed: an application that refreshes thousands of
- * tokens from one address is not held up, and somebody who guesses is, soon. A client that brings its secret is always
+ * tokens from one address is not held up, and a caller who guesses soon is. A client that brings its secret is always
  * heard, even from an address full of failures: otherwise anybody behind the same proxy could lock it out.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -48,6 +48,6 @@ function countFailure(
     if (error.code === 'invalid_client') oauth.countWrongSecret(claim.clientId, address)
     else oauth.countClient(claim.clientId)
   }
-  // Over the limit the reason is no longer told, only that it is enough.
+  // Over the limit the answer no longer gives the reason of the failure.
   apply(reply, oauth.countFailure(address))
 }

@@ -21,7 +21,7 @@ export async function startAuthServer(limits: Limits = noLimits): Promise<TestAu
   // The issuer's name has the port in it, so the server comes first.
   const fixture = await openOauth(owner, first.url)
   first.serve(fixture.oauth)
-  second.serve(fixture.secondNode())
+  second.serve(await fixture.secondNode())
   return {
     ...fixture,
     url: first.url,

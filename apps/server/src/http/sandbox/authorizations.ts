@@ -1,6 +1,6 @@
 /**
  * POST /sandbox/authorizations: the whole connect flow without a person, through the same code as the widget. A source
- * that is refused, or that cannot be reached, is told of in its own place and withholds nothing else.
+ * that is refused, or that cannot be reached, is reported in its own place and holds up nothing else.
  */
 import { findProvider, findSignIn } from '@assay/connectors/catalog'
 import { Refusal, SourceError } from '@assay/core'
@@ -88,8 +88,7 @@ async function addBySigningIn(deps: AuthorizationDeps, session: ConnectSession, 
   const answer = await deps.control.signIn(begun.redirectUrl, of).catch(toFailing)
   // The page did not open, or the person was not let in: there is nothing to come back with.
   if (answer instanceof SourceError) return toUnreached(of.providerId, answer)
-  const { tenantId, userId, sessionId } = session
-  return deps.connect.completeSignIn(answer, { tenantId, userId: userId ?? '', sessionId, grantId: null })
+  return deps.connect.completeInSession(session, answer)
 }
 
 function toFailing(error: unknown): SourceError {

@@ -5,16 +5,14 @@
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
 import type { Database } from '../../db/index.ts'
-import { hastenJobs } from '../../jobs/index.ts'
+import { bringJobsForward } from '../../jobs/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
 import { parseOrRefuse } from '../invalid.ts'
 import { authorizationBody, authorize, type AuthorizationDeps } from './authorizations.ts'
 
 export interface SandboxRoutesDeps extends AuthorizationDeps {
   db: Database
-  clock: Clock
   mailbox: SandboxMailbox
 }
 
@@ -67,11 +65,11 @@ async function moveClock(
   deps: SandboxRoutesDeps,
   body: z.infer<typeof clockBody>,
 ): Promise<{ now: string; offset_ms: number }> {
-  const current = await deps.clock.advance(0)
+  const current = await deps.db.clock.advance(0)
   const byMs = body.advance_ms ?? (body.offset_ms ?? 0) - current
   if (byMs < 0) throw new Refusal('invalid_request', `the clock only goes forward; its offset is ${current} ms already`)
-  const offsetMs = await deps.clock.advance(byMs)
+  const offsetMs = await deps.db.clock.advance(byMs)
   await deps.control.setClock(offsetMs)
-  await hastenJobs(deps.db, byMs)
-  return { now: new Date(deps.clock.now()).toISOString(), offset_ms: offsetMs }
+  await bringJobsForward(deps.db, byMs)
+  return { now: new Date(deps.db.clock.now()).toISOString(), offset_ms: offsetMs }
 }

@@ -8,7 +8,7 @@ import { toV1Item } from '../problem.ts'
 import { toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
-/** More than anybody has; a list without `limit` is still one with an end. */
+/** More than any user has: a list without `limit` still has an end. */
 const connectionsMax = 10_000
 
 export function registerProvider(app: FastifyInstance, { serve, connections, connect }: FrontDoors): void {
@@ -48,8 +48,8 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
       { connectionId: query.connection_id, providerId: query.crypto_source_id },
       { connectionId: body?.connection_id, providerId: body?.crypto_source_id },
     ])
-    const ids = await connections.remove(ownerOf(caller), which)
-    return { json: { removed: true as const, connection_ids: ids, data_destroyed: true } }
+    const { connectionIds, dataDestroyed } = await connections.remove(ownerOf(caller), which)
+    return { json: { removed: true as const, connection_ids: connectionIds, data_destroyed: dataDestroyed } }
   })
 }
 

@@ -1,38 +1,55 @@
 /** GET /accounts/v2/assets */
 import { listAssets } from '@assay/contract'
+import type { Decimal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { Position } from '../../ledger/index.ts'
+import type { PositionPlace } from '../../portfolio/index.ts'
+import type { Position } from '../cursor.ts'
 import { toExactNumber } from '../exact-number.ts'
-import { ownerOf } from '../owner.ts'
 import { checkProviders } from '../providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
-export function registerAssets(app: FastifyInstance, { serve, connections, ledger }: FrontDoors): void {
-  serve(app, listAssets, async ({ query, page, caller }) => {
-    checkProviders('provider_ids', query.provider_ids)
-    const owner = ownerOf(caller)
-    const [connectionId, symbol, assetId] = page.position ?? []
-    const [rows, errors] = await Promise.all([
-      ledger.listPositions(owner, {
-        limit: page.limit + 1,
-        after:
-          connectionId === undefined || symbol === undefined || assetId === undefined
-            ? undefined
-            : { connectionId, symbol, assetId },
+export function registerAssets(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
+  serve.reading(app, listAssets, {
+    read(access, { query, page: { limit, position } }) {
+      checkProviders('provider_ids', query.provider_ids)
+      return portfolio.readPositions(access, {
+        limit,
+        after: toPositionPlace(position),
         providerIds: query.provider_ids,
         connectionIds: query.connection_ids,
         assetSymbols: query.asset_symbols,
-      }),
-      connections.listRemarks(owner),
-    ])
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
-    const next = page.next(last && [last.connection_id, last.asset_symbol, last.asset_id])
-    return { json: { page: { next }, data: shown.map(toAsset), errors } }
+      })
+    },
+    answer({ issues, result: { items, end } }, { page }) {
+      const next = JSON.stringify(page.next(end))
+      return { text: `{"page":{"next":${next}},"data":[${items}],"errors":${JSON.stringify(issues)}}` }
+    },
   })
 }
 
-export function toAsset(row: Position) {
+export function toPositionPlace(position: Position | undefined): PositionPlace | undefined {
+  const [group, symbol, assetId] = position ?? []
+  return group === undefined || symbol === undefined || assetId === undefined ? undefined : [group, symbol, assetId]
+}
+
+/** A position as a tenant's lists read it, row by row. */
+interface PositionRow {
+  connection_id: string
+  provider_id: string
+  asset_id: string
+  asset_symbol: string
+  asset_name: string
+  liquid: Decimal
+  staked: Decimal
+  total: Decimal
+  price_in_usd: Decimal | null
+  value_in_usd: Decimal | null
+  spam: boolean
+  fetched_at: string
+}
+
+/** What portfolio's statement writes for a user, for a tenant. */
+export function toAsset(row: PositionRow) {
   return {
     provider_id: row.provider_id,
     connection_id: row.connection_id,

@@ -12,11 +12,15 @@ describe('GET /accounts/v2/transactions/export', async () => {
   const path = '/accounts/v2/transactions/export'
   // 5,000 copies of a real row, two kilobytes each.
   await api.service.db.execute(
-    `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
-     select t.tenant_id, $2, 'txn_' || md5(n::text), $3, t.provider_id, n::text, t.occurred_at + n * interval '1 ms', t.type, t.category,
-       t.updated_at, replace(t.document, '"description":null', '"description":"' || repeat('x', 2000) || '"')
-     from (select * from transactions where user_id = $1 limit 1) t, generate_series(1, $4::int) n`,
-    [ann.user_id, big.user_id, big.connectionIds[0], rows],
+    `insert into transactions (user_key, id, connection_key, provider_id, tenant_key, group_key, occurred_at, change_seq,
+       updated_at, type, category, pending, staked_legs, document)
+     select c.user_key, md5(n::text)::uuid, c.connection_key, t.provider_id, t.tenant_key, n::text,
+       t.occurred_at + n * interval '1 ms', n, t.updated_at, t.type, t.category, false, 0,
+       replace(t.document, '"description":null', '"description":"' || repeat('x', 2000) || '"')
+     from (select t.* from transactions t join users u using (user_key) where u.id = $1 limit 1) t, connections c,
+       generate_series(1, $3::int) n
+     where c.id = $2`,
+    [ann.user_id, big.connectionIds[0], rows],
   )
 
   it('200 ndjson: the transactions of the list, in its order, one a line', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
-import type { TransactionRow } from '../../ledger/index.ts'
+import type { TransactionItem } from '../../portfolio/index.ts'
 import { toCell } from './csv.ts'
 import { writeLines } from './export.ts'
 
@@ -34,25 +34,21 @@ describe('the lines of an export', () => {
   const total = 50_000
 
   /** A history of 50,000 rows that remembers how far it was read. */
-  function history(): { asked: number; listPage: (after: { id: string }) => Promise<TransactionRow[]> } {
+  function history(): { asked: number; listPage: (after: { id: string }) => Promise<TransactionItem[]> } {
     const source = {
       asked: 1,
-      listPage: async ({ id }: { id: string }): Promise<TransactionRow[]> => {
+      listPage: async ({ id }: { id: string }): Promise<TransactionItem[]> => {
         source.asked += 1
-        return rowsFrom(Number(id.slice(4)) + 1)
+        return rowsFrom(Number(id) + 1)
       },
     }
     return source
   }
-  const rowsFrom = (start: number): TransactionRow[] =>
+  const rowsFrom = (start: number): TransactionItem[] =>
     Array.from({ length: Math.max(0, Math.min(500, total - start)) }, (_, index) => ({
-      id: `txn_${start + index}`,
-      user_id: 'usr_1',
-      connection_id: 'con_1',
-      provider_id: 'kraken',
+      id: String(start + index),
       occurred_at: '2026-01-01T00:00:00.000Z',
-      updated_at: '2026-01-01T00:00:00.000Z',
-      document: '"type":"send"}',
+      item: `{"id":"txn_${start + index}","type":"send"}`,
     }))
 
   it('are all there, each once', async () => {

@@ -6,19 +6,18 @@ import { Readable } from 'node:stream'
 import { exportTransactions, type ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { TransactionRow } from '../../ledger/index.ts'
+import type { TransactionItem } from '../../portfolio/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { ownerOf } from '../owner.ts'
 import { checkProviders } from '../providers.ts'
 import { toTransactionFilters } from '../transactions.ts'
 import { csvHeader, toCsvRow } from './csv.ts'
-import { toText } from './transactions.ts'
 
 type Format = 'csv' | 'ndjson'
 type After = { occurredAt: string; id: string }
 
 const rowsPerPage = 500
-/** For one user in one process; a stream that nobody reads stays open until its connection ends. */
+/** For one user in one process; a stream that is not read stays open until its connection ends. */
 const openPerUserMax = 3
 
 const mediaTypes: Readonly<Record<Format, string>> = {
@@ -26,7 +25,7 @@ const mediaTypes: Readonly<Record<Format, string>> = {
   ndjson: 'application/x-ndjson',
 }
 
-export function registerExport(app: FastifyInstance, { serve, ledger }: FrontDoors): void {
+export function registerExport(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
   const open = new Map<string, number>()
 
   serve(app, exportTransactions, async ({ query, caller }) => {
@@ -34,12 +33,12 @@ export function registerExport(app: FastifyInstance, { serve, ledger }: FrontDoo
     const { format, ...wanted } = query
     const owner = ownerOf(caller)
     const filters = toTransactionFilters(wanted)
-    const listPage = (after: After | undefined): Promise<TransactionRow[]> =>
-      ledger.listTransactions(owner, { limit: rowsPerPage, after, filters })
+    const listPage = (after: After | undefined): Promise<TransactionItem[]> =>
+      portfolio.listTransactions(owner, { limit: rowsPerPage, after, filters })
     // Before the head of the answer is sent: what can be refused still can be.
     const first = await listPage(undefined)
     const stream = Readable.from(writeLines(format, first, listPage))
-    holdPlace(open, `${owner.tenantId} ${owner.userId}`, stream)
+    holdPlace(open, owner.userKey, stream)
     return {
       stream,
       mediaType: mediaTypes[format],
@@ -51,8 +50,8 @@ export function registerExport(app: FastifyInstance, { serve, ledger }: FrontDoo
 /** A chunk of text for each page; the next page is asked for when this one has been taken. */
 export async function* writeLines(
   format: Format,
-  first: readonly TransactionRow[],
-  listPage: (after: After) => Promise<readonly TransactionRow[]>,
+  first: readonly TransactionItem[],
+  listPage: (after: After) => Promise<readonly TransactionItem[]>,
 ): AsyncGenerator<string, void, undefined> {
   if (format === 'csv') yield csvHeader
   for (let rows = first; ;) {
@@ -63,10 +62,9 @@ export async function* writeLines(
   }
 }
 
-function toLine(format: Format, row: TransactionRow): string {
-  const text = toText(row)
+function toLine(format: Format, { item }: TransactionItem): string {
   // Our own rendering, so it has the contract's shape.
-  return format === 'ndjson' ? `${text}\n` : toCsvRow(JSON.parse(text) as ResponseOf<typeof exportTransactions>)
+  return format === 'ndjson' ? `${item}\n` : toCsvRow(JSON.parse(item) as ResponseOf<typeof exportTransactions>)
 }
 
 function holdPlace(open: Map<string, number>, user: string, stream: Readable): void {

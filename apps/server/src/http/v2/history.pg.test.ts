@@ -43,10 +43,11 @@ describe('GET /accounts/v2/assets/history', async () => {
   it('200: where a record could not be understood, deriving ends and the reason is said', async () => {
     const cut = Date.now() - 10 * dayMs
     await api.service.db.execute(
-      `with made as (insert into raw_records (tenant_id, user_id, connection_id, stream, source_key, group_key, occurred_at, body, derived)
-         select tenant_id, user_id, id, 'ledger', 'bad', 'bad', $2, '{}', true from connections where id = $1 returning *)
-       insert into poison_groups (tenant_id, user_id, connection_id, group_key, reason, seen_at)
-       select tenant_id, user_id, connection_id, 'bad', 'x', assay_now() from made`,
+      `with made as (
+         insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
+         select user_key, connection_key, 'ledger', 'bad', 'bad', $2, $2, '{}' from connections where id = $1 returning *)
+       insert into poison_groups (user_key, connection_key, group_key, reason, seen_at)
+       select user_key, connection_key, 'bad', 'x', $2 from made`,
       [ann.connectionIds[0], new Date(cut).toISOString()],
     )
     const { data, errors } = await api.ask(getAssetHistory, path, ann.access_token)
@@ -71,7 +72,10 @@ describe('GET /accounts/v2/assets/history', async () => {
     const { data } = await api.ask(getAssetHistory, path, later.access_token)
     assert.equal(data.find(({ date }) => date === today)?.method, 'observed')
     await api.call('DELETE', '/accounts/v2/providers?provider_id=kraken', later.access_token)
-    const left = await api.service.db.rows('select from observed_values where user_id = $1', [ann.user_id])
+    const left = await api.service.db.rows(
+      'select from observed_values join users using (user_key) where users.id = $1',
+      [ann.user_id],
+    )
     assert.deepEqual(left, [])
   })
 

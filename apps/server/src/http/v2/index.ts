@@ -1,7 +1,8 @@
-/** Platform v2, under /accounts/v2: shapes over the front doors of connections and ledger. No rule lives here. */
+/** Platform v2, under /accounts/v2: shapes over the front doors of connections and portfolio. No rule lives here. */
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerAssets } from './assets.ts'
+import { registerChanges } from './changes.ts'
 import { registerExport } from './export.ts'
 import { registerHistory } from './history.ts'
 import { registerProviders } from './providers.ts'
@@ -12,6 +13,7 @@ export function registerV2(app: FastifyInstance, deps: FrontDoors): void {
   registerProviders(app, deps)
   registerAssets(app, deps)
   registerTransactions(app, deps)
+  registerChanges(app, deps)
   registerExport(app, deps)
   registerReading(app, deps)
   registerHistory(app, deps)

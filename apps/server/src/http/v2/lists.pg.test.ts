@@ -8,7 +8,8 @@ import {
 } from '@assay/contract'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { openResource } from '../test-resource.ts'
+import { authorize, redeem, untilRead } from '../../../../../test/application.ts'
+import { openResource, until } from '../test-resource.ts'
 
 type Problem = ErrorResponse
 
@@ -31,6 +32,13 @@ describe('platform v2', async () => {
   }
   const whole = await walk(`${transactions}?limit=100`)
   const [someId = ''] = whole
+
+  /** A moment after everything that was written so far, and before everything that comes. */
+  async function passTime(): Promise<string> {
+    const { last } = await api.service.db.row<{ last: string }>('select max(updated_at) as last from transactions')
+    await api.moveClock(10)
+    return new Date(Date.parse(last) + 1_000).toISOString()
+  }
 
   /** A 400 that names the parameter. */
   async function refused(path: string, parameter: string, cause = 'invalid_parameter'): Promise<Problem> {
@@ -121,6 +129,50 @@ describe('platform v2', async () => {
       )
       assert.deepEqual(removed.removed, [])
       assert.equal((await api.ask(listTransactions, transactions, token)).removed, undefined)
+    })
+
+    it('updated_since: what is gone comes in pages, and next continues until both lists have ended', async () => {
+      const providers = [{ provider_id: 'kraken' }, { provider_id: 'kraken' }]
+      const lou = await api.signIn('lou', { providers })
+      const since = await passTime()
+      const before = await api.ask(listTransactions, `${transactions}?limit=100`, lou.access_token)
+      const [gone = ''] = lou.connectionIds
+      await api.call('DELETE', `/accounts/v2/providers?connection_id=${gone}`, lou.access_token)
+      const [ids, removedIds, pages] = [new Set<string>(), new Set<string>(), { full: 0, onlyRemoved: 0 }]
+      for (let next = `${transactions}?updated_since=${since}&limit=40`; next !== '';) {
+        const { page, data, removed = [] } = await api.ask(listTransactions, next, lou.access_token)
+        assert.ok(removed.length <= 40)
+        for (const { id } of data) ids.add(id)
+        for (const { id, removed_at: at } of removed) {
+          assert.ok(!removedIds.has(id) && at >= since)
+          removedIds.add(id)
+        }
+        if (removed.length === 40) pages.full += 1
+        if (data.length === 0) pages.onlyRemoved += 1
+        next = page.next
+      }
+      const wereThere = before.data.filter(({ connection_id: id }) => id === gone)
+      assert.ok(wereThere.length > 0 && wereThere.every(({ id }) => removedIds.has(id)))
+      assert.ok(removedIds.size > 200 && pages.full >= 5 && pages.onlyRemoved > 0, JSON.stringify(pages))
+      assert.deepEqual(ids.intersection(removedIds), new Set())
+    })
+
+    it('updated_since finds all of a connection from the moment its session was settled, and says so', async () => {
+      const session = await authorize(api.url, 'max', [{ provider_id: 'kraken' }])
+      const { db } = api.service
+      const read = `select from transactions join connections c using (user_key, connection_key) where c.id = $1`
+      await until(
+        () => db.rows(read, [session.connections[0]?.connection_id]),
+        (rows) => rows.length > 200,
+      )
+      const since = await passTime()
+      const max = await redeem(api.url, session)
+      await untilRead(api.url, max.access_token)
+      const query = `${transactions}?updated_since=${since}&limit=100`
+      const { data } = await api.ask(listTransactions, query, max.access_token)
+      assert.equal(data.length, 100)
+      assert.ok(data.every(({ updated_at: at }) => at >= since))
+      assert.deepEqual(data, (await api.ask(listTransactions, `${transactions}?limit=100`, max.access_token)).data)
     })
   })
 

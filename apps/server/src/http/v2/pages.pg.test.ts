@@ -24,23 +24,35 @@ describe('pages of every list', async () => {
   const cat = await api.signIn('cat')
   const tenant = await api.enterpriseToken()
 
+  await db.execute(
+    `insert into assets (id, kind, symbol, name) select 'test:' || a, 'crypto', 'S' || a, 'S' from generate_series(1, 2) a`,
+    [],
+  )
   for (const { user_id: user } of [ann, bob, cat]) {
     await db.execute(
-      `with connected as (
-         insert into connections (tenant_id, user_id, id, provider_id, connection_type, status, key_lane, added_at)
-         select u.tenant_id, u.id, 'con_' || n || u.id, 'kraken', 'api_key', 'active', n || u.id, assay_now()
+      `with ledger as (
+         insert into user_ledgers (user_key, connection_keys) select user_key, 3 from users where id = $1
+       ), connected as (
+         insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
+           status, key_lane, created_at, added_at, shown_at, shown_seq, balances_at)
+         select u.user_key, n, 'con_' || n || u.id, u.tenant_key, u.tenant_id, u.id, 'kraken', 'api_key', 'active', n || u.id,
+           $2, $2, $2, 0, $2
          from users u, generate_series(1, 3) n where u.id = $1 returning *)
-       insert into holdings (tenant_id, user_id, connection_id, provider_id, asset_id, asset_symbol, asset_name, liquid, staked, fetched_at)
-       select tenant_id, user_id, id, provider_id, 'crypto:' || a, 'S' || a, 'S', 1, 0, assay_now()
-       from connected, generate_series(1, 2) a`,
-      [user],
+       insert into holdings (user_key, connection_key, asset_key, liquid, staked, changed_at)
+       select user_key, connection_key, asset_key, 1, 0, $2 from connected, assets where assets.id like 'test:%'`,
+      [user, db.now()],
     )
+    await addTransactions(user, user === ann.user_id ? transactionsTotal : 2)
+  }
+  /** Of the user's first connection; three of them a second. */
+  async function addTransactions(user: string, count: number, name = '', second = 'n / 3'): Promise<void> {
     await db.execute(
-      `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
-       select u.tenant_id, u.id, 'txn_' || md5(u.id || n), 'con_1' || u.id, 'kraken', n::text,
-         timestamptz '2026-01-01Z' + n / 3 * interval '1 second', 'send', 'withdrawal', assay_now(), '"type":"send"}'
+      `insert into transactions (user_key, id, occurred_at, change_seq, updated_at, connection_key, tenant_key, type, category,
+         pending, staked_legs, provider_id, group_key, document)
+       select u.user_key, md5(u.id || $3 || ' ' || n)::uuid, timestamptz '2026-01-01Z' + (${second}) * interval '1 second', n, $4, 1,
+         u.tenant_key, 'send', 'withdrawal', false, 0, 'kraken', $3 || n, '"type":"send","description":"' || $3 || '"}'
        from users u, generate_series(1, $2::int) n where u.id = $1`,
-      [user, user === ann.user_id ? transactionsTotal : 2],
+      [user, count, name, db.now()],
     )
   }
   const token = ann.access_token
@@ -230,17 +242,11 @@ describe('pages of every list', async () => {
       seen.push(...idsOf(page.rows))
       next = page.next
       // Newer, older and in the midst of what is there.
-      await db.execute(
-        `insert into transactions (tenant_id, user_id, id, connection_id, provider_id, group_key, occurred_at, type, category, updated_at, document)
-         select tenant_id, user_id, 'txn_new' || n || $2, connection_id, provider_id, 'new' || n || $2,
-           timestamptz '2026-01-01Z' + (n * 7 - 7) * interval '1 second', 'send', 'withdrawal', assay_now(), '"type":"send"}'
-         from (select * from transactions where user_id = $1 limit 1) t, generate_series(0, 3) n`,
-        [ann.user_id, String(turn)],
-      )
+      await addTransactions(ann.user_id, 4, `turn ${turn}`, 'n * 7 - 14')
     }
     assert.equal(new Set(seen).size, seen.length)
     assert.deepEqual(
-      seen.filter((id) => !id.startsWith('txn_new')),
+      seen.filter((id) => before.includes(id)),
       before,
     )
   })

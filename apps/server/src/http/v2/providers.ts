@@ -27,7 +27,7 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
     const [rows, errors] = await Promise.all([
       connections.list(owner, { limit: page.limit + 1, after }),
-      connections.listRemarks(owner),
+      connections.listIssues(owner),
     ])
     const shown = rows.slice(0, page.limit)
     const last = rows.length > page.limit ? shown.at(-1) : undefined
@@ -44,8 +44,9 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
       { connectionId: query.connection_id, providerId: query.provider_id },
       { connectionId: body?.connection_id, providerId: body?.provider_id },
     ])
-    const ids = await connections.remove(ownerOf(caller), which)
-    return { json: { data: { removed: true as const, connection_ids: ids, data_destroyed: true }, errors: [] } }
+    const { connectionIds, dataDestroyed } = await connections.remove(ownerOf(caller), which)
+    const data = { removed: true as const, connection_ids: connectionIds, data_destroyed: dataDestroyed }
+    return { json: { data, errors: [] } }
   })
 
   serve(app, listCatalog, async ({ query, page }) => ({ json: readCatalog(catalog, page, query) }))

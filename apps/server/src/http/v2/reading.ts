@@ -12,9 +12,9 @@ export function registerReading(app: FastifyInstance, { serve, connections, sync
     const owner = ownerOf(caller)
     const { connection_id: connectionId } = params
     const known = hasIdShape('con', connectionId)
-    const streams = known ? await sync.findCoverage({ ...owner, connectionId }) : undefined
+    const streams = known ? await sync.findCoverage(owner, connectionId) : undefined
     if (streams === undefined) throw new Refusal('not_found', 'No such connection.')
-    return { json: { data: { streams: streams.map(toWire) }, errors: await connections.listRemarks(owner) } }
+    return { json: { data: { streams: streams.map(toWire) }, errors: await connections.listIssues(owner) } }
   })
 
   serve(app, refreshAssets, async ({ body, caller }) => {
@@ -32,7 +32,7 @@ export function registerReading(app: FastifyInstance, { serve, connections, sync
     const known = hasIdShape('rfr', params.refresh_id)
     const refresh = known ? await sync.findRefresh(owner, params.refresh_id) : undefined
     if (refresh === undefined) throw new Refusal('not_found', 'There is no such refresh.')
-    return { json: { data: toRefreshData(refresh), errors: await connections.listRemarks(owner) } }
+    return { json: { data: toRefreshData(refresh), errors: await connections.listIssues(owner) } }
   })
 }
 

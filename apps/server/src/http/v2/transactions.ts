@@ -1,47 +1,64 @@
 /** GET /accounts/v2/transactions and /accounts/v2/transactions/{id} */
 import { getTransaction, listTransactions } from '@assay/contract'
-import { hasIdShape, Refusal } from '@assay/core'
+import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { TransactionRow } from '../../ledger/index.ts'
-import { ownerOf } from '../owner.ts'
+import { firstSeqAt, type FeedPlace, type Place } from '../../portfolio/index.ts'
+import type { Position } from '../cursor.ts'
 import { checkProviders } from '../providers.ts'
 import { toTransactionFilters } from '../transactions.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
-export function registerTransactions(app: FastifyInstance, { serve, connections, ledger }: FrontDoors): void {
-  serve(app, listTransactions, async ({ query, page, caller }) => {
-    checkProviders('provider_ids', query.provider_ids)
-    const owner = ownerOf(caller)
-    const [occurredAt, id] = page.position ?? []
-    const after = occurredAt === undefined || id === undefined ? undefined : { occurredAt, id }
-    const [rows, errors, removed] = await Promise.all([
-      ledger.listTransactions(owner, {
-        limit: page.limit + 1,
-        after,
-        filters: toTransactionFilters(query),
-      }),
-      connections.listRemarks(owner),
-      // With the first page, whole: what is gone has no place in the order of what is there.
-      query.updated_since === undefined || after !== undefined ? [] : ledger.listRemoved(owner, query.updated_since),
-    ])
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
-    const next = page.next(last && [last.occurred_at, last.id])
-    const gone = query.updated_since === undefined ? '' : `,"removed":${JSON.stringify(removed)}`
-    const texts = shown.map(toText).join(',')
-    return { text: `{"page":${JSON.stringify({ next })},"data":[${texts}],"errors":${JSON.stringify(errors)}${gone}}` }
+const idShape = /^txn_[0-9a-f]{32}$/
+
+export function registerTransactions(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
+  serve.reading(app, listTransactions, {
+    read(access, { query, page: { limit, position } }) {
+      checkProviders('provider_ids', query.provider_ids)
+      const places = toPlaces(position, query.updated_since)
+      // The list has ended, and the other one has not.
+      if (places.list === 'ended') return portfolio.readRemoved(access, { after: places.removed, limit })
+      const { list: after, removed } = places
+      const filters = toTransactionFilters(query)
+      return portfolio.readTransactions(access, { shape: 'v2', filters, limit, after, removed })
+    },
+    answer({ issues, result: { page: shown, removed } }, { query, page }) {
+      const next = JSON.stringify(page.next(toPosition(shown.end, removed?.end)))
+      const gone = query.updated_since === undefined ? '' : `,"removed":[${removed?.items ?? ''}]`
+      return { text: `{"page":{"next":${next}},"data":[${shown.items}],"errors":${JSON.stringify(issues)}${gone}}` }
+    },
   })
 
-  serve(app, getTransaction, async ({ params, caller }) => {
-    const owner = ownerOf(caller)
-    const row = hasIdShape('txn', params.id) ? await ledger.findTransaction(owner, params.id) : undefined
-    if (row === undefined) throw new Refusal('not_found', 'There is no such transaction.')
-    const errors = await connections.listRemarks(owner)
-    return { text: `{"data":${toText(row)},"errors":${JSON.stringify(errors)}}` }
+  serve.reading(app, getTransaction, {
+    read(access, { params }) {
+      if (!idShape.test(params.id)) throw notFound()
+      return portfolio.readTransaction(access, params.id)
+    },
+    answer({ issues, result }) {
+      if (result.item === null) throw notFound()
+      return { text: `{"data":${result.item},"errors":${JSON.stringify(issues)}}` }
+    },
   })
 }
 
-/** The head in v2's words, then the ready text. None of the head's values needs escaping: ids and times. */
-export function toText(row: TransactionRow): string {
-  return `{"id":"${row.id}","provider_id":"${row.provider_id}","connection_id":"${row.connection_id}","updated_at":"${row.updated_at}",${row.document}`
+const notFound = (): Refusal => new Refusal('not_found', 'There is no such transaction.')
+
+/** Where the list of transactions goes on, and that of removed ones, which is there only with `updated_since`. */
+type Places =
+  { list: Place | undefined; removed: { after: FeedPlace } | undefined } | { list: 'ended'; removed: FeedPlace }
+
+function toPlaces(position: Position | undefined, updatedSince: string | undefined): Places {
+  if (position === undefined) {
+    const first = updatedSince === undefined ? undefined : { after: { seq: firstSeqAt(updatedSince), sub: '-1' } }
+    return { list: undefined, removed: first }
+  }
+  const [occurredAt = '', id = '', seq = '', sub = ''] = position
+  const removed = { seq, sub }
+  if (occurredAt === '') return { list: 'ended', removed }
+  return { list: { occurredAt, id }, removed: seq === '' ? undefined : { after: removed } }
+}
+
+/** Both lists in one position; the one that has ended is empty. */
+function toPosition(list: Place | undefined, removed: FeedPlace | undefined): Position | undefined {
+  if (removed === undefined) return list && [list.occurredAt, list.id]
+  return [list?.occurredAt ?? '', list?.id ?? '', removed.seq, removed.sub]
 }

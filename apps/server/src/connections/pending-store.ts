@@ -1,0 +1,181 @@
+/** SQL over `connections` on their way in: a number for each, the verdict of the verification, the account they are of. */
+import type { ErrorItem } from '@assay/core'
+import type { Sql } from '../db/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf } from './store.ts'
+
+export interface Verdict {
+  added: boolean
+  connection_id: string | null
+  errors: ErrorItem[]
+}
+
+/** The user's ledger is made with the first connection. Returns the connection's key, which no other one ever has. */
+export async function insertPending(
+  sql: Sql,
+  owner: Owner,
+  row: {
+    connectionId: string
+    providerId: string
+    connectionType: string
+    displayLabel: string | null
+    sealedCredentials: string
+    keyLane: string
+    sessionId: string | null
+    repairOf: string | null
+  },
+): Promise<number> {
+  const { connection_key } = await sql.row<{ connection_key: number }>(
+    `with numbered as (
+       insert into user_ledgers as l (user_key, connection_keys) values ($1::bigint, 1)
+       on conflict (user_key) do update set connection_keys = l.connection_keys + 1
+       returning connection_keys
+     )
+     insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id,
+       connection_type, display_label, status, sealed_credentials, key_lane, session_id, repair_of, created_at)
+     select $1::bigint, connection_keys, $2::integer, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,
+       'pending', $9::text, $10::text, $11::text, $12::text, $13::timestamptz
+     from numbered
+     returning connection_key`,
+    [
+      owner.userKey,
+      owner.tenantKey,
+      owner.tenantId,
+      owner.userId,
+      row.connectionId,
+      row.providerId,
+      row.connectionType,
+      row.displayLabel,
+      row.sealedCredentials,
+      row.keyLane,
+      row.sessionId,
+      row.repairOf,
+      sql.now(),
+    ],
+  )
+  return connection_key
+}
+
+export interface Account {
+  providerId: string
+  fingerprint: string
+}
+
+export interface TakenAccount {
+  connectionKey: number
+  connectionId: string
+  sessionId: string | null
+}
+
+/**
+ * The account's fingerprint is unique for a user and provider. Two keys of one account may be verified at the same
+ * moment, in lanes of their own; the second one waits here, to the end of the first one's transaction, and finds it
+ * instead of running into the unique index. The row is locked, so that its session stays what it is.
+ */
+export async function findAccount(tx: Sql, owner: Owner, account: Account): Promise<TakenAccount | undefined> {
+  const owned = [owner.userKey, account.providerId, account.fingerprint]
+  await tx.execute('select pg_advisory_xact_lock(hashtextextended($1, 0))', [JSON.stringify(['account', ...owned])])
+  return tx.maybeRow<TakenAccount>(
+    `select connection_key as "connectionKey", id as "connectionId", session_id as "sessionId" from connections
+     where user_key = $1::bigint and provider_id = $2 and account_fingerprint = $3 and status <> 'removed' for update`,
+    owned,
+  )
+}
+
+/** Locked until the transaction ends; undefined when it waits for no verdict any more. */
+export async function lockPending(tx: Sql, ref: ConnectionRef): Promise<{ sessionId: string | null } | undefined> {
+  return tx.maybeRow(
+    `select session_id as "sessionId" from connections
+     where user_key = $1::bigint and connection_key = $2 and status = 'pending' for update`,
+    keysOf(ref),
+  )
+}
+
+/** `shown`: the number and the time from which on applications see it; null while only its session does. */
+export async function acceptPending(
+  tx: Sql,
+  ref: ConnectionRef,
+  { fingerprint, shown }: { fingerprint: string; shown: { seq: string; at: string } | null },
+): Promise<void> {
+  const verdict: Verdict = { added: true, connection_id: ref.connectionId, errors: [] }
+  await tx.execute(
+    `update connections set status = 'syncing', account_fingerprint = $3, verdict = $4::jsonb, added_at = $5::timestamptz,
+       next_sync_at = $5::timestamptz, shown_seq = $6::bigint, shown_at = $7::timestamptz
+     where user_key = $1::bigint and connection_key = $2 and status = 'pending'`,
+    [...keysOf(ref), fingerprint, JSON.stringify(verdict), tx.now(), shown?.seq ?? null, shown?.at ?? null],
+  )
+}
+
+/** The key is destroyed at once; the row goes when the verdict has been read. */
+export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdict): Promise<void> {
+  await sql.execute(
+    `update connections set sealed_credentials = null, verdict = $3::jsonb
+     where user_key = $1::bigint and connection_key = $2 and status = 'pending'`,
+    [...keysOf(ref), JSON.stringify(verdict)],
+  )
+}
+
+export async function hasVerdict(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await sql.maybeRow(
+    'select from connections where user_key = $1::bigint and connection_key = $2 and verdict is not null',
+    keysOf(ref),
+  )
+  return row !== undefined
+}
+
+/**
+ * Ends the waiting: a row that is still pending (refused, unheard, or a repair) has served and goes; one that was
+ * accepted stays. In this order, because a verdict may come at the very moment the waiting is given up.
+ */
+export async function takeVerdict(sql: Sql, ref: ConnectionRef): Promise<Verdict | undefined> {
+  const ended = await sql.maybeRow<{ verdict: Verdict | null }>(
+    `delete from connections
+     where user_key = $1::bigint and connection_key = $2 and status = 'pending' returning verdict`,
+    keysOf(ref),
+  )
+  const row =
+    ended ??
+    (await sql.maybeRow<{ verdict: Verdict | null }>(
+      'select verdict from connections where user_key = $1::bigint and connection_key = $2',
+      keysOf(ref),
+    ))
+  return row?.verdict ?? undefined
+}
+
+/** Pending rows whose caller is gone: their verdict will not be read. */
+export async function deleteAbandonedPending(sql: Sql): Promise<number> {
+  return sql.execute(
+    `delete from connections
+     where status = 'pending' and created_at < $1::timestamptz - interval '10 minutes'`,
+    [sql.now()],
+  )
+}
+
+/**
+ * The new credentials take the place of the old, and the lane with them; undefined, with nothing changed, when the account
+ * is another one. `needs_reauth` ends here; a connection that is being read goes on with the new key.
+ */
+export async function acceptRepair(
+  tx: Sql,
+  pending: ConnectionRef,
+  repaired: { connectionId: string; fingerprint: string },
+): Promise<ConnectionRef | undefined> {
+  const target = await tx.maybeRow<{ connectionKey: number }>(
+    `update connections target
+     set sealed_credentials = pending.sealed_credentials, key_lane = pending.key_lane,
+         status = case target.status when 'needs_reauth' then 'syncing' else target.status end,
+         status_cause = case target.status when 'needs_reauth' then null else target.status_cause end,
+         status_message = case target.status when 'needs_reauth' then null else target.status_message end,
+         next_sync_at = $5::timestamptz
+     from connections pending
+     where target.user_key = $1::bigint and target.id = $3
+       and target.account_fingerprint = $4 and target.session_id is null
+       and target.status not in ('pending', 'removed')
+       and pending.user_key = $1::bigint and pending.connection_key = $2 and pending.status = 'pending'
+     returning target.connection_key as "connectionKey"`,
+    [...keysOf(pending), repaired.connectionId, repaired.fingerprint, tx.now()],
+  )
+  if (target === undefined) return undefined
+  await refusePending(tx, pending, { added: true, connection_id: repaired.connectionId, errors: [] })
+  return { ...pending, connectionKey: target.connectionKey, connectionId: repaired.connectionId }
+}

@@ -1,0 +1,101 @@
+/** SQL over `connections` that go: locked, hidden, and deleted when nothing that was read through them is left. */
+import type { Sql } from '../db/index.ts'
+import { isNotQueued } from '../jobs/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf, refColumns } from './store.ts'
+
+export interface Removable extends ConnectionRef {
+  /** Applications could see it. */
+  isShown: boolean
+}
+
+const isShown = `c.session_id is null and c.status not in ('pending', 'removed')`
+
+/** Shown ones only, locked, so that two removals of one connection do not both report it. */
+export async function lockForRemoval(
+  tx: Sql,
+  owner: Owner,
+  which: { connectionId?: string; providerId?: string },
+): Promise<Removable[]> {
+  return tx.rows<Removable>(
+    `select ${refColumns}, true as "isShown" from connections c
+     where c.user_key = $1::bigint and ${isShown}
+       and ($2::text is null or c.id = $2) and ($3::text is null or c.provider_id = $3)
+     order by c.connection_key for update`,
+    [owner.userKey, which.connectionId ?? null, which.providerId ?? null],
+  )
+}
+
+/** All of a user that are not being destroyed already. */
+export async function lockAll(tx: Sql, owner: Owner): Promise<Removable[]> {
+  return tx.rows<Removable>(
+    `select ${refColumns}, ${isShown} as "isShown" from connections c
+     where c.user_key = $1::bigint and c.status <> 'removed' order by c.connection_key for update`,
+    [owner.userKey],
+  )
+}
+
+/** Waits for writers of what is read through it, and keeps others away; false when it is gone. */
+export async function lockConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await tx.maybeRow(
+    'select id from connections where user_key = $1::bigint and connection_key = $2 for update',
+    keysOf(ref),
+  )
+  return row !== undefined
+}
+
+/**
+ * From now on neither an application nor a worker sees it, and its key is gone. The row stays until everything that was
+ * read through it is destroyed.
+ */
+export async function hideConnection(tx: Sql, ref: ConnectionRef, hiddenSeq: string | null): Promise<void> {
+  await tx.execute(
+    `update connections set status = 'removed', hidden_seq = $3::bigint, sealed_credentials = null, key_lane = '',
+       account_fingerprint = null, session_id = null, repair_of = null, display_label = null, verdict = null,
+       status_cause = null, status_message = null, next_sync_at = null
+     where user_key = $1::bigint and connection_key = $2`,
+    [...keysOf(ref), hiddenSeq],
+  )
+}
+
+/** The number at which a hidden connection disappeared; undefined when it is gone. */
+export async function findHidden(sql: Sql, ref: ConnectionRef): Promise<{ hiddenSeq: string | null } | undefined> {
+  return sql.maybeRow(
+    `select hidden_seq as "hiddenSeq" from connections
+     where user_key = $1::bigint and connection_key = $2 and status = 'removed'`,
+    keysOf(ref),
+  )
+}
+
+/** False when another process has deleted it. The ledger of a user who is gone goes with the last connection. */
+export async function deleteConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
+  const deleted = await tx.execute(
+    'delete from connections where user_key = $1::bigint and connection_key = $2',
+    keysOf(ref),
+  )
+  await tx.execute(
+    `delete from user_ledgers where user_key = $1::bigint
+       and not exists (select from connections c where c.user_key = $1::bigint)
+       and not exists (select from tenant_users u where u.user_key = $1::bigint)`,
+    [ref.userKey],
+  )
+  return deleted === 1
+}
+
+/** Of a user who is going: unless a connection is left to be destroyed, whose end takes the ledger with it. */
+export async function deleteLedger(tx: Sql, { userKey }: Pick<Owner, 'userKey'>): Promise<void> {
+  await tx.execute(
+    `delete from user_ledgers where user_key = $1::bigint
+       and not exists (select from connections c where c.user_key = $1::bigint)`,
+    [userKey],
+  )
+}
+
+/** Hidden, and without a job that would destroy them. */
+export async function listUnattended(sql: Sql, limit: number): Promise<ConnectionRef[]> {
+  return sql.rows<ConnectionRef>(
+    `select ${refColumns} from connections c
+     where c.status = 'removed' and ${isNotQueued("'destroy:' || c.id")} limit $1`,
+    [limit],
+  )
+}

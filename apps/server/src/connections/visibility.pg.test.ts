@@ -1,0 +1,106 @@
+/** When applications begin and cease to see a connection, as numbers of the user's changes, and who is told. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import { openEngine } from '../test-engine.ts'
+
+interface Shown {
+  shown_at: string | null
+  shown_seq: string | null
+  hidden_seq: string | null
+  session_id: string | null
+  status: string
+}
+
+describe('a connection', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const look = ({ connectionId }: ConnectionRef): Promise<Shown> =>
+    db.row<Shown>('select shown_at, shown_seq, hidden_seq, session_id, status from connections where id = $1', [
+      connectionId,
+    ])
+  const countNotices = async ({ userKey }: Owner): Promise<number> =>
+    (await db.rows('select from user_notices where user_key = $1', [userKey])).length
+  const toMs = (seq: string | null): number => Number(BigInt(seq ?? '0') >> 20n)
+  const addInSession = async (owner: Owner, sessionId: string): Promise<ConnectionRef> => {
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const adding = engine.connections.add(owner, {
+      ...{ providerId: 'kraken', displayLabel: null, credentials, sessionId },
+    })
+    let added: Awaited<typeof adding> | undefined
+    void adding.then((result) => (added = result))
+    while (added === undefined) await engine.drain({ enough: async () => added !== undefined })
+    assert.ok(added.connectionId !== null)
+    return engine.toRef(owner, added.connectionId)
+  }
+  const settle = (owner: Owner, sessionId: string): Promise<boolean> =>
+    db.transaction((tx) => engine.connections.settleSession(tx, owner, sessionId))
+
+  it('that is added outside a session is shown once its key was verified, at a number of its own', async () => {
+    const before = Date.now()
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    const row = await look(ref)
+    assert.deepEqual([row.status, row.hidden_seq], ['syncing', null])
+    assert.ok(toMs(row.shown_seq) >= before - 1_000)
+    assert.equal(Date.parse(row.shown_at ?? ''), toMs(row.shown_seq))
+    assert.equal(await countNotices(ref), 1)
+  })
+
+  it('of a session is shown when its code is redeemed, each at a number of its own, and not before', async () => {
+    const owner = await engine.newOwner()
+    const [first, second] = [await addInSession(owner, 'ses_1'), await addInSession(owner, 'ses_1')]
+    assert.deepEqual([(await look(first)).shown_seq, (await look(first)).shown_at], [null, null])
+    assert.equal(await countNotices(owner), 0)
+    assert.deepEqual(await engine.connections.list(owner, { limit: 10, after: undefined }), [])
+    assert.equal(await settle(owner, 'ses_1'), true)
+    const [one, two] = [await look(first), await look(second)]
+    assert.equal(BigInt(two.shown_seq ?? 0) - BigInt(one.shown_seq ?? 0), 1n)
+    assert.deepEqual([one.session_id, two.session_id], [null, null])
+    assert.equal(Date.parse(one.shown_at ?? ''), toMs(one.shown_seq))
+    assert.equal(await countNotices(owner), 1)
+    assert.equal((await engine.connections.list(owner, { limit: 10, after: undefined })).length, 2)
+    assert.equal(await settle(owner, 'ses_1'), false)
+  })
+
+  it('that is verified after its session was settled is shown from then on', async () => {
+    const owner = await engine.newOwner()
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const adding = engine.connections.add(owner, {
+      ...{ providerId: 'kraken', displayLabel: null, credentials, sessionId: 'ses_2' },
+    })
+    const pending = async (): Promise<boolean> =>
+      (await db.maybeRow("select from connections where user_key = $1 and status = 'pending'", [owner.userKey])) !==
+      undefined
+    while (!(await pending()));
+    await settle(owner, 'ses_2')
+    assert.equal(await countNotices(owner), 0)
+    await engine.drain({ enough: async () => !(await pending()) })
+    const { connectionId } = await adding
+    const row = await look(await engine.toRef(owner, connectionId ?? ''))
+    assert.equal(row.status, 'syncing')
+    assert.notEqual(row.shown_seq, null)
+    assert.equal(await countNotices(owner), 1)
+  })
+
+  it('that was shown disappears at a later number; one of a session has none', async () => {
+    const owner = await engine.newOwner()
+    const shown = await engine.connect(owner, 'empty')
+    const provisional = await addInSession(owner, 'ses_3')
+    const { shown_seq: shownSeq } = await look(shown)
+    // As if there were more to destroy than one transaction does.
+    const keepRow = `create function keep_row() returns trigger language plpgsql as $$ begin return null; end $$;
+      create trigger keep_row before delete on connections for each row execute function keep_row()`
+    await db.execute(keepRow)
+    await engine.connections.remove(owner, { connectionId: shown.connectionId })
+    await db.transaction((tx) => engine.connections.discardSession(tx, owner, 'ses_3'))
+    await db.execute('drop trigger keep_row on connections')
+    const [one, two] = [await look(shown), await look(provisional)]
+    assert.deepEqual([one.status, two.status], ['removed', 'removed'])
+    assert.ok(BigInt(one.hidden_seq ?? 0) > BigInt(shownSeq ?? 0))
+    assert.equal(two.hidden_seq, null)
+    assert.equal(await countNotices(owner), 2)
+  })
+})

@@ -1,0 +1,80 @@
+/**
+ * The SQL that numbers the tenant's feed. For each user of a fold it compares what the feed has announced (`feed_users`)
+ * with what is there now, and writes rows of `tenant_changes`:
+ *
+ * - a live grant covers the user's transactions, and the user's newest change number is past the announced one: the
+ *   changes in between are announced. A user who was not covered before starts from 0.
+ * - the last such grant has ended, or the user was deleted: the user is announced as removed. The rows before that one
+ *   are deleted, because all they say is taken back.
+ *
+ * The newest committed number is a consistent bound. A commit takes its numbers by updating the user's row of
+ * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all smaller
+ * ones of that user are committed, and their rows are visible to whoever reads the announced range later.
+ */
+import type { Sql } from '../db/index.ts'
+import { isLive } from './grants.ts'
+
+/** The caller holds the tenant's lock (fold-store.ts), so that numbers follow each other without a gap. */
+export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<void> {
+  await tx.execute(
+    `with looked as materialized (
+       select u.user_key, f.user_id as announced_id, f.numbered_seq, t.id as user_id,
+         coalesce(c.change_seq, 0) as change_seq, case when t.id is not null then g.ends_at end as ends_at
+       from unnest($2::bigint[]) as u (user_key)
+       left join feed_users f on f.tenant_key = $1::integer and f.user_key = u.user_key
+       left join tenant_users t on t.tenant_key = $1::integer and t.user_key = u.user_key
+       left join user_changes c on c.user_key = u.user_key
+       cross join lateral (
+         select min(g.expires_at) as ends_at from grant_terms g
+         where g.user_key = u.user_key and ${isLive('g', '$3')} and 'transactions:read' = any(g.scopes)) g
+     ), gone as (
+       select user_key, announced_id from looked where ends_at is null and announced_id is not null
+     ), left_feed as (
+       delete from feed_users f using gone where f.tenant_key = $1::integer and f.user_key = gone.user_key
+     ), taken_back as (
+       delete from tenant_changes c using gone where c.tenant_key = $1::integer and c.user_key = gone.user_key
+     ), kept as (
+       insert into feed_users as f (tenant_key, user_key, user_id, numbered_seq, look_again_at)
+       select $1::integer, user_key, user_id, change_seq, ends_at from looked where ends_at is not null
+       on conflict (tenant_key, user_key) do update
+         set numbered_seq = excluded.numbered_seq, look_again_at = excluded.look_again_at
+         where (f.numbered_seq, f.look_again_at) is distinct from (excluded.numbered_seq, excluded.look_again_at)
+     ), announced as (
+       select user_key, announced_id as user_id, true as removed, 0::bigint as from_seq, 0::bigint as to_seq from gone
+       union all
+       select user_key, user_id, false, coalesce(numbered_seq, 0), change_seq from looked
+       where ends_at is not null and change_seq > coalesce(numbered_seq, 0)
+     ), numbered as (
+       insert into tenant_changes (tenant_key, seq, user_key, user_id, removed, from_seq, to_seq, numbered_at)
+       select $1::integer, feed.seq + row_number() over (order by a.user_key), a.*, $3::timestamptz
+       from announced a, (select seq from tenant_feeds where tenant_key = $1::integer) feed
+     )
+     update tenant_feeds set seq = seq + (select count(*) from announced)
+     where tenant_key = $1::integer and exists (select from announced)`,
+    [tenantKey, userKeys, at],
+  )
+}
+
+/** The tenant of the oldest announcement, if it is older than `before`. */
+export async function findOld(sql: Sql, before: string): Promise<number | undefined> {
+  const row = await sql.maybeRow<{ tenant_key: number }>(
+    'select tenant_key from tenant_changes where numbered_at < $1::timestamptz order by numbered_at limit 1',
+    [before],
+  )
+  return row?.tenant_key
+}
+
+/** Deletes a batch of announcements older than `before`, and moves the number before which cursors have expired. */
+export async function deleteAnnounced(tx: Sql, tenantKey: number, before: string, limit: number): Promise<void> {
+  await tx.execute(
+    `with old as (
+       delete from tenant_changes where tenant_key = $1::integer and seq in (
+         select seq from tenant_changes where tenant_key = $1::integer and numbered_at < $2::timestamptz
+         order by numbered_at limit $3)
+       returning seq
+     )
+     update tenant_feeds set first_seq = greatest(first_seq, (select max(seq) from old))
+     where tenant_key = $1::integer and exists (select from old)`,
+    [tenantKey, before, limit],
+  )
+}

@@ -1,0 +1,185 @@
+/**
+ * Reading a tenant's feed. Without a cursor it begins with a snapshot: every covered user's own feed from its start up to
+ * what is numbered, user by user in the order of their keys. Then come the rows of `tenant_changes` after the number that
+ * was the newest when the snapshot began. A row announces a range of one user's changes, and the changes themselves are
+ * read from the user's own rows, in their present state.
+ *
+ * A client that applies the pages in order ends with exactly the list. A change that commits while the snapshot is being
+ * read is numbered after the snapshot's number, so it is in a row that comes later, whether or not the snapshot has
+ * shown it already. Showing it twice is harmless, because every item carries the present state.
+ *
+ * The grants decide again at every request. A range whose user is not covered at this moment is never skipped: if the
+ * user consented again before the end was numbered, the feed would announce nothing, and the skipped range would be
+ * missing. So the page ends there, the user is looked at again, and the range has gone, with a removal after it.
+ */
+import { Refusal } from '@assay/core'
+import type { Database } from '../db/index.ts'
+import { noteUser } from '../notices.ts'
+import { listUserChanges, type FeedPlace, type UserChange } from '../portfolio/index.ts'
+import * as store from './feed-store.ts'
+import { bringUpToDate } from './fold.ts'
+
+/** Where a reader has come to. */
+export type TenantPlace =
+  | { phase: 'snapshot'; startSeq: string; userKey: string; after: FeedPlace }
+  /** With `after`, inside the row `seq`. */
+  | { phase: 'changes'; seq: string; after: FeedPlace | undefined }
+
+export type FeedItem = { userId: string; userKey: string } & (UserChange | { op: 'remove_user' })
+
+export interface FeedPage {
+  items: FeedItem[]
+  place: TenantPlace
+  /** Nothing follows for now. */
+  last: boolean
+}
+
+interface Step {
+  /** Undefined: a user or row without any change that is left to show. */
+  item: FeedItem | undefined
+  place: TenantPlace
+}
+
+/** A range whose user is not covered although the feed says so. */
+interface Conflict {
+  uncoveredKey: string
+}
+
+/** Users and rows without items that one request passes; then its page ends early. */
+const emptyMax = 200
+const batch = 100
+const attemptsMax = 3
+
+const start: FeedPlace = { seq: '0', sub: '0' }
+const keyMin = '-9223372036854775808'
+const subMax = '9223372036854775807'
+
+export interface FeedRequest {
+  place: TenantPlace | undefined
+  limit: number
+}
+
+export async function readFeed(db: Database, tenantKey: number, { place, limit }: FeedRequest): Promise<FeedPage> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { asOf } = await bringUpToDate(db, tenantKey)
+    const feed = await store.findFeed(db, tenantKey)
+    const from = place ?? { phase: 'snapshot', startSeq: feed.seq, userKey: keyMin, after: start }
+    checkAge(from, feed)
+    const { uncoveredKey, ...page } = await readPage(walk({ db, tenantKey, asOf, limit }, from), from, limit)
+    if (uncoveredKey === undefined) return page
+    // Its notice may be on its way, or a writer has forgotten it; either way the next fold looks at the user.
+    await noteUser(db, { tenantKey, userKey: uncoveredKey })
+    if (page.items.length > 0 || attempt === attemptsMax) return page
+  }
+}
+
+function checkAge(place: TenantPlace, feed: store.Feed): void {
+  const seq = place.phase === 'snapshot' ? place.startSeq : place.seq
+  if (BigInt(seq) >= BigInt(feed.first_seq)) return
+  const message = 'has expired: removals after it are no longer known; start again without a cursor'
+  throw new Refusal('invalid_request', `cursor ${message}`, {
+    items: [{ cause: 'cursor_expired', parameter: 'cursor', message }],
+  })
+}
+
+async function readPage(
+  steps: AsyncIterable<Step | Conflict>,
+  from: TenantPlace,
+  limit: number,
+): Promise<FeedPage & { uncoveredKey?: string }> {
+  const items: FeedItem[] = []
+  let place = from
+  let empty = 0
+  for await (const step of steps) {
+    if ('uncoveredKey' in step) return { items, place, last: false, uncoveredKey: step.uncoveredKey }
+    if (step.item === undefined) {
+      empty += 1
+    } else {
+      if (items.length === limit) return { items, place, last: false }
+      items.push(step.item)
+    }
+    place = step.place
+    if (empty === emptyMax) return { items, place, last: false }
+  }
+  return { items, place, last: true }
+}
+
+interface Walk {
+  db: Database
+  tenantKey: number
+  asOf: string
+  limit: number
+}
+
+async function* walk(on: Walk, from: TenantPlace): AsyncGenerator<Step | Conflict, void, undefined> {
+  if (from.phase === 'changes') return yield* walkChanges(on, from.seq, from.after)
+  yield* walkSnapshot(on, from)
+  yield* walkChanges(on, from.startSeq, undefined)
+}
+
+async function* walkSnapshot(
+  on: Walk,
+  { startSeq, userKey, after }: TenantPlace & { phase: 'snapshot' },
+): AsyncGenerator<Step | Conflict, void, undefined> {
+  let fromKey = userKey
+  for (let found = batch; found === batch;) {
+    const users = await store.listUsersFrom(on.db, on.tenantKey, { asOf: on.asOf, fromKey, limit: batch })
+    found = users.length
+    for (const user of users) {
+      const toPlace = (position: FeedPlace): TenantPlace => ({
+        phase: 'snapshot',
+        startSeq,
+        userKey: user.user_key,
+        after: position,
+      })
+      yield* walkRange(on, user, user.user_key === userKey ? after : start, toPlace)
+      yield { item: undefined, place: toPlace({ seq: user.to_seq, sub: subMax }) }
+      fromKey = String(BigInt(user.user_key) + 1n)
+    }
+  }
+  yield { item: undefined, place: { phase: 'changes', seq: startSeq, after: undefined } }
+}
+
+async function* walkChanges(
+  on: Walk,
+  seq: string,
+  after: FeedPlace | undefined,
+): AsyncGenerator<Step | Conflict, void, undefined> {
+  // A row may have been deleted while a reader was inside it: its user left. Then the next rows follow.
+  let fromSeq = after === undefined ? String(BigInt(seq) + 1n) : seq
+  for (let found = batch; found === batch;) {
+    const rows = await store.listChangesFrom(on.db, on.tenantKey, { asOf: on.asOf, fromSeq, limit: batch })
+    found = rows.length
+    for (const row of rows) {
+      const end: TenantPlace = { phase: 'changes', seq: row.seq, after: undefined }
+      if (row.removed) {
+        yield { item: { op: 'remove_user', userId: row.user_id, userKey: row.user_key }, place: end }
+      } else {
+        const inside = row.seq === seq ? after : undefined
+        const toPlace = (position: FeedPlace): TenantPlace => ({ phase: 'changes', seq: row.seq, after: position })
+        yield* walkRange(on, row, inside ?? { seq: row.from_seq, sub: subMax }, toPlace)
+        yield { item: undefined, place: end }
+      }
+      fromSeq = String(BigInt(row.seq) + 1n)
+    }
+  }
+}
+
+async function* walkRange(
+  { db, limit }: Walk,
+  { user_key: userKey, user_id: userId, to_seq: toSeq, covered }: store.Announced,
+  from: FeedPlace,
+  toPlace: (position: FeedPlace) => TenantPlace,
+): AsyncGenerator<Step | Conflict, void, undefined> {
+  if (!covered) return yield { uncoveredKey: userKey }
+  let after = from
+  for (;;) {
+    // One more than a page has, so that a page that ends with this user knows it.
+    const changes = await listUserChanges(db, userKey, after, toSeq, limit + 1)
+    for (const change of changes) {
+      after = change.position
+      yield { item: { userId, userKey, ...change }, place: toPlace(after) }
+    }
+    if (changes.length <= limit) return
+  }
+}

@@ -1,0 +1,60 @@
+/** GET /enterprise/v2/changes. A cursor holds the reader's place in the tenant's feed. */
+import { listEnterpriseChanges } from '@assay/contract'
+import type { FastifyInstance } from 'fastify'
+import type { FeedItem, TenantPlace } from '../../enterprise/index.ts'
+import type { Position } from '../cursor.ts'
+import type { FrontDoors } from '../front-doors.ts'
+import { issuesOf } from './issues.ts'
+import { toText } from './transactions.ts'
+
+export function registerChanges(app: FastifyInstance, deps: FrontDoors): void {
+  deps.serve(app, listEnterpriseChanges, async ({ page, caller }) => {
+    const place = page.position && toPlace(page.position)
+    const read = await deps.enterprise.listChanges(caller.tenantKey, { place, limit: page.limit })
+    const end = toPosition(read.place)
+    const next = JSON.stringify(page.next(read.last ? undefined : end))
+    const errors = await issuesOf(
+      deps,
+      // Of a user who left there is nothing to say.
+      read.items.filter((item) => item.op !== 'remove_user').map((item) => ({ user_key: item.userKey })),
+    )
+    return {
+      text: `{"page":{"next":${next}},"cursor":"${page.cursor(end)}","data":[${read.items.map(toItem).join(',')}],"errors":${JSON.stringify(errors)}}`,
+    }
+  })
+}
+
+/** None of the values needs escaping but the ready text, which is JSON: ids and times. */
+function toItem(item: FeedItem): string {
+  const head = `{"op":"${item.op}","user_id":"${item.userId}"`
+  switch (item.op) {
+    case 'upsert':
+      return `${head},"transaction":${toText({ ...item, user_id: item.userId })}}`
+    case 'remove':
+      return `${head},"id":"${item.id}","removed_at":"${item.removed_at}"}`
+    case 'remove_user':
+      return `${head}}`
+  }
+}
+
+const snapshotMark = 's'
+const changesMark = 'c'
+
+function toPosition(place: TenantPlace): Position {
+  if (place.phase === 'snapshot') {
+    return [snapshotMark, place.startSeq, place.userKey, place.after.seq, place.after.sub]
+  }
+  const inside = place.after === undefined ? [] : [place.after.seq, place.after.sub]
+  return [changesMark, place.seq, ...inside]
+}
+
+/** Signed by us, so it is what `toPosition` wrote. */
+function toPlace([mark, ...numbers]: Position): TenantPlace {
+  if (mark === snapshotMark) {
+    const [startSeq = '0', userKey = '0', seq = '0', sub = '0'] = numbers
+    return { phase: 'snapshot', startSeq, userKey, after: { seq, sub } }
+  }
+  const [feedSeq = '0', seq, sub] = numbers
+  const after = seq === undefined || sub === undefined ? undefined : { seq, sub }
+  return { phase: 'changes', seq: feedSeq, after }
+}

@@ -1,0 +1,30 @@
+/**
+ * What every answer carries that is data and not a page. The values are what helmet makes of these options, written out
+ * once: helmet builds them anew for each request, which cost a page of transactions a twentieth of its time (measured). A
+ * test holds the two against each other. Groups that serve pages register helmet for themselves.
+ */
+import type { FastifyHelmetOptions } from '@fastify/helmet'
+
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'Strict-Transport-Security': 'max-age=31536000',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+}
+
+export const helmetOptions = {
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  referrerPolicy: { policy: 'no-referrer' },
+  frameguard: { action: 'deny' },
+  // Browsers ignore it over plain http, where sandbox mode lives.
+  strictTransportSecurity: { maxAge: 31_536_000, includeSubDomains: false },
+  // These speak to browsers long gone, or to pages that keep a window open; they would only lengthen every answer.
+  crossOriginOpenerPolicy: false,
+  originAgentCluster: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+} satisfies FastifyHelmetOptions

@@ -1,0 +1,75 @@
+/**
+ * GET /accounts/v2/transactions/changes. A cursor holds a position of the user's feed and two facts about its reader:
+ *
+ * - `completeAt`: when the reader was last known to have everything up to here: at the start of its first walk, and at
+ *   every last page. What was removed since then is told as long as removals are kept; after that the cursor has expired.
+ * - `removedAfterSeq`: removals up to this number are of rows that this reader has never seen.
+ */
+import { listTransactionChanges } from '@assay/contract'
+import { Refusal } from '@assay/core'
+import type { FastifyInstance } from 'fastify'
+import type { FeedPlace } from '../../portfolio/index.ts'
+import type { Position } from '../cursor.ts'
+import type { FrontDoors } from '../front-doors.ts'
+
+interface Reader {
+  after: FeedPlace
+  /** Epoch ms, as text; undefined on the first page. */
+  completeAt: string | undefined
+  removedAfterSeq: string | undefined
+}
+
+/** A cursor ends before the removals do: clocks differ a little, and a walk takes a while. */
+const marginMs = 3_600_000
+
+export function registerChanges(app: FastifyInstance, { serve, portfolio, now, removalsKeptMs }: FrontDoors): void {
+  serve.reading(app, listTransactionChanges, {
+    async read(access, { page: { limit, position } }) {
+      // Before the statement: what commits while it runs may be missing from its snapshot.
+      const askedAt = now()
+      const { after, removedAfterSeq } = toReader(position)
+      const reading = await portfolio.readChanges(access, { after, removedAfterSeq, limit })
+      return reading && { ...reading, askedAt }
+    },
+    answer({ issues, result, askedAt }, { page }) {
+      const reader = toReader(page.position)
+      checkAge(reader, askedAt - removalsKeptMs + marginMs)
+      const at = String(askedAt)
+      const place = toPosition(
+        result.isLast
+          ? { after: result.end, completeAt: at, removedAfterSeq: result.newestSeq }
+          : {
+              after: result.end,
+              completeAt: reader.completeAt ?? at,
+              removedAfterSeq: reader.removedAfterSeq ?? result.newestSeq,
+            },
+      )
+      const next = JSON.stringify(page.next(result.isLast ? undefined : place))
+      const cursor = page.cursor(place)
+      return {
+        text: `{"page":{"next":${next}},"cursor":"${cursor}","data":[${result.items}],"errors":${JSON.stringify(issues)}}`,
+      }
+    },
+  })
+}
+
+function toReader(position: Position | undefined): Reader {
+  const [seq = '0', sub = '0', completeAt, removedAfterSeq] = position ?? []
+  return { after: { seq, sub }, completeAt, removedAfterSeq }
+}
+
+function toPosition({ after, completeAt, removedAfterSeq }: Required<Reader>): Position {
+  return [after.seq, after.sub, completeAt ?? '', removedAfterSeq ?? '']
+}
+
+/** A position is as young as its number: whoever has come to a change of today has missed nothing before it. */
+function checkAge({ after, completeAt }: Reader, keptSinceMs: number): void {
+  if (completeAt === undefined) return
+  const reachedMs = Number(BigInt(after.seq) >> 20n)
+  // Milliseconds of a clock.
+  if (Math.max(Number(completeAt), reachedMs) >= keptSinceMs) return
+  const message = 'has expired: removals after it are no longer known; start again without a cursor'
+  throw new Refusal('invalid_request', `cursor ${message}`, {
+    items: [{ cause: 'cursor_expired', parameter: 'cursor', message }],
+  })
+}

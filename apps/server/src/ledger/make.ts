@@ -1,0 +1,126 @@
+/**
+ * From raw records to priced documents: what can be made without a transaction, because prices may have to be fetched.
+ * Deriving and a replay share it.
+ */
+import { toSafeText, withSafeText, type Connector, type StoredRecord } from '@assay/connectors'
+import { isSpamTransfer, type Leg, type TransactionDraft } from '@assay/core'
+import type { Assets } from '../assets/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import type { DailyPrices, Prices } from '../prices/index.ts'
+import * as raw from './raw-store.ts'
+import { setPrices, toDocument, type TransactionDocument } from './render.ts'
+
+export interface MadeTransaction {
+  groupKey: string
+  draft: TransactionDraft
+  /** Priced, without a counterpart. */
+  document: TransactionDocument
+  /** Assets whose final price may still come, and whether the document has a provisional one until then. */
+  awaited: { assetId: string; priced: boolean }[]
+}
+
+export interface MadeBatch {
+  groups: readonly raw.DueGroup[]
+  records: number
+  made: MadeTransaction[]
+  /** Why a group could not be read. */
+  poison: Map<string, string>
+  /** Of every asset in the batch. */
+  assetKeys: ReadonlyMap<string, number>
+}
+
+export interface MakeDeps {
+  db: Database
+  assets: Pick<Assets, 'ensureKeys'>
+  prices: Prices
+  /** Anyone can send to a wallet; an exchange books only what it has listed itself. */
+  isWallet(providerId: string): boolean
+  /** Fetches the prices that are not known yet, from the first of these times on; a replay does without. */
+  ensurePrices(assetIds: ReadonlySet<string>, fromMs: number): Promise<void>
+}
+
+/** `sql` reads the records. Two transactions of one key are an error of the group that comes second. */
+export const duplicateKey = 'two transactions have the same key'
+
+export async function makeTransactions(
+  deps: MakeDeps,
+  sql: Sql,
+  ref: ConnectionRef,
+  connector: Connector,
+  groups: readonly raw.DueGroup[],
+): Promise<MadeBatch> {
+  const keys = groups.map(({ key }) => key)
+  const records = await raw.listRaw(sql, ref, keys)
+  const { documents, poison } = toDocuments(connector, keys, records, deps.isWallet(connector.providerId))
+  const assets = new Map<string, Leg>()
+  const wanted = new Map<string, { assetId: string; atMs: number }>()
+  let fromMs = Infinity
+  for (const { draft, document } of documents) {
+    const { occurredAtMs: atMs } = draft
+    fromMs = Math.min(fromMs, atMs)
+    const day = document.timestamp.slice(0, 10)
+    for (const legs of [draft.inputs, draft.outputs, draft.fees]) {
+      for (const leg of legs) {
+        // Most transactions share their day and asset with others.
+        const key = day + leg.assetId
+        if (wanted.has(key)) continue
+        wanted.set(key, { assetId: leg.assetId, atMs })
+        assets.set(leg.assetId, leg)
+      }
+    }
+  }
+  await deps.ensurePrices(new Set(assets.keys()), fromMs)
+  const prices = await deps.prices.loadDaily([...wanted.values()])
+  const assetKeys = await deps.assets.ensureKeys(deps.db, [...assets.values()])
+  const made = documents.map((one) => toPriced(one, prices))
+  return { groups, records: records.length, poison, made, assetKeys }
+}
+
+type UnpricedTransaction = Omit<MadeTransaction, 'awaited'>
+
+function toPriced(
+  { groupKey, draft, document }: UnpricedTransaction,
+  { priceAt, isPricePending }: DailyPrices,
+): MadeTransaction {
+  const { occurredAtMs } = draft
+  const dailyAssets = setPrices(document, (assetId) => priceAt(assetId, occurredAtMs), draft)
+  const awaited = dailyAssets
+    .filter((assetId) => isPricePending(assetId, occurredAtMs))
+    .map((assetId) => ({ assetId, priced: priceAt(assetId, occurredAtMs) !== undefined }))
+  return { groupKey, draft, document, awaited }
+}
+
+/** A bulkhead: an error of one group becomes a stored fault of that group. In the order of the groups. */
+function toDocuments(
+  connector: Connector,
+  groups: readonly string[],
+  records: readonly StoredRecord[],
+  mayBeSpam: boolean,
+): { documents: UnpricedTransaction[]; poison: Map<string, string> } {
+  const documents: UnpricedTransaction[] = []
+  const poison = new Map<string, string>()
+  const claimed = new Set<string>()
+  const recordsOf = Map.groupBy(records, (record) => record.group)
+  for (const groupKey of groups) {
+    const group = recordsOf.get(groupKey)
+    if (group === undefined) continue
+    try {
+      const safe = withSafeText(connector.toTransactions(group))
+      const drafts = mayBeSpam ? safe.map(markSpam) : safe
+      const made = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
+      const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
+      // Two of one key would be one row written twice, which PostgreSQL refuses, and with it the whole batch.
+      if (keys.size < made.length || !keys.isDisjointFrom(claimed)) throw new Error(duplicateKey)
+      for (const key of keys) claimed.add(key)
+      documents.push(...made)
+    } catch (error) {
+      poison.set(groupKey, toSafeText(error instanceof Error ? error.message : String(error)))
+    }
+  }
+  return { documents, poison }
+}
+
+function markSpam(draft: TransactionDraft): TransactionDraft {
+  return { ...draft, spam: draft.spam || isSpamTransfer(draft) }
+}

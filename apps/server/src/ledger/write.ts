@@ -1,0 +1,101 @@
+/** Writing a composed batch, by a transaction that holds the connection alone and the user. */
+import type { Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import * as awaited from './awaited-store.ts'
+import { takeChangeNumbers } from './changes-store.ts'
+import { announceChanges, type ChangeDeps } from './changes.ts'
+import type { ComposedBatch, ComposedTransaction } from './compose.ts'
+import * as postings from './postings-store.ts'
+import * as raw from './raw-store.ts'
+import * as store from './store.ts'
+import { dropLegs, keepLegs } from './transfers.ts'
+
+export interface WriteOptions {
+  /**
+   * Also writes what hangs on transactions whose document is unchanged: postings, transfer legs and awaited prices. For a
+   * replay, which mends them after their rules have changed.
+   */
+  isThorough: boolean
+}
+
+/** Unchanged transactions are not touched: they keep their number and time. */
+export async function writeGroups(
+  deps: ChangeDeps,
+  tx: Sql,
+  ref: ConnectionRef,
+  providerId: string,
+  batch: ComposedBatch,
+  { isThorough }: WriteOptions,
+): Promise<void> {
+  const added = batch.rendered.filter(({ former }) => former === undefined)
+  const changed = batch.rendered.filter(({ former, isChanged }) => former !== undefined && isChanged)
+  const gone = batch.gone.map(({ id }) => id)
+  const count = gone.length + added.length + changed.length
+  if (count > 0) {
+    const numbers = await takeChangeNumbers(tx, ref.userKey, count)
+    await store.keepRevisions(tx, ref, batch.revisions)
+    await store.removeTransactions(tx, ref, numbers, gone)
+    await store.insertTransactions(tx, ref, providerId, store.numbersAfter(numbers, gone.length), added)
+    const left = store.numbersAfter(numbers, gone.length + added.length)
+    await store.updateTransactions(tx, ref, providerId, left, changed)
+  }
+  const dependents = isThorough ? { fresh: [], again: batch.rendered } : { fresh: added, again: changed }
+  await writeDependents(deps, tx, ref, { ...dependents, gone })
+  await raw.deletePoison(tx, ref, batch.sound)
+  await raw.keepPoison(tx, ref, batch.poison)
+  if (count > 0) await tell(deps, tx, ref, { added, changed, gone })
+}
+
+/** `fresh`: transactions that have no dependents yet. `again`: those that may have others than they should. */
+async function writeDependents(
+  deps: ChangeDeps,
+  tx: Sql,
+  ref: ConnectionRef,
+  { fresh, again, gone }: { fresh: ComposedTransaction[]; again: ComposedTransaction[]; gone: string[] },
+): Promise<void> {
+  const formerIds = [...gone, ...again.map(({ id }) => id)]
+  await postings.replacePostings(
+    tx,
+    ref,
+    formerIds,
+    again.flatMap((one) => one.postings),
+  )
+  await postings.addPostings(
+    tx,
+    ref,
+    fresh.flatMap((one) => one.postings),
+  )
+  const legless = again.filter(({ leg }) => leg === undefined).map(({ id }) => id)
+  await dropLegs(deps, tx, ref, [...gone, ...legless])
+  const written = [...fresh, ...again]
+  await keepLegs(
+    tx,
+    ref,
+    written.flatMap(({ leg }) => leg ?? []),
+    new Set(again.map(({ id }) => id)),
+  )
+  await awaited.replaceAwaited(
+    tx,
+    ref,
+    formerIds,
+    written.flatMap((one) => one.awaited),
+  )
+}
+
+async function tell(
+  deps: ChangeDeps,
+  tx: Sql,
+  ref: ConnectionRef,
+  { added, changed, gone }: { added: ComposedTransaction[]; changed: ComposedTransaction[]; gone: string[] },
+): Promise<void> {
+  const times = [...added, ...changed].map(({ occurredAt }) => occurredAt)
+  // The oldest one may be among those that are gone, or may have another time now.
+  const isExact = gone.length + changed.length > 0
+  await deps.recordTransactions(tx, ref, {
+    difference: added.length - gone.length,
+    firstAt: isExact ? await store.findFirstAt(tx, ref) : (times.toSorted()[0] ?? null),
+    isExact,
+  })
+  const counts = { added: added.length, changed: changed.length, removed: gone.length }
+  await announceChanges(deps, tx, ref, new Map([[ref.connectionKey, counts]]))
+}

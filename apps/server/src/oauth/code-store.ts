@@ -1,0 +1,156 @@
+/**
+ * All SQL over authorization_codes, with everything that redeeming one writes.
+ *
+ * A redemption is two statements and needs no transaction of its own: the first only reads, and the second deletes the
+ * code and writes all that grows out of it. Of any number of redemptions at once one gets the row; the others wait for
+ * it, and then find it gone. Within the second statement each step selects from the one before, so locks are taken in
+ * the order code, grant, family, as everywhere in this room.
+ */
+import type { Sql } from '../db/index.ts'
+import { toNoticeQuery } from '../notices.ts'
+import type { Owner } from '../owner.ts'
+import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../tenants/index.ts'
+import { accessTokenSeconds, codeSeconds, grantSeconds } from './lifetimes.ts'
+import type { CodeChallengeMethod } from './token-values.ts'
+
+/** What the person agreed to, as it was shown. */
+export interface Consent {
+  version: string
+  text: string
+  language?: string
+}
+
+export interface NewCode {
+  codeHash: Buffer
+  owner: Owner
+  clientId: string
+  redirectUri: string
+  codeChallenge: string
+  codeChallengeMethod: CodeChallengeMethod
+  scopes: readonly PlatformScope[]
+  sessionId: string | null
+  consent: Consent
+}
+
+export async function insertCode(sql: Sql, { owner, ...code }: NewCode): Promise<void> {
+  await sql.execute(
+    `insert into authorization_codes (user_key, code_hash, tenant_key, tenant_id, user_id, client_id, redirect_uri,
+                                      code_challenge, code_challenge_method, scopes, session_id, consent, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+             $13::timestamptz + make_interval(secs => ${codeSeconds}))`,
+    [
+      owner.userKey,
+      code.codeHash,
+      owner.tenantKey,
+      owner.tenantId,
+      owner.userId,
+      code.clientId,
+      code.redirectUri,
+      code.codeChallenge,
+      code.codeChallengeMethod,
+      code.scopes,
+      code.sessionId,
+      JSON.stringify(code.consent),
+      sql.now(),
+    ],
+  )
+}
+
+export interface PresentedCode {
+  userKey: string
+  codeHash: Buffer
+}
+
+export interface FoundCode {
+  tenantKey: number
+  tenantId: string
+  userId: string
+  redirectUri: string
+  codeChallenge: string
+  codeChallengeMethod: CodeChallengeMethod
+  scopes: PlatformScope[]
+  sessionId: string | null
+  expired: boolean
+}
+
+/** A client, and a code that was issued to it and is not redeemed yet. */
+export async function findCode(
+  sql: Sql,
+  presented: PresentedCode,
+  clientId: string,
+): Promise<{ client: TokenClient | null; code: FoundCode | null }> {
+  return sql.row<{ client: TokenClient | null; code: FoundCode | null }>(
+    `select
+       (select row_to_json(client) from (${toTokenClientQuery('$3', '$4')}) client) as client,
+       (select row_to_json(code) from (
+          select tenant_key as "tenantKey", tenant_id as "tenantId", user_id as "userId",
+                 redirect_uri as "redirectUri", code_challenge as "codeChallenge",
+                 code_challenge_method as "codeChallengeMethod", scopes, session_id as "sessionId",
+                 expires_at <= $4::timestamptz as expired
+          from authorization_codes
+          where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text) code) as code`,
+    [presented.userKey, presented.codeHash, clientId, sql.now()],
+  )
+}
+
+export interface Redemption extends PresentedCode {
+  clientId: string
+  /** Used when the user has no grant to this client yet. */
+  newGrantId: string
+  accessHash: Buffer
+  /** Null when there is no refresh token. */
+  refreshHandleHash: Buffer | null
+  refreshHash: Buffer | null
+}
+
+/** Spends a code: grant, family and first tokens. The grant's id, or undefined when the code is gone. */
+export async function redeemCode(sql: Sql, redemption: Redemption): Promise<string | undefined> {
+  const redeemed = await sql.maybeRow<{ grantId: string }>(
+    `with spent as (
+       delete from authorization_codes
+       where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text
+       returning user_key, tenant_key, tenant_id, user_id, client_id, code_hash, scopes, consent
+     ),
+     granted as (
+       insert into grants (user_key, client_id, id, tenant_key, tenant_id, user_id, scopes, consent, granted_at,
+                           expires_at)
+       select user_key, client_id, $4::text, tenant_key, tenant_id, user_id, scopes, consent, $8::timestamptz,
+              $8::timestamptz + make_interval(secs => ${grantSeconds})
+       from spent
+       on conflict (user_key, client_id) do update
+         set scopes = excluded.scopes, consent = excluded.consent, granted_at = excluded.granted_at,
+             expires_at = excluded.expires_at, revoked_at = null, lapse_seen = false
+       returning user_key, tenant_key, id
+     ),
+     noted as (${toNoticeQuery('granted')}),
+     family as (
+       insert into token_families (user_key, client_id, grant_id, tenant_key, tenant_id, user_id, code_hash, scopes,
+                                   refresh_handle_hash, refresh_hash, created_at, expires_at)
+       select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, scopes,
+              $6::bytea, $7::bytea, $8::timestamptz,
+              $8::timestamptz
+                + make_interval(secs => case when $7::bytea is null then ${accessTokenSeconds} else ${grantSeconds} end)
+       from spent, granted
+       returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes
+     ),
+     access as (
+       insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
+                                  scopes, issued_at, expires_at)
+       select user_key, $5::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes, $8::timestamptz,
+              $8::timestamptz + make_interval(secs => ${accessTokenSeconds})
+       from family
+     )
+     select id as "grantId" from granted`,
+    [
+      redemption.userKey,
+      redemption.codeHash,
+      redemption.clientId,
+      redemption.newGrantId,
+      redemption.accessHash,
+      redemption.refreshHandleHash,
+      redemption.refreshHash,
+      sql.now(),
+    ],
+  )
+  return redeemed?.grantId
+}

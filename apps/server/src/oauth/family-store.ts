@@ -1,0 +1,158 @@
+/**
+ * All SQL over token_families and over the access tokens that a refresh adds.
+ *
+ * A refresh is two statements and needs no transaction: the first only reads, and the second rotates the family on the
+ * condition that the presented token is still the present one. Of any number of refreshes at once one rotates; the
+ * others wait for it, change nothing, and read the family again.
+ */
+import type { Sql } from '../db/index.ts'
+import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../tenants/index.ts'
+import { accessTokenSeconds, retrySeconds } from './lifetimes.ts'
+import type { PresentedCode } from './code-store.ts'
+
+export interface PresentedHandle {
+  userKey: string
+  handleHash: Buffer
+}
+
+export interface Family {
+  familyId: string
+  userId: string
+  grantId: string
+  scopes: PlatformScope[]
+  refreshHash: Buffer
+  /** Of the last rotation; null before the first. */
+  spentNonce: Buffer | null
+  live: boolean
+  /** The last rotation was so recent that the old token may come from an honest retry. */
+  retriable: boolean
+  expiresAt: string
+}
+
+interface FoundFamily {
+  client: TokenClient | null
+  family: (Omit<Family, 'refreshHash' | 'spentNonce'> & { refreshHash: string; spentNonce: string | null }) | null
+}
+
+/** A client, and the family of its that the handle belongs to; `now` is when they were looked at. */
+export async function findFamily(
+  sql: Sql,
+  { userKey, handleHash }: PresentedHandle,
+  clientId: string,
+): Promise<{ client: TokenClient | null; family: Family | undefined; now: string }> {
+  const now = sql.now()
+  const { client, family } = await sql.row<FoundFamily>(
+    `select
+       (select row_to_json(client) from (${toTokenClientQuery('$3', '$4')}) client) as client,
+       (select row_to_json(family) from (
+          select id as "familyId", user_id as "userId", grant_id as "grantId", scopes,
+                 encode(refresh_hash, 'hex') as "refreshHash", encode(spent_nonce, 'hex') as "spentNonce",
+                 revoked_at is null and expires_at > $4::timestamptz as live,
+                 coalesce($4::timestamptz - spent_at < make_interval(secs => ${retrySeconds}), false) as retriable,
+                 expires_at as "expiresAt"
+          from token_families
+          where user_key = $1::bigint and refresh_handle_hash = $2::bytea and client_id = $3::text) family) as family`,
+    [userKey, handleHash, clientId, now],
+  )
+  if (family === null) return { client, family: undefined, now }
+  const spentNonce = family.spentNonce === null ? null : Buffer.from(family.spentNonce, 'hex')
+  return { client, family: { ...family, refreshHash: Buffer.from(family.refreshHash, 'hex'), spentNonce }, now }
+}
+
+export interface Rotation {
+  userKey: string
+  familyId: string
+  /** The token that is being spent. */
+  spentHash: Buffer
+  refreshHash: Buffer
+  nonce: Buffer
+  accessHash: Buffer
+  accessScopes: readonly PlatformScope[]
+  now: string
+}
+
+/** The present refresh token is spent and the next pair is in force; false when it is not the present one any more. */
+export async function rotateFamily(sql: Sql, rotation: Rotation): Promise<boolean> {
+  const rotated = await sql.maybeRow(
+    `with family as (
+       update token_families
+       set refresh_hash = $4::bytea, spent_nonce = $5::bytea, spent_at = $8::timestamptz
+       where user_key = $1::bigint and id = $2::uuid and refresh_hash = $3::bytea
+         and revoked_at is null and expires_at > $8::timestamptz
+       returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, expires_at
+     )
+     insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
+                                scopes, issued_at, expires_at)
+     select user_key, $6::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, $7::text[], $8::timestamptz,
+            least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), expires_at)
+     from family
+     returning true`,
+    [
+      rotation.userKey,
+      rotation.familyId,
+      rotation.spentHash,
+      rotation.refreshHash,
+      rotation.nonce,
+      rotation.accessHash,
+      rotation.accessScopes,
+      rotation.now,
+    ],
+  )
+  return rotated !== undefined
+}
+
+/** A spent refresh token came back. */
+export async function revokeReplayed(sql: Sql, userKey: string, familyId: string): Promise<void> {
+  await sql.execute(
+    `update token_families set revoked_at = $3::timestamptz, revoked_for = 'refresh_replay'
+     where user_key = $1 and id = $2 and revoked_at is null`,
+    [userKey, familyId, sql.now()],
+  )
+}
+
+/** A spent code came back. */
+export async function revokeFamilyOfCode(
+  sql: Sql,
+  { userKey, codeHash }: PresentedCode,
+  clientId: string,
+): Promise<void> {
+  await sql.execute(
+    `update token_families set revoked_at = $4::timestamptz, revoked_for = 'code_replay'
+     where user_key = $1 and code_hash = $2 and client_id = $3 and revoked_at is null`,
+    [userKey, codeHash, clientId, sql.now()],
+  )
+}
+
+/** RFC 7009 §2.1. Any refresh token of the family will do: that it is spent is not a reason to leave the family alive. */
+export async function revokeFamilyOfHandle(
+  sql: Sql,
+  { userKey, handleHash }: PresentedHandle,
+  clientId: string,
+): Promise<void> {
+  await sql.execute(
+    `update token_families set revoked_at = $4::timestamptz, revoked_for = 'request'
+     where user_key = $1 and refresh_handle_hash = $2 and client_id = $3 and revoked_at is null`,
+    [userKey, handleHash, clientId, sql.now()],
+  )
+}
+
+export interface LiveRefreshToken {
+  userId: string
+  scopes: PlatformScope[]
+  issuedAt: string
+  expiresAt: string
+}
+
+export async function findRefreshToken(
+  sql: Sql,
+  token: PresentedHandle & { tokenHash: Buffer },
+  clientId: string,
+): Promise<LiveRefreshToken | undefined> {
+  return sql.maybeRow<LiveRefreshToken>(
+    `select user_id as "userId", scopes, coalesce(spent_at, created_at) as "issuedAt", expires_at as "expiresAt"
+     from token_families
+     where user_key = $1 and refresh_handle_hash = $2 and refresh_hash = $3 and client_id = $4
+       and revoked_at is null and expires_at > $5::timestamptz`,
+    [token.userKey, token.handleHash, token.tokenHash, clientId, sql.now()],
+  )
+}

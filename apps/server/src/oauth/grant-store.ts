@@ -1,0 +1,118 @@
+/** All SQL over grants, the end of everything that belongs to a user, and what is swept of this room's tables. */
+import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import type { PlatformScope } from '../tenants/index.ts'
+import { revokedFamilySeconds } from './lifetimes.ts'
+
+export interface Grant {
+  grantId: string
+  clientId: string
+  clientName: string
+  scopes: PlatformScope[]
+  grantedAt: string
+  expiresAt: string
+}
+
+/** At most one for each client of the tenant. */
+export async function listGrants(sql: Sql, userKey: string): Promise<Grant[]> {
+  return sql.rows<Grant>(
+    `select grants.id as "grantId", grants.client_id as "clientId", clients.name as "clientName", grants.scopes,
+            grants.granted_at as "grantedAt", grants.expires_at as "expiresAt"
+     from grants
+     join clients on clients.id = grants.client_id
+     where grants.user_key = $1 and grants.revoked_at is null and grants.expires_at > $2::timestamptz
+     order by grants.granted_at desc, grants.id`,
+    [userKey, sql.now()],
+  )
+}
+
+/** False when there is no such live grant of this user. */
+export async function revokeGrant(tx: Sql, userKey: string, grantId: string): Promise<boolean> {
+  // Codes first: one that is being redeemed is waited for, and its family is then among those that end below.
+  await tx.execute(
+    `delete from authorization_codes
+     where user_key = $1 and client_id = (select client_id from grants where user_key = $1 and id = $2)`,
+    [userKey, grantId],
+  )
+  const ended = await tx.maybeRow<{ clientId: string }>(
+    `update grants set revoked_at = $3::timestamptz
+     where user_key = $1 and id = $2 and revoked_at is null and expires_at > $3::timestamptz
+     returning client_id as "clientId"`,
+    [userKey, grantId, tx.now()],
+  )
+  if (ended === undefined) return false
+  await tx.execute(
+    `update token_families set revoked_at = $3::timestamptz, revoked_for = 'grant_ended'
+     where user_key = $1 and client_id = $2 and revoked_at is null`,
+    [userKey, ended.clientId, tx.now()],
+  )
+  return true
+}
+
+export async function revokeGrants(tx: Sql, userKey: string): Promise<number> {
+  const grants = await listGrants(tx, userKey)
+  let ended = 0
+  for (const { grantId } of grants) {
+    if (await revokeGrant(tx, userKey, grantId)) ended += 1
+  }
+  return ended
+}
+
+/** Users of whom a grant ended before then, which `markLapseSeen` has not seen: an index has those alone. */
+export async function listLapsed(sql: Sql, before: string, limit: number): Promise<Owner[]> {
+  return sql.rows<Owner>(
+    `select distinct tenant_key as "tenantKey", tenant_id as "tenantId", user_key as "userKey", user_id as "userId"
+     from (
+       select tenant_key, tenant_id, user_key, user_id from grants
+       where not lapse_seen and least(revoked_at, expires_at) < $1::timestamptz
+       order by least(revoked_at, expires_at) limit $2) ended`,
+    [before, limit],
+  )
+}
+
+/** True when all of the user's grants ended before then. A new consent sets the mark back. */
+export async function markLapseSeen(tx: Sql, userKey: string, before: string): Promise<boolean> {
+  const marked = await tx.execute(
+    `update grants set lapse_seen = true
+     where user_key = $1 and not lapse_seen and least(revoked_at, expires_at) < $2::timestamptz`,
+    [userKey, before],
+  )
+  if (marked === 0) return false
+  const later = await tx.maybeRow(
+    'select from grants where user_key = $1 and least(revoked_at, expires_at) >= $2::timestamptz limit 1',
+    [userKey, before],
+  )
+  return later === undefined
+}
+
+/** Access tokens need no deleting: without its family a token is refused, and its row lives fifteen minutes. */
+export async function deleteUser(tx: Sql, userKey: string): Promise<void> {
+  for (const table of ['authorization_codes', 'token_families', 'grants']) {
+    await tx.execute(`delete from ${table} where user_key = $1`, [userKey])
+  }
+}
+
+/** Rows that no answer depends on any more, at most `batchSize` of each table. Skips what is locked: it never waits. */
+export async function deleteExpired(tx: Sql, batchSize: number): Promise<number> {
+  let deleted = 0
+  for (const [table, key] of [
+    ['authorization_codes', 'user_key, code_hash'],
+    ['access_tokens', 'user_key, token_hash'],
+    ['client_tokens', 'token_hash'],
+    ['token_families', 'user_key, id'],
+  ] as const) {
+    deleted += await tx.execute(
+      `delete from ${table} where (${key}) in (
+         select ${key} from ${table} where expires_at <= $2::timestamptz limit $1 for update skip locked)`,
+      [batchSize, tx.now()],
+    )
+  }
+  const revoked = await tx.execute(
+    `delete from token_families where (user_key, id) in (
+       select user_key, id from token_families
+       where revoked_at <= $2::timestamptz - make_interval(secs => ${revokedFamilySeconds})
+       limit $1 for update skip locked)`,
+    [batchSize, tx.now()],
+  )
+  return deleted + revoked
+}

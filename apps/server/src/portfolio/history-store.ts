@@ -1,0 +1,122 @@
+/**
+ * The one statement behind values over time. PostgreSQL does the sums: its numeric is exact, and a long history does not
+ * hold up other requests of this process.
+ *
+ * The cost is one grid of the days asked for and the assets that were ever moved since, however many transactions there
+ * are: `daily_changes` has a row for each connection, asset and day. What came after the last of the days is one sum for
+ * each asset, so a year long ago costs as much as the last one.
+ */
+import type { Decimal } from '@assay/core'
+import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+
+export interface ValueRow {
+  day: string
+  value_in_usd: Decimal
+  observed: boolean
+  unpriced: boolean
+  negative: boolean
+}
+
+/** All four are days, `YYYY-MM-DD` in UTC. */
+export interface ValueRequest {
+  firstDay: string
+  lastDay: string
+  today: string
+  /** The first day that can be derived. */
+  derivedFrom: string
+}
+
+// Days on which every connection that the user had by then was seen: a sum over some of them would be another number.
+const observed = `
+  select o.day, sum(o.value_in_usd) as value, sum(o.unpriced) > 0 as unpriced
+  from observed_values o join shown s on s.connection_key = o.connection_key
+  where o.user_key = $1::bigint and o.day between $2::date and $3::date
+  group by o.day
+  having count(*) = (select count(*) from shown every where (every.added_at at time zone 'UTC')::date <= o.day)`
+
+/** The day of a transaction's row. */
+const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
+
+// inputs − outputs − fees, which is the law of a transaction, of what the balances contain. Postings are of confirmed
+// transactions. What was confirmed after the balances were read is not in them, so it is taken out again. A pending
+// transaction has no postings: a deposit on its way is not in the balances either, but what is leaving has left them from
+// the moment it was asked for, so pending documents are read. They are few.
+const moves = `
+  select d.asset_key, d.day, d.amount
+  from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
+  where d.day > $2::date
+  union all
+  select p.asset_key, ${dayOf('p')}, -p.amount
+  from (select distinct s.connection_key, s.balances_at, d.asset_key
+    from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
+    where d.day >= (s.balances_at at time zone 'UTC')::date) late,
+  lateral (select p.asset_key, p.occurred_at, p.amount from postings p
+    where p.user_key = $1::bigint and p.asset_key = late.asset_key and p.occurred_at > late.balances_at
+      and p.connection_key = late.connection_key and not p.spam offset 0) p
+  where ${dayOf('p')} > $2::date
+  union all
+  select a.asset_key, ${dayOf('t')}, leg.amount
+  from transactions t
+  join shown s on s.connection_key = t.connection_key
+  cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
+  cross join lateral (
+    select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as amount from jsonb_array_elements(d.body -> 'inputs') x
+    union all
+    select x ->> 'asset_id', -(x ->> 'amount')::numeric
+    from jsonb_array_elements((d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) x) leg
+  join assets a on a.id = leg.asset_id
+  where t.user_key = $1::bigint and t.pending and t.type <> 'receive' and not (d.body ->> 'spam')::boolean
+    and t.occurred_at <= coalesce(s.balances_at, 'infinity') and ${dayOf('t')} > $2::date`
+
+// A day is worth what was held at its end, at the prices of its end: the first price of the next day. Today's end has not
+// come, so the present price stands for it. A dollar is a dollar without a source.
+const price = `case when a.id = 'fiat:usd' then 1 when g.day = $4::date then p.price_in_usd else c.price_in_usd end`
+
+/** Days that are neither observed nor derivable are left out. */
+export async function listValues(
+  sql: Sql,
+  { userKey }: Pick<Owner, 'userKey'>,
+  { firstDay, lastDay, today, derivedFrom }: ValueRequest,
+): Promise<ValueRow[]> {
+  return sql.rows<ValueRow>(
+    `with shown as materialized (
+       select c.connection_key, c.balances_at, c.added_at from readable_connections c where c.user_key = $1::bigint
+     ), observed as materialized (${observed}),
+     moves as materialized (select m.asset_key, m.day, sum(m.amount) as amount from (${moves}) m group by 1, 2),
+     balances as (
+       select b.asset_key, sum(b.amount) as amount from (
+         select h.asset_key, h.liquid + h.staked as amount
+         from shown s join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
+         where not h.spam
+         union all
+         select m.asset_key, case when m.day > $3::date then -m.amount else 0 end from moves m
+       ) b group by b.asset_key
+     ), grid as (
+       select b.asset_key, d.day, b.amount - coalesce(sum(m.amount) over (partition by b.asset_key order by d.day desc
+           rows between unbounded preceding and 1 preceding), 0) as amount
+       from balances b
+       cross join (select d::date as day from generate_series($2::date::timestamp, $3::date::timestamp, interval '1 day') d) d
+       left join moves m on m.asset_key = b.asset_key and m.day = d.day
+     ), derived as (
+       select g.day, sum(g.amount * ${price}) as value, bool_or(${price} is null) as unpriced,
+         -- A balance cannot be negative: something is missing in what was read.
+         bool_or(g.amount < 0) as negative
+       from grid g
+       join assets a on a.asset_key = g.asset_key
+       left join current_prices p on p.asset_id = a.id
+       left join closing_prices c on c.asset_id = a.id and c.next_day = g.day + 1
+       where g.amount <> 0 and g.day >= $5::date
+       group by g.day
+     )
+     select d.day::date::text as day, trim_scale(coalesce(o.value, v.value, 0))::text as value_in_usd,
+       o.day is not null as observed, coalesce(o.unpriced, v.unpriced, false) as unpriced,
+       o.day is null and coalesce(v.negative, false) as negative
+     from generate_series($2::date::timestamp, $3::date::timestamp, interval '1 day') d (day)
+     left join observed o on o.day = d.day::date
+     left join derived v on v.day = d.day::date
+     where o.day is not null or d.day >= $5::date
+     order by d.day`,
+    [userKey, firstDay, lastDay, today, derivedFrom],
+  )
+}

@@ -1,0 +1,77 @@
+/** Values of days, over what a connection holds and what its transactions say of it. Everything is worth a dollar. */
+import { parseDecimal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dayMs, fundingRow, ledgerRow, noonMs, openLedger, type TestLedger } from '../ledger/test-ledger.ts'
+import { listDailyValues } from './history.ts'
+
+const one = parseDecimal('1')
+const longAgoMs = Date.parse('0001-01-01T00:00:00.000Z')
+
+interface Held extends TestLedger {
+  /** The same time of day, so many days ago; today is the database's own. */
+  ago(days: number): number
+  /** Newest first. */
+  listValues(request?: { startTime?: string; endTime?: string }): Promise<string[]>
+}
+
+/** One bitcoin is held: half of it came two days ago, half five days ago. */
+async function openHeld(t: Parameters<typeof openLedger>[0]): Promise<Held> {
+  const opened = await openLedger(t, { price: one })
+  const nowMs = Date.now()
+  opened.moveClock(nowMs - (noonMs + dayMs))
+  const { db, ledger, ref, keep, derive } = opened
+  const ago = (days: number): number => nowMs - days * dayMs
+  await keep(ledgerRow('L1', 'R1', {}, ago(2)), ledgerRow('L2', 'R2', {}, ago(5)))
+  const bitcoin = { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin' }
+  await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: one, staked: parseDecimal('0') }])
+  await derive()
+  return {
+    ...opened,
+    ago,
+    async listValues(request = {}) {
+      const values = await listDailyValues(db, ref, { completeFromMs: longAgoMs, ...request })
+      return values.toReversed().map(({ value_in_usd: value, incomplete }) => [value, ...incomplete].join(' '))
+    },
+  }
+}
+
+const toTime = (ms: number): string => new Date(ms).toISOString()
+
+describe('the value of a day', () => {
+  it('is of what was held at its end, whether or not today is asked for', async (t) => {
+    const { listValues, ago } = await openHeld(t)
+    assert.deepEqual((await listValues()).slice(0, 7), ['1', '1', '1', '0.5', '0.5', '0.5', '0'])
+    const range = { startTime: toTime(ago(6)), endTime: toTime(ago(3)) }
+    assert.deepEqual(await listValues(range), ['0.5', '0.5', '0.5', '0'])
+  })
+
+  it('costs as much a thousand years ago as yesterday', async (t) => {
+    const { listValues } = await openHeld(t)
+    const startedMs = performance.now()
+    for (const year of ['0001', '1500']) {
+      const range = { startTime: `${year}-01-01T00:00:00.000Z`, endTime: `${year}-02-01T00:00:00.000Z` }
+      assert.deepEqual(new Set(await listValues(range)), new Set(['0']))
+    }
+    assert.ok(performance.now() - startedMs < 2_000)
+  })
+
+  it('knows nothing of a deposit that is still on its way, and all of a withdrawal that is', async (t) => {
+    const { listValues, ago, keep, keepFunding, derive } = await openHeld(t)
+    await keepFunding('deposits', fundingRow('D1', { status: 'Pending', amount: '7' }, ago(1)))
+    await derive()
+    assert.deepEqual((await listValues()).slice(0, 4), ['1', '1', '1', '0.5'])
+    await keep(ledgerRow('L3', 'W1', { type: 'withdrawal', amount: '-0.25' }, ago(1)))
+    await keepFunding('withdrawals', fundingRow('W1', { status: 'Pending', amount: '0.25' }, ago(1)))
+    await derive()
+    assert.deepEqual((await listValues()).slice(0, 4), ['1', '1', '1.25', '0.75'])
+  })
+
+  it('undoes nothing that came after the balances were read', async (t) => {
+    const { db, listValues, ago, keep, derive } = await openHeld(t)
+    await db.execute('update connections set balances_at = $1', [toTime(ago(1))])
+    await keep(ledgerRow('L3', 'R3', { amount: '7' }, ago(1) + 1))
+    await derive()
+    assert.deepEqual((await listValues()).slice(0, 4), ['1', '1', '1', '0.5'])
+  })
+})

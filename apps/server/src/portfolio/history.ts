@@ -1,0 +1,72 @@
+/**
+ * What a user's holdings were worth, day by day. Where every connection was read on a day, the value observed then is the
+ * answer. Other days are derived: from the present balances backwards through what each day moved, at the prices of that
+ * day's end, down to the day from which on the history is complete.
+ */
+import { invalidParameter, type Decimal } from '@assay/core'
+import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import { listValues } from './history-store.ts'
+
+/** `YYYY-MM-DD`, UTC. */
+export type Day = string
+
+export interface DailyValue {
+  date: Day
+  value_in_usd: Decimal
+  method: 'observed' | 'derived'
+  /** `price`: something held has none that day. `coverage`: the transactions do not explain the balances. */
+  incomplete: ('price' | 'coverage')[]
+}
+
+export interface HistoryRequest {
+  /** Included; by default a month before the end. */
+  startTime?: string | undefined
+  /** Excluded; by default now. */
+  endTime?: string | undefined
+  /** Epoch ms: from here on the history has no hole. */
+  completeFromMs: number
+}
+
+const dayMs = 86_400_000
+const daysDefault = 30
+const daysMax = 366
+
+/** Oldest first. Days before the history is complete are there only if they were observed. */
+export async function listDailyValues(
+  sql: Sql,
+  owner: Pick<Owner, 'userKey'>,
+  request: HistoryRequest,
+): Promise<DailyValue[]> {
+  const today = sql.now().slice(0, 10)
+  const { firstDay, lastDay } = chooseDays(request, today)
+  if (firstDay > lastDay) return []
+  // The end of a day needs only what came after it.
+  const completeFrom = toDay(request.completeFromMs - 1)
+  const derivedFrom = completeFrom > firstDay ? completeFrom : firstDay
+  const rows = await listValues(sql, owner, { firstDay, lastDay, today, derivedFrom })
+  return rows.map(({ day, value_in_usd, observed, unpriced, negative }) => ({
+    date: day,
+    value_in_usd,
+    method: observed ? 'observed' : 'derived',
+    incomplete: [...(negative ? (['coverage'] as const) : []), ...(unpriced ? (['price'] as const) : [])],
+  }))
+}
+
+export function chooseDays(
+  { startTime, endTime }: Pick<HistoryRequest, 'startTime' | 'endTime'>,
+  today: Day,
+): { firstDay: Day; lastDay: Day } {
+  const endDay = endTime === undefined ? today : toDay(Date.parse(endTime) - 1)
+  const lastDay = endDay < today ? endDay : today
+  const firstDay =
+    startTime === undefined ? toDay(Date.parse(lastDay) - (daysDefault - 1) * dayMs) : toDay(Date.parse(startTime))
+  if (Date.parse(lastDay) - Date.parse(firstDay) >= daysMax * dayMs) {
+    throw invalidParameter('start_time', `must be at most ${daysMax} days before end_time`)
+  }
+  return { firstDay, lastDay }
+}
+
+function toDay(ms: number): Day {
+  return new Date(ms).toISOString().slice(0, 10)
+}

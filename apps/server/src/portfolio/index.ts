@@ -1,0 +1,51 @@
+/**
+ * What a user's data looks like to a reader: pages of transactions, changes since, positions, and values over time. The
+ * read side of the ledger; it writes nothing.
+ *
+ * What begins with `read` takes one round trip: it is given a bearer token that was not checked yet, and its statement
+ * checks it (reading-store.ts). The answer is undefined when the token is not valid. The others are for a caller who is
+ * known already.
+ */
+import type { Database } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import * as changes from './changes-store.ts'
+import { listDailyValues, type DailyValue, type HistoryRequest } from './history.ts'
+import * as pages from './pages-store.ts'
+import type { PageRequest } from './pages-query-store.ts'
+import * as positions from './positions-store.ts'
+import type { Access, Reading } from './reading-store.ts'
+
+export { listUserChanges, type FeedPlace, type UserChange } from './changes-store.ts'
+export { firstSeqAt, type PageRequest, type Place, type TransactionFilters } from './pages-query-store.ts'
+export type { TransactionItem } from './pages-store.ts'
+export type { PositionPlace } from './positions-store.ts'
+export type { Access } from './reading-store.ts'
+
+type Answer<Result> = Promise<Reading<Result> | undefined>
+
+export interface Portfolio {
+  readTransactions(access: Access, request: pages.TransactionsRequest): Answer<pages.TransactionsResult>
+  /** Removed transactions alone, when the list beside them has ended. */
+  readRemoved(access: Access, request: { after: changes.FeedPlace; limit: number }): Answer<pages.TransactionsResult>
+  readTransaction(access: Access, id: string): Answer<{ item: string | null }>
+  readChanges(access: Access, request: changes.ChangesRequest): Answer<changes.ChangesPage>
+  readPositions(access: Access, request: positions.PositionRequest): Answer<positions.PositionsPage>
+  readSourcePositions(access: Access, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
+
+  listTransactions(owner: Owner, request: PageRequest): Promise<pages.TransactionItem[]>
+  /** Oldest first; days that are neither observed nor derivable are left out. */
+  listDailyValues(owner: Owner, request: HistoryRequest): Promise<DailyValue[]>
+}
+
+export function createPortfolio({ db }: { db: Database }): Portfolio {
+  return {
+    readTransactions: (access, request) => pages.readTransactions(db, access, request),
+    readRemoved: (access, request) => pages.readRemoved(db, access, request),
+    readTransaction: (access, id) => pages.readTransaction(db, access, id),
+    readChanges: (access, request) => changes.readChanges(db, access, request),
+    readPositions: (access, request) => positions.readPositions(db, access, request),
+    readSourcePositions: (access, request) => positions.readSourcePositions(db, access, request),
+    listTransactions: (owner, request) => pages.listTransactions(db, owner, request),
+    listDailyValues: (owner, request) => listDailyValues(db, owner, request),
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Pages of a user's transactions. Without filters a page is one range of transactions_page and a join of ready texts, at
+ * page 1 as at page 10,000, in one statement with the check of the token. With filters it must not matter how rare their
+ * hits are, so the way to the rows is chosen by what is found and not by what PostgreSQL guesses from columns that it
+ * assumes to be independent. That takes up to three statements, the first of which checks the token:
+ *
+ * 1. The next 100 rows of the page order; filters that hit often fill their page here. A filter by asset alone goes by its
+ *    own index at once.
+ * 2. How many rows each of several filters leads to, counted as far as 1,000. One filter by kind needs no count.
+ * 3. The first that leads to fewer leads, and the others are conditions. When all of them are common, their walk is long
+ *    only if they exclude each other; over all pages of a walk together it passes each row once.
+ */
+import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import {
+  feedStart,
+  removedResult,
+  toRemovedPage,
+  type FeedPlace,
+  type RemovedPage,
+  type RemovedRow,
+} from './changes-store.ts'
+import {
+  countResult,
+  createBinder,
+  formOf,
+  headColumns,
+  itemText,
+  pageResult,
+  pageRows,
+  toUuid,
+  type Filter,
+  type Form,
+  type Lead,
+  type PageRequest,
+  type Place,
+  type Shape,
+  type Statement,
+} from './pages-query-store.ts'
+import {
+  cutItems,
+  knownUserText,
+  read,
+  readingText,
+  type Access,
+  type ItemsRow,
+  type Reading,
+} from './reading-store.ts'
+
+const rareMax = 1_000
+const scope = 'transactions:read'
+/** $1 to $3 of a statement that checks the token, and $1 of one for a user who is known. */
+const reservedForToken = 3
+const reservedForUser = 1
+
+export interface TransactionsPage {
+  /** Ready JSON, separated by commas. */
+  items: string
+  /** Where the next page goes on; undefined after the last row. */
+  end: Place | undefined
+}
+
+interface PageRow extends ItemsRow {
+  last_at: string | null
+  last_id: string | null
+}
+
+export interface TransactionsRequest extends PageRequest {
+  shape: Shape
+  /** Undefined: no list of removed transactions is wanted, or it has ended. */
+  removed?: { after: FeedPlace } | undefined
+}
+
+export interface TransactionsResult {
+  page: TransactionsPage
+  /** Undefined when it was not wanted. */
+  removed: RemovedPage | undefined
+}
+
+/** A request as the statements take it: one row more than is shown. */
+type Paged = TransactionsRequest
+
+export async function readTransactions(
+  sql: Sql,
+  access: Access,
+  request: TransactionsRequest,
+): Promise<Reading<TransactionsResult> | undefined> {
+  const { limit } = request
+  const paged: Paged = { ...request, limit: limit + 1 }
+  const form = formOf(paged)
+  const lead = firstLead(form)
+  const statement = firstStatement(paged, form, lead)
+  const reading = await read<PageRow & RemovedRow>(sql, access, statement.text, statement.toValues(paged))
+  if (reading === undefined) return undefined
+  const { caller, issues, result } = reading
+  const found = toPage(result, limit)
+  const isDone = lead !== 'near' || found.end !== undefined || !caller.scopes.has(scope)
+  const page = isDone ? found : await listFurther(sql, access, paged, form)
+  const removed = request.removed && toRemovedPage(result, limit)
+  return { caller, issues, result: { page, removed } }
+}
+
+/** Only removed transactions, after the other list has ended. */
+export async function readRemoved(
+  sql: Sql,
+  access: Access,
+  request: { after: FeedPlace; limit: number },
+): Promise<Reading<TransactionsResult> | undefined> {
+  const { text, toValues } = removedStatement
+  const reading = await read<RemovedRow>(sql, access, text, toValues({ ...request, limit: request.limit + 1 }))
+  if (reading === undefined) return undefined
+  const removed = toRemovedPage(reading.result, request.limit)
+  return { ...reading, result: { page: { items: '', end: undefined }, removed } }
+}
+
+const removedStatement = ((): Statement<{ after: FeedPlace; limit: number }> => {
+  const binder = createBinder<{ after: FeedPlace; limit: number }>(reservedForToken)
+  const result = removedResult(({ after }) => after, binder)
+  return { text: readingText({ scope, result }), toValues: binder.toValues }
+})()
+
+function firstLead({ leads }: Form): Lead {
+  const [only] = leads
+  if (only === undefined) return 'walk'
+  return leads.length === 1 && only === 'asset' ? 'asset' : 'near'
+}
+
+// Texts are kept: to put one together, and to find its name by it, took a tenth of a page's time in this process. There
+// are some hundred forms of requests; a flood of others only loses what is kept.
+const statementsMax = 1_000
+const statements = new Map<string, Statement<Paged>>()
+
+function keep(name: string, make: () => Statement<Paged>): Statement<Paged> {
+  const kept = statements.get(name)
+  if (kept !== undefined) return kept
+  if (statements.size >= statementsMax) statements.clear()
+  const made = make()
+  statements.set(name, made)
+  return made
+}
+
+function firstStatement({ shape, removed }: Paged, form: Form, lead: Lead): Statement<Paged> {
+  return keep(`first ${shape} ${removed !== undefined} ${form.name}`, () => {
+    const binder = createBinder<Paged>(reservedForToken)
+    const page = pageResult(pageRows(form, lead, binder), binder)
+    const gone = removed && removedResult((request: Paged) => request.removed?.after ?? feedStart, binder)
+    const result = gone === undefined ? page : `select * from (${page}) page cross join (${gone}) removed`
+    return { text: readingText({ scope, columns: headColumns[shape], result }), toValues: binder.toValues }
+  })
+}
+
+async function listFurther(
+  sql: Sql,
+  owner: Pick<Owner, 'userKey'>,
+  paged: Paged,
+  form: Form,
+): Promise<TransactionsPage> {
+  const lead = await furtherLead(sql, owner, paged, form)
+  const { text, toValues } = keep(`further ${paged.shape} ${lead} ${form.name}`, () => {
+    const binder = createBinder<Paged>(reservedForUser)
+    const result = pageResult(pageRows(form, lead, binder), binder)
+    return { text: knownUserText({ columns: headColumns[paged.shape], result }), toValues: binder.toValues }
+  })
+  return toPage(await sql.row<PageRow>(text, [owner.userKey, ...toValues(paged)]), paged.limit - 1)
+}
+
+async function furtherLead(sql: Sql, owner: Pick<Owner, 'userKey'>, paged: Paged, form: Form): Promise<Lead> {
+  const { leads } = form
+  if (leads.length === 1 && leads[0] === 'kind') return 'kind'
+  const { text, toValues } = keep(`count ${form.name}`, () => {
+    const binder = createBinder<Paged>(reservedForUser)
+    return { text: knownUserText({ result: countResult(form, rareMax, binder) }), toValues: binder.toValues }
+  })
+  const counts = await sql.row<Partial<Record<Filter, number>>>(text, [owner.userKey, ...toValues(paged)])
+  return leads.find((lead) => (counts[lead] ?? rareMax) < rareMax) ?? (leads[0] === 'asset' ? 'asset' : 'walk')
+}
+
+function toPage(row: PageRow, limit: number): TransactionsPage {
+  const { items, isLast } = cutItems(row, limit)
+  const { last_at: occurredAt, last_id: id } = row
+  return { items, end: isLast || occurredAt === null || id === null ? undefined : { occurredAt, id } }
+}
+
+const transactionText = readingText({
+  scope,
+  columns: headColumns.v2,
+  result: `select ${itemText} as item from transactions t join shown s on s.connection_key = t.connection_key
+    where t.user_key = $1::bigint and t.id = $4::uuid`,
+})
+
+/** One transaction as ready JSON; null when there is none of this id, or its connection is not shown. */
+export async function readTransaction(
+  sql: Sql,
+  access: Access,
+  id: string,
+): Promise<Reading<{ item: string | null }> | undefined> {
+  return read(sql, access, transactionText, [toUuid(id)])
+}
+
+export interface TransactionItem {
+  occurred_at: string
+  id: string
+  /** Ready JSON. */
+  item: string
+}
+
+/** Rows for a caller who is known already: an export reads many pages with one check of the token. */
+export async function listTransactions(
+  sql: Sql,
+  { userKey }: Pick<Owner, 'userKey'>,
+  request: PageRequest,
+): Promise<TransactionItem[]> {
+  const paged: Paged = { ...request, shape: 'v2' }
+  const form = formOf(paged)
+  const list = (lead: Lead): Promise<TransactionItem[]> => {
+    const { text, toValues } = keep(`rows ${lead} ${form.name}`, () => {
+      const binder = createBinder<Paged>(reservedForUser)
+      const result = pageRows(form, lead, binder)
+      return { text: knownUserText({ columns: headColumns.v2, result }), toValues: binder.toValues }
+    })
+    return sql.rows<TransactionItem>(text, [userKey, ...toValues(paged)])
+  }
+  const first = firstLead(form)
+  const found = await list(first)
+  if (first !== 'near' || found.length === request.limit) return found
+  return list(await furtherLead(sql, { userKey }, paged, form))
+}

@@ -1,0 +1,152 @@
+/**
+ * What a user holds, written by the statement that reads it: PostgreSQL's numeric is exact and never has an exponent, so
+ * its text is a JSON number with every digit. A position's time is when its connection's balances were last read.
+ */
+import type { Sql } from '../db/index.ts'
+import {
+  cutItems,
+  itemEnd,
+  read,
+  readingText,
+  toWireTime,
+  type Access,
+  type ItemsRow,
+  type Reading,
+} from './reading-store.ts'
+
+const scope = 'assets:read'
+/** A list without `limit` still has an end. */
+const positionsMax = 1_000_000
+
+/** The last row of a page, as the order compares it. */
+export type PositionPlace = readonly [group: string, symbol: string, assetId: string]
+
+export interface PositionsPage {
+  /** Ready JSON, separated by commas. */
+  items: string
+  /** Where the next page goes on; undefined after the last row. */
+  end: PositionPlace | undefined
+}
+
+interface PositionsRow extends ItemsRow {
+  last_group: string | null
+  last_symbol: string | null
+  last_asset_id: string | null
+}
+
+export interface PositionRequest {
+  limit: number
+  after: PositionPlace | undefined
+  providerIds?: readonly string[] | undefined
+  connectionIds?: readonly string[] | undefined
+  assetSymbols?: readonly string[] | undefined
+}
+
+export interface SourcePositionRequest {
+  /** All of them when undefined. */
+  limit: number | undefined
+  after: PositionPlace | undefined
+  sourceIds?: readonly string[] | undefined
+  assetSymbols?: readonly string[] | undefined
+  /** On the time of the row: start included, end excluded. */
+  startTime?: string | undefined
+  endTime?: string | undefined
+}
+
+const text = (value: string): string => `coalesce(to_json(${value})::text, 'null')`
+const number = (value: string): string => `coalesce(trim_scale(${value})::text, 'null')`
+const decimalText = (value: string): string => `coalesce('"' || trim_scale(${value})::text || '"', 'null')`
+
+const positionItem = `'{"provider_id":' || ${text('s.provider_id')} || ',"connection_id":' || ${text('s.id')}
+  || ',"asset_id":' || ${text('a.id')} || ',"asset_symbol":' || ${text('a.symbol')} || ',"asset_name":' || ${text('a.name')}
+  || ',"asset_holdings":' || ${number('h.liquid')} || ',"staked_holdings":' || ${number('h.staked')}
+  || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || s.fetched_text
+  || '","value_in_usd":' || ${decimalText('p.price_in_usd * (h.liquid + h.staked)')} || ',"spam":' || h.spam::text
+  || ',"exact":{"asset_holdings":' || ${decimalText('h.liquid')} || ',"staked_holdings":' || ${decimalText('h.staked')}
+  || ',"total_holdings":' || ${decimalText('h.liquid + h.staked')} || ',"price_in_usd":' || ${decimalText('p.price_in_usd')}
+  || '}}'`
+
+const sourcePositionItem = `'{"crypto_source_id":' || ${text('g.provider_id')} || ',"asset_symbol":' || ${text('g.symbol')}
+  || ',"asset_holdings":' || ${number('g.liquid')} || ',"staked_holdings":' || ${number('g.staked')}
+  || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || ${toWireTime('g.fetched_at')} || '"}'`
+
+/** Columns of the inner query: item, place (group), symbol, asset_id. In its order, with nothing but the aggregate above. */
+function positionsText(rows: string, last: string): string {
+  const result = `select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,
+      (array_agg(t.place))[${last}] as last_group, (array_agg(t.symbol))[${last}] as last_symbol,
+      (array_agg(t.asset_id))[${last}] as last_asset_id
+    from (${rows}) t`
+  return readingText({ scope, columns: `${toWireTime('c.balances_at')} as fetched_text`, result })
+}
+
+const positions = positionsText(
+  `select ${positionItem} as item, s.id as place, a.symbol, a.id as asset_id
+   from shown s
+   join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
+   join assets a on a.asset_key = h.asset_key
+   left join current_prices p on p.asset_id = a.id
+   where ($6::text is null or (s.id, a.symbol, a.id) > ($6::text, $7::text, $8::text))
+     and ($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))
+     and ($11::text[] is null or a.symbol = any($11::text[]))
+   order by s.id, a.symbol, a.id limit $4::bigint`,
+  '$5::integer',
+)
+
+/** v2: a row for each connection and asset. */
+export async function readPositions(
+  sql: Sql,
+  access: Access,
+  { limit, after, providerIds, connectionIds, assetSymbols }: PositionRequest,
+): Promise<Reading<PositionsPage> | undefined> {
+  const filters = [providerIds ?? null, connectionIds ?? null, assetSymbols ?? null]
+  return readPage(sql, access, positions, limit, [...(after ?? noPlace), ...filters])
+}
+
+const sourcePositions = positionsText(
+  `select ${sourcePositionItem} as item, g.provider_id as place, g.symbol, g.asset_id
+   from (
+     select s.provider_id, a.symbol, a.id as asset_id, sum(h.liquid) as liquid, sum(h.staked) as staked,
+       min(s.balances_at) as fetched_at
+     from shown s
+     join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
+     join assets a on a.asset_key = h.asset_key
+     where not h.spam and ($9::text[] is null or s.provider_id = any($9::text[]))
+       and ($10::text[] is null or a.symbol = any($10::text[]))
+     group by s.provider_id, a.symbol, a.id
+   ) g left join current_prices p on p.asset_id = g.asset_id
+   where ($6::text is null or (g.provider_id, g.symbol, g.asset_id) > ($6::text, $7::text, $8::text))
+     and ($11::timestamptz is null or g.fetched_at >= $11::timestamptz)
+     and ($12::timestamptz is null or g.fetched_at < $12::timestamptz)
+   order by g.provider_id, g.symbol, g.asset_id limit $4::bigint`,
+  '$5::integer',
+)
+
+/** v1: a row for each source and asset. Connections of one source are summed; their oldest time is shown. */
+export async function readSourcePositions(
+  sql: Sql,
+  access: Access,
+  { limit, after, sourceIds, assetSymbols, startTime, endTime }: SourcePositionRequest,
+): Promise<Reading<PositionsPage> | undefined> {
+  const filters = [sourceIds ?? null, assetSymbols ?? null, startTime ?? null, endTime ?? null]
+  return readPage(sql, access, sourcePositions, limit ?? positionsMax, [...(after ?? noPlace), ...filters])
+}
+
+const noPlace = [null, null, null] as const
+
+async function readPage(
+  sql: Sql,
+  access: Access,
+  statement: string,
+  limit: number,
+  values: readonly unknown[],
+): Promise<Reading<PositionsPage> | undefined> {
+  const reading = await read<PositionsRow>(sql, access, statement, [limit + 1, limit, ...values])
+  return reading && { ...reading, result: toPage(reading.result, limit) }
+}
+
+function toPage(row: PositionsRow, limit: number): PositionsPage {
+  const { items, isLast } = cutItems(row, limit)
+  const { last_group: place, last_symbol: symbol, last_asset_id: assetId } = row
+  const isEnd = isLast || place === null || symbol === null || assetId === null
+  return { items, end: isEnd ? undefined : [place, symbol, assetId] }
+}

@@ -1,0 +1,56 @@
+/** How the text of a setting becomes a value. Each throws a RangeError whose sentence completes "NAME …". */
+
+export const text = (value: string): string => value
+
+export function oneOf<const T extends string>(...values: T[]): (text: string) => T {
+  return (value) => {
+    const found = values.find((candidate) => candidate === value)
+    if (found === undefined) throw new RangeError(`must be ${values.join(' or ')}, got ${JSON.stringify(value)}`)
+    return found
+  }
+}
+
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (value) => {
+    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN
+    if (Number.isNaN(number) || number < min || number > max) {
+      throw new RangeError(`must be a whole number from ${min} to ${max}, got ${JSON.stringify(value)}`)
+    }
+    return number
+  }
+}
+
+export function url(value: string): string {
+  if (!URL.canParse(value)) throw new RangeError(`must be a URL, got ${JSON.stringify(value)}`)
+  const { hash, search, protocol } = new URL(value)
+  if (protocol !== 'https:' && protocol !== 'http:') throw new RangeError(`must begin with https:// or http://`)
+  if (hash !== '' || search !== '') throw new RangeError(`must have neither a query nor a fragment`)
+  return value.replace(/\/+$/, '')
+}
+
+export function name(value: string): string {
+  if (!/^[a-z0-9-]{1,40}$/i.test(value)) {
+    throw new RangeError(`must be 1 to 40 letters, digits and hyphens, got ${JSON.stringify(value)}`)
+  }
+  return value
+}
+
+export function day(value: string): number {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : Number.NaN
+  // Some days that no month has are read as days of the next one.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value) {
+    throw new RangeError(`must be a day such as 2027-06-30, got ${JSON.stringify(value)}`)
+  }
+  return ms
+}
+
+export function postgresUrl(value: string): string {
+  if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
+  return value
+}
+
+export function smtpUrl(value: string): string {
+  // Never quoted: it may hold a password.
+  if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new RangeError('must begin with smtp:// or smtps://')
+  return value
+}

@@ -1,0 +1,242 @@
+/** What a connection costs while nothing happens to it, and when it is read at all. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { recordStatements } from '../db/test-statements.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { openEngine, type Account } from '../test-engine.ts'
+
+type Connected = ConnectionRef & Account
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+describe('a run that finds nothing new', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const connectRead = async (scenario: string): Promise<Connected> => {
+    const ref = await engine.connect(await engine.newOwner(), scenario)
+    await engine.drain({ delayed: true })
+    return ref
+  }
+  const makeDue = ({ connectionId }: ConnectionRef): Promise<unknown> =>
+    db.execute(
+      `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
+       from graphile_worker.jobs where key = $1`,
+      [`sync:${connectionId}`],
+    )
+  const takeJob = async ({ connectionId }: ConnectionRef): Promise<unknown> =>
+    (
+      await db.row<{ payload: unknown }>('delete from graphile_worker._private_jobs where key = $1 returning payload', [
+        `sync:${connectionId}`,
+      ])
+    ).payload
+  /** The run as a worker does it, with the look at the clock before it. */
+  const run = async (ref: ConnectionRef): Promise<string[]> => {
+    const payload = await takeJob(ref)
+    const { signal } = new AbortController()
+    const sent = await recordStatements(async () => {
+      await db.clock.refresh()
+      await engine.sync.task(payload, signal)
+    })
+    return sent.map(({ text }) => text.replaceAll(/\s+/g, ' ').trim())
+  }
+  /** As another connection of the fleet does it every few minutes: prices are the same for all. */
+  const refreshPrices = async (): Promise<void> => {
+    const rows = await db.rows<{ id: string }>('select id from assets')
+    await engine.prices.ensureCurrent(rows.map(({ id }) => id))
+  }
+
+  it('sends at most 15 statements, whatever the number of records that it reads again', async () => {
+    const ref = await connectRead('default')
+    // Recent movements lie in the overlap of every stream: they are read with each run.
+    await engine.control(`accounts/${ref.accountId}/entries`, {
+      entries: [{ type: 'deposit', asset: 'XXBT', amount: '0.5' }],
+    })
+    await engine.moveClock(minuteMs)
+    await makeDue(ref)
+    await engine.drain({ delayed: true })
+
+    const before = { calls: await engine.listCalls(ref), row: await engine.connections.find(ref, ref.connectionId) }
+    await engine.moveClock(15 * minuteMs)
+    await refreshPrices()
+    const statements = await run(ref)
+    assert.ok(
+      statements.length <= 15,
+      `${statements.length}:\n${statements.map((text) => text.slice(0, 150)).join('\n')}`,
+    )
+    const after = { calls: await engine.listCalls(ref), row: await engine.connections.find(ref, ref.connectionId) }
+    for (const endpoint of ['BalanceEx', 'Ledgers', 'DepositStatus', 'WithdrawStatus']) {
+      assert.equal((after.calls[endpoint] ?? 0) - (before.calls[endpoint] ?? 0), 1, endpoint)
+    }
+    assert.equal(after.calls['GetApiKeyInfo'], before.calls['GetApiKeyInfo'])
+    assert.equal(after.row?.transaction_count, before.row?.transaction_count)
+    assert.ok(
+      Date.parse(after.row?.last_synced_at ?? '') - Date.parse(before.row?.last_synced_at ?? '') >= 15 * minuteMs,
+    )
+    const coverage = (await engine.sync.findCoverage(ref, ref.connectionId)) ?? []
+    for (const { stream, windows } of coverage) {
+      assert.equal(windows.length, 1, stream)
+      assert.ok(engine.clock.now() - (windows[0]?.endMs ?? 0) < minuteMs, stream)
+    }
+    const jobs = await db.rows<{ due_ms: number }>(
+      `select 1000 * extract(epoch from run_at - clock_timestamp())::float8 as due_ms
+       from graphile_worker.jobs where key = $1`,
+      [`sync:${ref.connectionId}`],
+    )
+    const plannedMs = Date.parse(after.row?.next_sync_at ?? '') - engine.clock.now()
+    assert.deepEqual(
+      jobs.map(({ due_ms }) => Math.abs(due_ms - plannedMs) < 5_000),
+      [true],
+    )
+  })
+
+  it('tells no webhook, and leaves holdings and their users alone', async () => {
+    const ref = await connectRead('default')
+    await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
+    const look = (): Promise<unknown> =>
+      db.row(
+        `select (select count(*) from webhook_messages) as messages, (select count(*) from user_notices) as notices,
+           (select count(*) from holdings where user_key = $1 and xmin::text = any(
+             select distinct xmin::text from holdings where user_key = $1)) as holdings,
+           (select string_agg(xmin::text, ',' order by asset_key) from holdings where user_key = $1) as versions`,
+        [ref.userKey],
+      )
+    const before = await look()
+    await engine.moveClock(minuteMs)
+    await run(ref)
+    assert.deepEqual(await look(), before)
+    await engine.webhooks.remove(ref.tenantId)
+  })
+
+  it('ends what failures were counted before it', async () => {
+    const ref = await connectRead('empty')
+    await db.execute('insert into sync_failures (user_key, connection_key, failures) values ($1, $2, 3)', [
+      ref.userKey,
+      ref.connectionKey,
+    ])
+    await run(ref)
+    assert.deepEqual(await db.rows('select from sync_failures where user_key = $1', [ref.userKey]), [])
+  })
+
+  it('reads the rights of the key once a day, and finds one that was given more', async () => {
+    const ref = await connectRead('empty')
+    const countLooks = async (): Promise<number> => (await engine.listCalls(ref))['GetApiKeyInfo'] ?? 0
+    const first = await countLooks()
+    await engine.moveClock(23 * hourMs)
+    await makeDue(ref)
+    await engine.drain()
+    assert.equal(await countLooks(), first)
+    await engine.control(`accounts/${ref.accountId}/key`, {
+      permissions: ['query-funds', 'query-closed-trades', 'query-ledger', 'withdraw-funds'],
+    })
+    await engine.moveClock(2 * hourMs)
+    await makeDue(ref)
+    await engine.drain()
+    assert.equal(await countLooks(), first + 1)
+    const row = await engine.connections.find(ref, ref.connectionId)
+    assert.deepEqual([row?.status, row?.status_cause], ['needs_reauth', 'excess_permission'])
+  })
+})
+
+describe('the next run', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+
+  const readAt = (ref: ConnectionRef, agoMs: number): Promise<unknown> =>
+    db.execute('update user_ledgers set read_at = $2 where user_key = $1', [
+      ref.userKey,
+      new Date(engine.clock.now() - agoMs).toISOString(),
+    ])
+  const addedAgo = ({ connectionId }: ConnectionRef, agoMs: number): Promise<unknown> =>
+    db.execute('update connections set added_at = $2 where id = $1', [
+      connectionId,
+      new Date(engine.clock.now() - agoMs).toISOString(),
+    ])
+  const begin = async (ref: ConnectionRef): Promise<void> => {
+    const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
+      ref.connectionId,
+    ])
+    await engine.sync.begin(db, ref, lane)
+    await engine.drain()
+  }
+  const plannedMinutes = async (ref: ConnectionRef): Promise<number> => {
+    const row = await engine.connections.find(ref, ref.connectionId)
+    return (Date.parse(row?.next_sync_at ?? '') - Date.parse(row?.last_synced_at ?? '')) / minuteMs
+  }
+  const jobMinutes = async ({ connectionId }: ConnectionRef): Promise<number> => {
+    const { minutes } = await db.row<{ minutes: number }>(
+      `select extract(epoch from run_at - clock_timestamp())::float8 / 60 as minutes
+       from graphile_worker.jobs where key = $1`,
+      [`sync:${connectionId}`],
+    )
+    return minutes
+  }
+  async function connectOld(): Promise<ConnectionRef> {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.drain()
+    await addedAgo(ref, 100 * 24 * hourMs)
+    return ref
+  }
+  const isNear = (minutes: number, expected: number): void =>
+    assert.ok(minutes >= expected * 0.74 && minutes <= expected * 1.26, `${minutes} minutes, expected ${expected}`)
+
+  it('comes after a quarter of an hour when the data was read within the hour', async () => {
+    const ref = await connectOld()
+    await readAt(ref, 50 * minuteMs)
+    await begin(ref)
+    isNear(await plannedMinutes(ref), 15)
+    isNear(await jobMinutes(ref), 15)
+  })
+
+  it('comes after an hour when it was read within a day', async () => {
+    const ref = await connectOld()
+    await readAt(ref, 23 * hourMs)
+    await begin(ref)
+    isNear(await plannedMinutes(ref), 60)
+    isNear(await jobMinutes(ref), 60)
+  })
+
+  it('comes after six hours otherwise, and after an hour where the tenant has a webhook', async () => {
+    const ref = await connectOld()
+    await readAt(ref, 25 * hourMs)
+    await begin(ref)
+    isNear(await plannedMinutes(ref), 360)
+    isNear(await jobMinutes(ref), 360)
+    await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
+    await begin(ref)
+    isNear(await plannedMinutes(ref), 60)
+    await engine.webhooks.remove(ref.tenantId)
+  })
+
+  it('comes soon for a new connection: the person who made it looks at it', async () => {
+    const ref = await engine.connect(await engine.newOwner(), 'empty')
+    await engine.drain()
+    isNear(await plannedMinutes(ref), 15)
+  })
+
+  it('comes at once when the user comes back after hours, and not before its time after minutes', async () => {
+    const [late, fresh, broken] = [await connectOld(), await connectOld(), await connectOld()]
+    for (const ref of [late, fresh, broken]) await begin(ref)
+    await db.execute("update connections set last_synced_at = last_synced_at - interval '2 hours' where id = $1", [
+      late.connectionId,
+    ])
+    await db.execute("update connections set status = 'degraded' where id = $1", [broken.connectionId])
+    for (const ref of [late, fresh, broken]) await readAt(ref, 0)
+    await engine.connections.onUserReads([late, fresh, broken])
+    assert.ok((await jobMinutes(late)) < 0.5)
+    isNear(await jobMinutes(fresh), 15)
+    // What backs off from a failing provider keeps its own time.
+    isNear(await jobMinutes(broken), 360)
+    const row = await engine.connections.find(late, late.connectionId)
+    assert.ok(Date.parse(row?.next_sync_at ?? '') <= engine.clock.now())
+  })
+
+  it('is planned by settings', async () => {
+    const often = await openEngine({ ASSAY_SYNC_ACTIVE_INTERVAL: '3' })
+    const ref = await often.connect(await often.newOwner(), 'empty')
+    await often.drain()
+    const row = await often.connections.find(ref, ref.connectionId)
+    isNear((Date.parse(row?.next_sync_at ?? '') - Date.parse(row?.last_synced_at ?? '')) / minuteMs, 3)
+  })
+})

@@ -1,0 +1,97 @@
+/**
+ * The SQL of `transactions.changed`: counts that add up until a message may be written.
+ *
+ * A row is due when it is made, and then a minute after each message. When a due row has counted nothing, it is deleted.
+ * So the table holds only connections that changed within the last minute or so, and finding what is due asks an index.
+ */
+import type { Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+
+export interface ChangeCounts {
+  added: number
+  changed: number
+  removed: number
+}
+
+/** Counts nothing when the tenant has no webhook, or does not see the connection. */
+export async function addCounts(
+  tx: Sql,
+  { userKey, connectionKey }: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
+  { added, changed, removed }: ChangeCounts,
+): Promise<void> {
+  await tx.execute(
+    `insert into pending_announcements as p (user_key, connection_key, added, changed, removed, due_at)
+     select c.user_key, c.connection_key, $3::bigint, $4::bigint, $5::bigint, $6::timestamptz
+     from readable_connections c join webhooks w on w.tenant_id = c.tenant_id
+     where c.user_key = $1::bigint and c.connection_key = $2::integer
+     on conflict (user_key, connection_key) do update
+       set added = p.added + excluded.added, changed = p.changed + excluded.changed, removed = p.removed + excluded.removed`,
+    [userKey, connectionKey, added, changed, removed, tx.now()],
+  )
+}
+
+/** The connection is shown from now on, with all its transactions. */
+export async function addShown(
+  tx: Sql,
+  { userKey, connectionKey }: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
+): Promise<void> {
+  await tx.execute(
+    `insert into pending_announcements as p (user_key, connection_key, added, changed, removed, due_at)
+     select c.user_key, c.connection_key, c.transaction_count, 0, 0, $3::timestamptz
+     from readable_connections c join webhooks w on w.tenant_id = c.tenant_id
+     where c.user_key = $1::bigint and c.connection_key = $2::integer and c.transaction_count > 0
+     on conflict (user_key, connection_key) do update set added = p.added + excluded.added`,
+    [userKey, connectionKey, tx.now()],
+  )
+}
+
+export interface DueAnnouncement extends ChangeCounts {
+  user_key: string
+  connection_key: number
+  /** Null when the tenant does not see the connection any more. */
+  tenant_id: string | null
+  user_id: string | null
+  connection_id: string | null
+}
+
+export async function hasDue(sql: Sql): Promise<boolean> {
+  const found = await sql.maybeRow(
+    'select from pending_announcements where due_at <= $1::timestamptz order by due_at limit 1',
+    [sql.now()],
+  )
+  return found !== undefined
+}
+
+/** Locked until the transaction ends. Skips what is locked: a commit that is adding to a row is found in the next round. */
+export async function lockDue(tx: Sql, limit: number): Promise<DueAnnouncement[]> {
+  return tx.rows<DueAnnouncement>(
+    `select due.*, c.tenant_id, c.user_id, c.id as connection_id
+     from (
+       select user_key, connection_key, added::float8 as added, changed::float8 as changed, removed::float8 as removed
+       from pending_announcements where due_at <= $1::timestamptz order by due_at limit $2 for update skip locked) due
+     left join readable_connections c on c.user_key = due.user_key and c.connection_key = due.connection_key`,
+    [tx.now(), limit],
+  )
+}
+
+type Key = Pick<DueAnnouncement, 'user_key' | 'connection_key'>
+
+const ofKeys = `(user_key, connection_key) in (select * from unnest($1::bigint[], $2::integer[]))`
+const toArrays = (keys: readonly Key[]): [string[], number[]] => [
+  keys.map((key) => key.user_key),
+  keys.map((key) => key.connection_key),
+]
+
+export async function deleteCounts(tx: Sql, keys: readonly Key[]): Promise<void> {
+  await tx.execute(`delete from pending_announcements where ${ofKeys}`, toArrays(keys))
+}
+
+/** A message was written for these. */
+export async function restartCounts(tx: Sql, keys: readonly Key[], intervalMs: number): Promise<void> {
+  await tx.execute(
+    `update pending_announcements set added = 0, changed = 0, removed = 0,
+       due_at = $3::timestamptz + make_interval(secs => $4::double precision / 1000)
+     where ${ofKeys}`,
+    [...toArrays(keys), tx.now(), intervalMs],
+  )
+}

@@ -1,0 +1,174 @@
+/** `transactions.changed`: counts of a connection's changes, announced at most once a minute. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { pino } from 'pino'
+import { markInstallation } from '../db/index.ts'
+import { openQueue } from '../jobs/test-queue.ts'
+import { parseKeyring } from '../keys.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { createWebhooks, type Webhooks } from './index.ts'
+
+const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+const minuteMs = 60_000
+
+interface Body {
+  type: string
+  data: Record<string, unknown>
+}
+
+describe('transactions.changed', async () => {
+  const { db } = await openQueue()
+  await markInstallation(db, true)
+  const webhooks: Webhooks = createWebhooks({
+    ...{ db, keyring, randomBytes, loopbackOnly: false, pace: 1, log: pino({ level: 'silent' }) },
+    ...{ now: () => db.clock.now(), fetch: async () => new Response() },
+  })
+
+  let count = 0
+  /** A connection of a tenant with a webhook. */
+  async function newConnection({ sessionId = null as string | null, hasWebhook = true } = {}): Promise<ConnectionRef> {
+    count += 1
+    const ref: ConnectionRef = {
+      ...{ tenantKey: count, tenantId: `ten_${count}`, userKey: String(count), userId: `usr_${count}` },
+      ...{ connectionKey: 1, connectionId: `con_${count}` },
+    }
+    await db.execute(
+      `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
+         status, key_lane, session_id, created_at, added_at, transaction_count)
+       values ($1::bigint, 1, $2, $3, $4, $5, 'kraken', 'api_key', 'active', $2, $6, $7, $7, 41)`,
+      [ref.userKey, ref.connectionId, ref.tenantKey, ref.tenantId, ref.userId, sessionId, db.now()],
+    )
+    if (hasWebhook) await webhooks.set(ref.tenantId, 'https://app.example/')
+    return ref
+  }
+  const add = (ref: ConnectionRef, added: number, changed = 0, removed = 0): Promise<void> =>
+    db.transaction((tx) => webhooks.announceChanges(tx, ref, { added, changed, removed }))
+  const listMessages = async ({ tenantId }: ConnectionRef): Promise<Body[]> => {
+    const rows = await db.rows<{ body: string }>(
+      'select body from webhook_messages where tenant_id = $1 order by seq',
+      [tenantId],
+    )
+    return rows.map(({ body }) => JSON.parse(body) as Body)
+  }
+  const countsOf = async (ref: ConnectionRef): Promise<unknown[][]> =>
+    (await listMessages(ref)).map(({ data }) => [data['added'], data['changed'], data['removed']])
+  const isPending = async ({ userKey }: ConnectionRef): Promise<boolean> =>
+    (await db.rows('select from pending_announcements where user_key = $1', [userKey])).length > 0
+
+  it('says whose connection it is and how much changed, and carries nothing else', async () => {
+    const ref = await newConnection()
+    await add(ref, 3, 2, 1)
+    await webhooks.announceDue()
+    const [message] = await listMessages(ref)
+    assert.equal(message?.type, 'transactions.changed')
+    assert.deepEqual(message.data, {
+      ...{ added: 3, changed: 2, removed: 1 },
+      ...{ user_id: ref.userId, connection_id: ref.connectionId },
+    })
+    const jobs = await db.rows(`select from graphile_worker.jobs where task_identifier = 'webhook'`)
+    assert.ok(jobs.length >= 1)
+  })
+
+  it('is written at once, and then at most once a minute with the sums of what came meanwhile', async () => {
+    const ref = await newConnection()
+    await add(ref, 1)
+    await webhooks.announceDue()
+    for (const n of [1, 2, 3]) {
+      await add(ref, n, 1)
+      await webhooks.announceDue()
+    }
+    assert.deepEqual(await countsOf(ref), [[1, 0, 0]])
+    await db.clock.advance(minuteMs - 5_000)
+    await webhooks.announceDue()
+    assert.equal((await countsOf(ref)).length, 1)
+    await db.clock.advance(6_000)
+    await webhooks.announceDue()
+    assert.deepEqual(await countsOf(ref), [
+      [1, 0, 0],
+      [6, 3, 0],
+    ])
+    await db.clock.advance(minuteMs + 1_000)
+    await webhooks.announceDue()
+    assert.equal((await countsOf(ref)).length, 2)
+    assert.equal(await isPending(ref), false)
+  })
+
+  it('counts nothing for a tenant without a webhook, for a connection that is not shown, and for no change', async () => {
+    const refs = [await newConnection({ hasWebhook: false }), await newConnection({ sessionId: 'ses' })]
+    for (const ref of refs) {
+      await add(ref, 1)
+      await db.transaction((tx) => webhooks.announceShown(tx, ref))
+      assert.equal(await isPending(ref), false, ref.connectionId)
+    }
+    const plain = await newConnection()
+    await add(plain, 0)
+    assert.equal(await isPending(plain), false)
+  })
+
+  it('counts everything that was read in its session when a connection is shown', async () => {
+    const ref = await newConnection({ sessionId: 'ses' })
+    await db.transaction(async (tx) => {
+      await tx.execute('update connections set session_id = null where user_key = $1', [ref.userKey])
+      await webhooks.announceShown(tx, ref)
+    })
+    await webhooks.announceDue()
+    assert.deepEqual(await countsOf(ref), [[41, 0, 0]])
+  })
+
+  it('is not written for a connection that was removed meanwhile', async () => {
+    const ref = await newConnection()
+    await add(ref, 1)
+    await db.execute(`update connections set status = 'removed' where user_key = $1`, [ref.userKey])
+    await webhooks.announceDue()
+    assert.deepEqual([await countsOf(ref), await isPending(ref)], [[], false])
+  })
+
+  it('of a commit that is rolled back is not announced, and no commit waits for a round', async () => {
+    const ref = await newConnection()
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await webhooks.announceChanges(tx, ref, { added: 1, changed: 0, removed: 0 })
+        throw new Error('rolled back')
+      }),
+      /rolled back/,
+    )
+    await webhooks.announceDue()
+    assert.deepEqual(await countsOf(ref), [])
+    await add(ref, 1)
+    // A commit that is under way is left to the next round.
+    await db.transaction(async (tx) => {
+      await webhooks.announceChanges(tx, ref, { added: 1, changed: 0, removed: 0 })
+      await webhooks.announceDue()
+      assert.deepEqual(await countsOf(ref), [])
+    })
+    await webhooks.announceDue()
+    assert.deepEqual(await countsOf(ref), [[2, 0, 0]])
+  })
+
+  it('many connections at once are all announced in one round', async () => {
+    const ref = await newConnection()
+    await db.execute(
+      `insert into connections (user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, connection_type,
+         status, key_lane, created_at, added_at)
+       select $1::bigint, n, 'con_many' || n, $2, $3, $4, 'kraken', 'api_key', 'active', 'many' || n, $5, $5
+       from generate_series(2, 251) n`,
+      [ref.userKey, ref.tenantKey, ref.tenantId, ref.userId, db.now()],
+    )
+    for (let connectionKey = 2; connectionKey <= 251; connectionKey += 1) await add({ ...ref, connectionKey }, 1)
+    await webhooks.announceDue()
+    const messages = await listMessages(ref)
+    assert.equal(new Set(messages.map(({ data }) => data['connection_id'])).size, 250)
+    assert.equal(messages.length, 250)
+  })
+
+  it('connection.destroyed says which connection it was', async () => {
+    const ref = await newConnection()
+    await db.transaction((tx) => webhooks.announceDestroyed(tx, ref))
+    const [message] = await listMessages(ref)
+    assert.deepEqual(
+      [message?.type, message?.data],
+      ['connection.destroyed', { user_id: ref.userId, connection_id: ref.connectionId }],
+    )
+  })
+})

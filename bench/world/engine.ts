@@ -1,0 +1,39 @@
+/** The worker's parts inside this process, so that single jobs can be run and the statements they send be counted. */
+import { parseConfig } from '@assay/server/config'
+import { chooseAddresses } from '../../apps/server/src/compose/addresses.ts'
+import { createDoor, openPost } from '../../apps/server/src/compose/door.ts'
+import { createEngine, type Engine } from '../../apps/server/src/compose/engine.ts'
+import { describeProviders, openSandbox } from '../../apps/server/src/compose/providers.ts'
+import { createStatistics } from '../../apps/server/src/enterprise/index.ts'
+import { createLog } from '../../apps/server/src/http/log.ts'
+import type { Task } from '../../apps/server/src/jobs/index.ts'
+import { openKeyring } from '../../apps/server/src/main.ts'
+import { createTenants } from '../../apps/server/src/tenants/index.ts'
+import { createUpkeep } from '../../apps/server/src/upkeep.ts'
+import type { BenchDatabase } from './postgres.ts'
+
+export interface BenchEngine extends Engine {
+  upkeep: Task
+}
+
+/** As main.ts wires it. `environment` has the settings of an installation. */
+export async function openEngine(
+  { db }: BenchDatabase,
+  environment: Readonly<Record<string, string>>,
+): Promise<BenchEngine> {
+  const config = parseConfig(environment)
+  const { clock } = db
+  const log = createLog({ level: 'error' })
+  const keyring = openKeyring(config)
+  const tenants = createTenants({ db })
+  const sandbox = await openSandbox(config, clock, tenants)
+  const engine = createEngine({ config, db, clock, keyring, log, providers: describeProviders(config, sandbox) })
+  const addresses = await chooseAddresses(config)
+  const { oauth } = createDoor({ db, clock, keyring, tenants, ...engine, addresses, post: openPost(config, db) })
+  const upkeep = createUpkeep({
+    ...{ ...engine, db, oauth, statistics: createStatistics({ db }), log },
+    removalsKeptMs: config.removalsKeptMs,
+    abandonedAfterMs: config.abandonedAfterMs,
+  })
+  return { ...engine, upkeep }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import { toTokens, tokensFile } from '../../../../tools/build-assets.ts'
+import { toTable } from './codes.ts'
+import { assetOf, findAssetByContract, findKnownAsset, getAsset, knownAssets } from './index.ts'
+import { curatedAssets } from './known-assets.ts'
+
+const anyTime = Date.parse('2026-01-01')
+
+describe('assets', () => {
+  it('ids and price ids are unique, and symbols among the curated', () => {
+    const priced = knownAssets.flatMap(({ coingeckoId }) => coingeckoId ?? [])
+    assert.equal(new Set(knownAssets.map(({ assetId }) => assetId)).size, knownAssets.length)
+    assert.equal(new Set(curatedAssets.map(({ symbol }) => symbol)).size, curatedAssets.length)
+    assert.equal(new Set(priced).size, priced.length)
+    assert.ok(knownAssets.length > 1_900, `only ${knownAssets.length} assets`)
+  })
+
+  it('every known crypto asset can be priced, and fiat has no coin', () => {
+    for (const { assetId, kind, coingeckoId } of knownAssets) {
+      assert.equal(coingeckoId === null, kind === 'fiat', assetId)
+      assert.match(assetId, kind === 'fiat' ? /^fiat:[a-z]{3}$/ : /^crypto:[a-z0-9-]+$/)
+    }
+  })
+
+  it('bitcoin and the dollar are what people expect', () => {
+    assert.equal(findKnownAsset('BTC')?.assetId, 'crypto:bitcoin')
+    assert.equal(getAsset('fiat:usd').symbol, 'USD')
+    assert.equal(findKnownAsset('btc'), undefined)
+  })
+
+  it("a provider's code is the asset that its own table names", () => {
+    assert.equal(assetOf('kraken', 'XBT', anyTime).assetId, 'crypto:bitcoin')
+    assert.equal(assetOf('kraken', 'LUNA', anyTime).assetId, 'crypto:terra-luna-classic')
+    assert.equal(assetOf('kraken', 'MXN', anyTime).kind, 'fiat')
+  })
+
+  it('a code outside the table is never matched by ticker', () => {
+    const asset = assetOf('kraken', 'BTCB', anyTime)
+    assert.deepEqual(asset, { assetId: 'kraken:BTCB', symbol: 'BTCB', name: 'BTCB', coingeckoId: null, kind: 'crypto' })
+    assert.equal(assetOf('nowhere', 'BTC', anyTime).assetId, 'nowhere:BTC')
+  })
+
+  it('a code may mean another asset from a day on', () => {
+    const table = toTable({ same: 'BTC', other: 'LUNA:LUNC<2022-05-28 LUNA:LUNA>2022-05-28' })
+    const meanings = table.get('LUNA') ?? []
+    const at = (day: string): string | undefined =>
+      meanings.find(({ fromMs, untilMs }) => fromMs <= Date.parse(day) && Date.parse(day) < untilMs)?.assetId
+    assert.equal(at('2022-05-27'), 'crypto:terra-luna-classic')
+    assert.equal(at('2022-05-28'), 'crypto:terra')
+  })
+
+  it('a tokenised share is a share, and not the coin that has its ticker', () => {
+    assert.equal(assetOf('kraken', 'TSLAx', anyTime).kind, 'share')
+    assert.equal(assetOf('kraken', 'TSLAx', anyTime).assetId, 'kraken:TSLAx')
+  })
+
+  it('a token on a chain is known by its contract alone', () => {
+    const found = findAssetByContract('evm:1', '0x5A3E6A77BA2F983EC0D371EA3B475F8BC0811AD5')
+    assert.equal(found?.assetId, 'crypto:0x0-ai-ai-smart-contract')
+    assert.equal(findAssetByContract('evm:10', '0x5a3e6a77ba2f983ec0d371ea3b475f8bc0811ad5'), undefined)
+  })
+
+  it('a scoped asset is the same when found again by its id, whatever its code looks like', () => {
+    for (const code of ['FOO', 'TSLAx', 'A:B', 'FOO.X']) {
+      const asset = assetOf('kraken', code, anyTime)
+      assert.equal(asset.symbol, code)
+      assert.deepEqual(getAsset(asset.assetId), asset)
+    }
+  })
+
+  it('an id that was never given out is refused', () => {
+    for (const id of ['', 'bitcoin', 'crypto:nonsense', 'fiat:xxx', ':FOO', 'kraken:']) {
+      assert.throws(() => getAsset(id), RangeError, id)
+    }
+  })
+
+  it('the list of tokens is what its generator writes', async () => {
+    assert.equal(await readFile(tokensFile, 'utf8'), toTokens())
+  })
+})

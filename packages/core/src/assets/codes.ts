@@ -1,0 +1,79 @@
+/**
+ * What providers mean by their codes, as data: one table for each provider, and dates where a code changed its meaning.
+ * Nothing is ever matched by ticker alone, because money was lost over that elsewhere: a code counts only if it is listed
+ * here, and stays scoped to its provider otherwise.
+ *
+ * Sources. Kraken: its public list of assets and support.kraken.com, "Explanation of Asset Codes"; its LUNA is what
+ * others call LUNC, and its LUNA2 is their LUNA. Harbor: its own document.
+ */
+import { curatedAssets } from './known-assets.ts'
+
+interface CodeMeaning {
+  assetId: string
+  /** Epoch ms, included; the code meant something else before. */
+  fromMs: number
+  /** Epoch ms, excluded. */
+  untilMs: number
+}
+
+interface ProviderCodes {
+  /** Codes that are the curated asset's own symbol. */
+  same: string
+  /** `CODE:SYMBOL`, and `CODE:SYMBOL<2024-09-04` or `CODE:SYMBOL>2024-09-04` for a meaning that ended or began then. */
+  other: string
+  /** Tokenised shares: kept under the provider's own code, as shares. */
+  shares?: RegExp
+}
+
+const providers: Readonly<Record<string, ProviderCodes>> = {
+  kraken: {
+    same:
+      'ETH ETC USDT USDC DAI PYUSD TUSD XRP SOL BNB SHIB PEPE WIF BONK ADA TRX AVAX DOT KSM LINK LTC BCH XLM XMR ZEC DASH ' +
+      'XTZ ATOM OSMO TIA INJ SEI SUI APT NEAR ICP FIL ALGO HBAR EOS FLOW MINA TON KAS TAO POL MATIC ARB OP STRK IMX UNI ' +
+      'AAVE MKR COMP CRV SNX LDO SUSHI YFI 1INCH GRT ENS BAT RENDER FET SAND MANA AXS APE CHZ JUP PYTH ONDO ENA PAXG WBTC ' +
+      'ETHW QTUM KAVA USD EUR GBP CAD JPY CHF AUD AED KRW MXN ARS BRL ' +
+      'ACA ACH ACX ADX AERO AEVO AGLD AIR AKT ALCX ALICE ALPHA ALT ANKR ANT API3 ARKM ARPA ASTR ATLAS AUCTION AUDIO AXL ' +
+      'BADGER BAL BAND BEAM BERA BICO BLUR BLZ BNC BNT BOBA BOME BOND BRETT BTT C98 CELR CFG CHR COTI COW CPOOL CQT CTSI ' +
+      'CVC CVX CXT CYBER DENT DRIFT DYDX DYM EGLD EIGEN ENJ ETHFI EUL EURC EURT EWT FARM FARTCOIN FIDA FIS FLOKI FLR FORTH ' +
+      'FTM FXS GAL GALA GARI GHST GLMR GMT GMX GNO GRASS GST GTC HDX HFT HNT HONEY HYPE ICX IDEX INTR IO IP JASMY JTO JUNO ' +
+      'KAITO KAR KEEP KEY KIN KINT KMNO KNC KP3R LAYER LCX LMWR LPT LQTY LRC LSK MASK MC METIS MEW MIR MLN MNGO MNT MOG ' +
+      'MOON MORPHO MOVE MOVR MSOL MULTI MV MXC NANO NMR NODL NOS NTRN NYM OCEAN OGN OMG ORCA OXT OXY PENGU PERP PHA POLIS ' +
+      'POLS POND POPCAT PORTAL POWR PRCL PRIME PSTAKE QNT RAD RARE RARI RAY RBC REN REQ RLC RON ROOK RPL RUNE S SAFE SAGA ' +
+      'SAI SAMO SBR SC SCRT SDN SGB SPELL SPX SRM SSV STEP STG STORJ STRD STX SUPER SYN T TBTC TEER TLM TNSR TOKE TRAC TRU ' +
+      'TRUMP TURBO TVK UMA UNFI USDD USDE USDG USDS UST VIRTUAL W WAXL WEN WIN WOO XCN XRT YGG ZETA ZK ZRO ZRX',
+    other: 'XBT:BTC XDG:DOGE LUNA:LUNC LUNA2:LUNA REPV2:REP',
+    shares: /^[A-Z]{1,6}x$/,
+  },
+  harbor: { same: 'BTC ETH SOL ADA DOT XRP USDC USDT USD EUR GBP', other: '' },
+}
+
+const bySymbol = new Map(curatedAssets.map((asset) => [asset.symbol, asset.assetId]))
+const tables = new Map(Object.entries(providers).map(([providerId, codes]) => [providerId, toTable(codes)]))
+
+/** The asset that the provider's code meant at that time; undefined when the code is not listed. */
+export function findMeaning(providerId: string, code: string, atMs: number): string | undefined {
+  const meanings = tables.get(providerId)?.get(code)
+  return meanings?.find(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs)?.assetId
+}
+
+export function isShareCode(providerId: string, code: string): boolean {
+  return Object.hasOwn(providers, providerId) && providers[providerId]?.shares?.test(code) === true
+}
+
+/** For tests: the same rules for a table of their own. */
+export function toTable({ same, other }: ProviderCodes): Map<string, CodeMeaning[]> {
+  const table = new Map<string, CodeMeaning[]>()
+  for (const entry of [...words(same).map((code) => `${code}:${code}`), ...words(other)]) {
+    const [, code = '', symbol = '', edge, day] = /^([^:]+):([^<>]+)(?:([<>])(.+))?$/.exec(entry) ?? []
+    const assetId = bySymbol.get(symbol)
+    if (assetId === undefined) throw new Error(`the code table names ${symbol}, which is not a curated asset: ${entry}`)
+    const fromMs = edge === '>' ? Date.parse(day ?? '') : -Infinity
+    const untilMs = edge === '<' ? Date.parse(day ?? '') : Infinity
+    table.set(code, [...(table.get(code) ?? []), { assetId, fromMs, untilMs }])
+  }
+  return table
+}
+
+function words(text: string): string[] {
+  return text.split(' ').filter((word) => word !== '')
+}

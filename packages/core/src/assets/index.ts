@@ -1,0 +1,70 @@
+/**
+ * The identity of assets. An id tells apart what a symbol cannot: two coins with one ticker are two assets.
+ *
+ * Ids: `crypto:<name>` and `fiat:<code>` for assets that the registry knows (known-assets.ts, tokens.json),
+ * `<provider>:<code>` for everything else. Which of a provider's codes means which known asset is said in codes.ts.
+ */
+import { findMeaning, isShareCode } from './codes.ts'
+import { curatedAssets, type Asset } from './known-assets.ts'
+import tokens from './tokens.json' with { type: 'json' }
+
+export type { Asset }
+
+// JSON has no tuples: the generator (tools/build-assets.ts) writes [symbol, name, price id, addresses by network].
+const rows = tokens as [symbol: string, name: string, coingeckoId: string, addresses: Record<string, string>][]
+
+const listedAssets: readonly Asset[] = rows.map(([symbol, name, coingeckoId]) => ({
+  assetId: `crypto:${coingeckoId}`,
+  symbol,
+  name,
+  coingeckoId,
+  kind: 'crypto',
+}))
+
+/** Curated ones first, so that they win where a token has the same symbol. */
+export const knownAssets: readonly Asset[] = [...curatedAssets, ...listedAssets]
+
+const byId = new Map(knownAssets.map((asset) => [asset.assetId, asset]))
+const bySymbol = new Map(knownAssets.toReversed().map((asset) => [asset.symbol, asset]))
+
+/** Case matters. A symbol says what an asset is called, not what it is: only look-alikes are told by it. */
+export function findKnownAsset(symbol: string): Asset | undefined {
+  return bySymbol.get(symbol)
+}
+
+const byContract = new Map(
+  rows.flatMap(([, , coingeckoId, addresses]) =>
+    Object.entries(addresses).map(([network, address]) => [contractKey(network, address), `crypto:${coingeckoId}`]),
+  ),
+)
+
+/** The known token behind a contract, such as `evm:1` and its address. The only identity that a token on a chain has. */
+export function findAssetByContract(network: string, address: string): Asset | undefined {
+  const assetId = byContract.get(contractKey(network, address))
+  return assetId === undefined ? undefined : byId.get(assetId)
+}
+
+/** Addresses of EVM chains are hexadecimal, whose case is a checksum; Solana's are not. */
+function contractKey(network: string, address: string): string {
+  return `${network} ${network.startsWith('evm:') ? address.toLowerCase() : address}`
+}
+
+/** Whether it has an identity of its own here, beyond the code of the provider that named it. */
+export function isKnownAsset(assetId: string): boolean {
+  return byId.has(assetId)
+}
+
+export function getAsset(assetId: string): Asset {
+  const known = byId.get(assetId)
+  if (known !== undefined) return known
+  const [, scope, code] = /^([a-z0-9_-]+):(.+)$/s.exec(assetId) ?? []
+  if (scope === undefined || code === undefined || scope === 'crypto' || scope === 'fiat') {
+    throw new RangeError(`unknown asset id: ${JSON.stringify(assetId.slice(0, 80))}`)
+  }
+  return { assetId, symbol: code, name: code, coingeckoId: null, kind: isShareCode(scope, code) ? 'share' : 'crypto' }
+}
+
+/** What a provider meant by its code at that time: a known asset if the code is listed, otherwise an asset of its own. */
+export function assetOf(providerId: string, code: string, atMs: number): Asset {
+  return getAsset(findMeaning(providerId, code, atMs) ?? `${providerId}:${code}`)
+}
