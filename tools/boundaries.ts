@@ -21,7 +21,7 @@ const rooms: readonly Room[] = [
   { name: 'connectors', folder: 'packages/connectors/', mayImport: ['core'] },
   // Never connectors: a simulator that shares code with what it tests proves nothing.
   { name: 'sandbox', folder: 'packages/sandbox/', mayImport: ['core'] },
-  // Types and small facts that every room of the server shares.
+  // Settings and keys are read by main and handed on. Whose rows, and that they changed, concerns every room.
   { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/setting-values.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/keys.ts', mayImport: [] },
@@ -96,12 +96,6 @@ const rooms: readonly Room[] = [
       'foundation',
     ],
   },
-  // Settings and keys are read by main and handed on. Whose rows, and that they changed, concerns every room.
-  { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/keys.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/sealing.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/owner.ts', mayImport: [] },
-  { name: 'foundation', folder: 'apps/server/src/notices.ts', mayImport: ['db'] },
   { name: 'main', folder: 'apps/server/src/', mayImport: ['*'] },
   { name: 'cli', folder: 'apps/cli/', mayImport: ['core', 'main', 'foundation', 'http', 'sandbox', 'demo'] },
   { name: 'widget', folder: 'packages/connect/', mayImport: ['contract', 'core'] },
