@@ -12,7 +12,7 @@ import { addAssets, addConnection, addUser, seqAt, type TestUser } from './test-
 const total = 50_000
 /** The oldest of all, so that a walk from the newest would pass every other row before it meets them. */
 const rare = 3
-/** 100 near ones, a step for each kind, up to 1,000 of a filter that is not rare enough, and the page. */
+/** 100 near ones, a step for each kind, up to 250 of a filter that is not rare enough, and the page. */
 const examinedMax = 3_000
 /** Users with a few rows each: by the average of all users, everybody has few. */
 const others = 2_000

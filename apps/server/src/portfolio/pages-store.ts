@@ -6,7 +6,7 @@
  *
  * 1. The next 100 rows of the page order; filters that hit often fill their page here. A filter by asset alone goes by its
  *    own index at once.
- * 2. How many rows each of several filters leads to, counted as far as 1,000. One filter by kind needs no count.
+ * 2. How many rows each of several filters leads to, counted as far as 250. One filter by kind needs no count.
  * 3. The first that leads to fewer leads, and the others are conditions. When all of them are common, their walk is long
  *    only if they exclude each other; over all pages of a walk together it passes each row once.
  */
@@ -47,7 +47,11 @@ import {
   type Reading,
 } from './reading-store.ts'
 
-const rareMax = 1_000
+/**
+ * Few enough that PostgreSQL walks the index in order and stops. For a thousand, a generic plan read and sorted all
+ * postings of a common asset to count the first of them.
+ */
+const rareMax = 250
 const scope = 'transactions:read'
 /** $1 to $3 of a statement that checks the token, and $1 of one for a user who is known. */
 const reservedForToken = 3
