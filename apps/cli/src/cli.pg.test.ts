@@ -243,7 +243,7 @@ describe('assay start and serve', () => {
       ASSAY_PORT: '0',
     })
     t.after(() => child.kill('SIGKILL'))
-    await until('the start to wait', () => (output().includes('the start waits for it') ? true : undefined), 60_000)
+    await until('the start to wait', () => (output().includes('the start waits for it') ? true : undefined))
     child.kill('SIGTERM')
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
     assert.deepEqual([code, signal, await errors], [0, null, ''])
