@@ -1,6 +1,8 @@
 /** The widget's package on a plain static host: the built files, one edited config.json, no headers to help. */
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { findWidgetDirectory } from '../apps/server/src/http/widget.ts'
 
@@ -14,13 +16,13 @@ const types: Readonly<Record<string, string>> = {
 export async function startStaticHost(
   port: number,
   { authUrl, baseUrl }: { authUrl: string; baseUrl: string },
-): Promise<() => Promise<void>> {
+): Promise<PageHost> {
   const config = JSON.stringify({ auth_url: authUrl, base_url: baseUrl, look: { accent: '#7a1fa2', radius: '2px' } })
-  return servePages(port, async (name) => {
+  return servePages(async (name) => {
     if (name === '/config.json') return { type: 'application/json', body: config }
     const file = path.join(findWidgetDirectory(), name.endsWith('/') ? `${name}index.html` : name)
     return { type: types[path.extname(file)] ?? 'application/octet-stream', body: await readFile(file) }
-  })
+  }, port)
 }
 
 export interface StaticPage {
@@ -28,11 +30,13 @@ export interface StaticPage {
   body: string | Buffer
 }
 
+export interface PageHost {
+  url: string
+  stop(): Promise<void>
+}
+
 /** Any pages on an origin of their own; what cannot be found is a 404. */
-export async function servePages(
-  port: number,
-  find: (path: string) => Promise<StaticPage>,
-): Promise<() => Promise<void>> {
+export async function servePages(find: (path: string) => Promise<StaticPage>, port = 0): Promise<PageHost> {
   const server = createServer((request, response) => {
     find(new URL(request.url ?? '/', 'http://host').pathname).then(
       // Modules are fetched by pages of other origins, as from any CDN.
@@ -41,10 +45,14 @@ export async function servePages(
       () => response.writeHead(404).end(),
     )
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  return () =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
 }

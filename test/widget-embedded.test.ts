@@ -15,7 +15,7 @@ import {
   sendTestKey,
   type Place,
 } from './widget-person.ts'
-import { findFreePort, useWidgetWorld, type WidgetWorld } from './widget-world.ts'
+import { useWidgetWorld, type WidgetWorld } from './widget-world.ts'
 
 async function connectEmpty(place: Place): Promise<void> {
   await reachChoice(place)
@@ -64,9 +64,10 @@ describe('the widget, hosted and opened elsewhere', () => {
       const opened = page.waitForEvent('popup')
       await button(page, 'in a window').click()
       const popup = await opened
+      const closed = popup.waitForEvent('close')
       await connectEmpty(popup)
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-      assert.ok(popup.isClosed())
+      await closed
     }))
 
   it('in a window that is closed by hand the page goes on as it was', () =>
@@ -99,10 +100,8 @@ describe('the widget, hosted and opened elsewhere', () => {
       await page.getByText('Nothing was shared.').waitFor()
     }))
 
-  it('in a frame of a stranger nothing is ever shown, whatever origin it claims and however it answers', () =>
+  it('in a frame of a stranger nothing is ever shown, whatever origin it claims and however it answers', (t) =>
     visit(async (page, here) => {
-      const port = await findFreePort()
-      const stranger = `http://127.0.0.1:${port}`
       // It says "welcome" to everything it hears, and twenty times unasked.
       const script = `addEventListener('message', (event) => event.source.postMessage({ marker: 'assay-connect', type: 'welcome', nonce: event.data.nonce }, '*'))
         let count = 0
@@ -110,21 +109,19 @@ describe('the widget, hosted and opened elsewhere', () => {
           frames[0].postMessage({ marker: 'assay-connect', type: 'welcome' }, '*')
           if ((count += 1) === 20) document.body.dataset.said = 'twenty times'
         }, 20)`
-      for (const claimed of [here.demo.url, stranger]) {
-        const stop = await servePages(port, async () => ({
-          type: 'text/html',
-          body: `<!doctype html><title>s</title><script>${script}</script><iframe src="${frameRequest(here, claimed).replaceAll('&', '&amp;')}"></iframe>`,
-        }))
-        try {
-          const begun = page.waitForResponse((response) => response.url().endsWith('/connect/v1/session'))
-          await page.goto(stranger)
-          await (await begun).finished()
-          const frame = page.frameLocator('iframe')
-          await page.locator('body[data-said]').waitFor()
-          assert.equal(await frame.locator('#root').innerHTML(), '', claimed)
-        } finally {
-          await stop()
-        }
+      let claimed = here.demo.url
+      const stranger = await servePages(async () => ({
+        type: 'text/html',
+        body: `<!doctype html><title>s</title><script>${script}</script><iframe src="${frameRequest(here, claimed).replaceAll('&', '&amp;')}"></iframe>`,
+      }))
+      t.after(stranger.stop)
+      for (claimed of [here.demo.url, stranger.url]) {
+        const begun = page.waitForResponse((response) => response.url().endsWith('/connect/v1/session'))
+        await page.goto(stranger.url)
+        await (await begun).finished()
+        const frame = page.frameLocator('iframe')
+        await page.locator('body[data-said]').waitFor()
+        assert.equal(await frame.locator('#root').innerHTML(), '', claimed)
       }
     }))
 

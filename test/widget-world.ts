@@ -4,12 +4,12 @@
  */
 import { startDemo, type Demo } from '@assay/demo'
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { before, after } from 'node:test'
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { ensureWidgetBuilt } from '../packages/connect/build.ts'
 import { createTenants, platformScopes } from '../apps/server/src/tenants/index.ts'
+import { launchBrowser, openContext } from './browser.ts'
+import { reservePort } from './reserve-port.ts'
 import { startTestService, type TestService } from './service.ts'
 import { startStaticHost } from './static-host.ts'
 
@@ -25,18 +25,6 @@ export interface WidgetWorld {
   openPage(options?: BrowserContextOptions): Promise<Page>
   close(page: Page): Promise<void>
 }
-
-/** As in docs for Debian's Chromium: nothing of its own goes over the network. */
-const browserArguments = [
-  '--no-sandbox',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-  '--disable-quic',
-]
-/** Generous, because the machine may be busy; a test that passes never waits it out. */
-const patienceMs = 60_000
 
 /**
  * Call it at the top of a file's one `describe`: at the root its end would come after that of the test database, which
@@ -59,11 +47,13 @@ export function useWidgetWorld(host: WidgetHost = 'service'): () => WidgetWorld 
 
 async function startWorld(host: WidgetHost, onEnd: (end: () => Promise<unknown>) => void): Promise<WidgetWorld> {
   await ensureWidgetBuilt()
-  const staticPort = await findFreePort()
-  const demoPort = await findFreePort()
+  const t = { after: (end: () => unknown) => onEnd(async () => end()) }
+  // Both addresses must be known, and registered, before anything listens on them.
+  const staticPort = await reservePort(t)
+  const demoPort = await reservePort(t)
   const demoUrl = `http://127.0.0.1:${demoPort}`
   const settings = host === 'service' ? {} : { ASSAY_WIDGET_URL: `http://127.0.0.1:${staticPort}` }
-  const service = await startTestService({ after: (end: () => unknown) => onEnd(async () => end()) }, { settings })
+  const service = await startTestService(t, { settings })
   const widgetUrl = settings.ASSAY_WIDGET_URL ?? `${service.url}/connect`
   const tenants = createTenants({ db: service.db })
   const tenant = await tenants.createTenant('Northwind Labs')
@@ -75,21 +65,28 @@ async function startWorld(host: WidgetHost, onEnd: (end: () => Promise<unknown>)
     homepageUri: `${demoUrl}/`,
   })
   const addresses = { authUrl: service.url, baseUrl: service.url, widgetUrl }
-  if (host === 'static') onEnd(await startStaticHost(staticPort, addresses))
+  if (host === 'static') onEnd((await startStaticHost(staticPort, addresses)).stop)
   const access = { clientId: client.clientId, clientSecret: secret ?? '' }
   const demo = await startDemo({ ...addresses, ...access, port: demoPort, onBug: assert.ifError })
   onEnd(() => demo.stop())
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: browserArguments })
+  const browser = await launchBrowser()
   onEnd(() => browser.close())
   return { service, demo, widgetUrl, clientId: client.clientId, ...createPages(browser) }
+}
+
+/** Nothing that is read becomes known while `work` lasts: screens that pass by otherwise can be looked at. */
+export async function holdReading({ service }: WidgetWorld, work: () => Promise<void>): Promise<void> {
+  await service.db.transaction(async (tx) => {
+    await tx.execute('lock table raw_records in share mode')
+    await work()
+  })
 }
 
 function createPages(browser: Browser): Pick<WidgetWorld, 'openPage' | 'close'> {
   const failures = new WeakMap<BrowserContext, string[]>()
   return {
     async openPage(options = {}) {
-      const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
-      context.setDefaultTimeout(patienceMs)
+      const context = await openContext(browser, { locale: 'en-GB', reducedMotion: 'reduce', ...options })
       const seen: string[] = []
       failures.set(context, seen)
       context.on('weberror', (error) => seen.push(String(error.error())))
@@ -105,13 +102,4 @@ function createPages(browser: Browser): Pick<WidgetWorld, 'openPage' | 'close'> 
       if (seen.length > 0) throw new Error(`errors on the page:\n${seen.join('\n')}`)
     },
   }
-}
-
-/** Addresses must be known, and registered, before anything listens on them. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

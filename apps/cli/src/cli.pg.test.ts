@@ -10,6 +10,7 @@ import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
 import { emptyDatabase, testDatabase, type TestAddress } from '../../../test/postgres.ts'
+import { reservePort } from '../../../test/reserve-port.ts'
 import { until } from '../../../test/until.ts'
 
 const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
@@ -211,12 +212,6 @@ describe('assay start and serve', () => {
     await once(taken, 'listening')
     return { taken, port: (taken.address() as AddressInfo).port }
   }
-  async function findFreePort(): Promise<number> {
-    const { taken, port } = await takePort()
-    taken.close()
-    await once(taken, 'close')
-    return port
-  }
   async function dataDirectory(t: Pick<TestContext, 'after'>): Promise<string> {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-cli-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
@@ -251,7 +246,7 @@ describe('assay start and serve', () => {
 
   it('a stop by signal is quiet and complete; a backup made beside it is restored with every credential', async (t) => {
     const data = await dataDirectory(t)
-    const demoPort = await findFreePort()
+    const demoPort = await reservePort(t)
     const { child, output, errors } = start(['start', '--port', '0', '--demo-port', String(demoPort), '--data', data])
     t.after(() => child.kill('SIGKILL'))
     await until('the service', () => (output().includes('Ctrl-C stops') ? true : undefined))

@@ -6,11 +6,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { openResource } from '../../../apps/server/src/http/test-resource.ts'
 import { walk } from '../../../test/application.ts'
+import { launchBrowser, openContext } from '../../../test/browser.ts'
 import { servePages } from '../../../test/static-host.ts'
-import { findFreePort } from '../../../test/widget-world.ts'
 
 const run = promisify(execFile)
 const packageDirectory = path.resolve(import.meta.dirname, '..')
@@ -129,21 +129,17 @@ describe('the packed package', async () => {
 
 /** An empty page of another origin that has loaded the built files as a module. */
 async function openPage(t: Pick<TestContext, 'after'>, dist: string): Promise<Page> {
-  const port = await findFreePort()
   const html = '<!doctype html><title>x</title><script type="module">window.sdk = await import("/index.js")</script>'
-  const stop = await servePages(port, async (name) =>
+  const host = await servePages(async (name) =>
     name === '/'
       ? { type: 'text/html', body: html }
       : { type: 'text/javascript', body: await readFile(path.join(dist, name)) },
   )
-  t.after(stop)
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
-  })
+  t.after(host.stop)
+  const browser = await launchBrowser()
   t.after(() => browser.close())
-  const page = await browser.newPage()
-  await page.goto(`http://127.0.0.1:${port}/`)
+  const page = await (await openContext(browser)).newPage()
+  await page.goto(`${host.url}/`)
   await page.waitForFunction('window.sdk !== undefined')
   return page
 }
