@@ -1,10 +1,11 @@
 /** The same flow for other hands and eyes: a small phone, darkness, a keyboard alone, another language; and manage. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import {
   button,
   chooseKraken,
+  heading,
   newEmail,
   reachChoice,
   seeAccessible,
@@ -24,6 +25,11 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
     if ((await wanted.and(page.locator(':focus')).count()) > 0) return
   }
   assert.fail(`Tab never reached ${String(name)}`)
+}
+
+/** It has taken the focus by itself; a key that is pressed before would be lost. */
+async function seeFocus(page: Page, element: Locator): Promise<void> {
+  await element.and(page.locator(':focus')).waitFor()
 }
 
 async function seeNoSidewaysScroll(page: Page, screen: string): Promise<void> {
@@ -79,21 +85,23 @@ describe('the widget, otherwise', () => {
       await page.goto(demo.url)
       await tabTo(page, 'Connect your accounts')
       await page.keyboard.press('Enter')
-      await seeHeading(page, 'Northwind wants to see your crypto accounts')
+      await seeFocus(page, heading(page, 'Northwind wants to see your crypto accounts'))
       await tabTo(page, 'Continue')
       await page.keyboard.press('Enter')
       await seeHeading(page, 'First, who are you?')
-      // The field has the focus by itself.
+      await seeFocus(page, page.getByLabel('E-mail address'))
       await page.keyboard.type(newEmail())
       await page.keyboard.press('Enter')
       await button(page, 'Fill in').waitFor()
+      await seeFocus(page, page.getByLabel('Six digits from the e-mail'))
       await tabTo(page, 'Fill in')
       await page.keyboard.press('Enter')
       await page.getByRole('option', { name: 'Kraken' }).waitFor()
+      await seeFocus(page, page.getByRole('combobox'))
       await page.keyboard.type('kra')
       await page.keyboard.press('ArrowDown')
       await page.keyboard.press('Enter')
-      await seeHeading(page, 'Connect Kraken')
+      await seeFocus(page, heading(page, 'Connect Kraken'))
       await tabTo(page, 'Private key')
       await page.getByText('Sandbox: use a test key').focus()
       await page.keyboard.press('Enter')
@@ -102,7 +110,7 @@ describe('the widget, otherwise', () => {
       await page.getByText('Looks right').nth(1).waitFor()
       await page.getByLabel('Private key').focus()
       await page.keyboard.press('Enter')
-      await seeHeading(page, 'Connected')
+      await seeFocus(page, heading(page, 'Connected'))
       await tabTo(page, 'Finish')
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()

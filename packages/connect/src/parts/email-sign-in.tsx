@@ -170,15 +170,14 @@ function CodeForm({ calls, sentTo, resendIn, sendTo, onOther }: CodeFormProps): 
   )
 }
 
-/** The mail is written by a worker: it may be a moment on its way. */
-const mailChecksMax = 20
+/** The mail is written by a worker and may be on its way for a while. It is looked for as long as its form is shown. */
 const mailCheckMs = 400
 
 function useMail({ readMail, onError }: SignInCalls): string | null {
   const [code, setCode] = useState<string | null>(null)
   const [checks, setChecks] = useState(0)
   useEffect(() => {
-    if (readMail === undefined || code !== null || checks >= mailChecksMax) return
+    if (readMail === undefined || code !== null) return
     const timer = setTimeout(
       () => {
         readMail().then(({ mail }) => (setCode(mail?.code ?? null), setChecks(checks + 1)), onError)
