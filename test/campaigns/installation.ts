@@ -10,11 +10,11 @@ import { startSandbox, type Sandbox } from '@assay/sandbox'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { startEmbedded, type Database } from '../../apps/server/src/db/index.ts'
 import { openTestDatabase, silentLog } from '../postgres.ts'
+import { reservePort } from '../reserve-port.ts'
 import { until } from '../until.ts'
 
 export type Victim = 'worker' | 'api' | 'postgres'
@@ -35,10 +35,18 @@ export interface Running {
   stop(): Promise<void>
 }
 
+export interface RunOptions {
+  /** A module that the worker loads first. */
+  hook?: string
+  settings?: Record<string, string>
+  /** Sees the database before anything runs on it. */
+  look?(db: Database): Promise<void>
+}
+
 export interface Installation {
   sandbox: Sandbox
-  /** The API and a worker on the database of this name; `hook` is a module the worker loads first. */
-  run(database: string, options?: { hook?: string; settings?: Record<string, string> }): Promise<Running>
+  /** The API and a worker on the database of this name. */
+  run(database: string, options?: RunOptions): Promise<Running>
   /** Nobody may be connected to `from`. */
   clone(from: string, to: string): Promise<void>
   drop(database: string): Promise<void>
@@ -66,7 +74,7 @@ export async function openInstallation(): Promise<Installation> {
   }
   return {
     sandbox,
-    run: (database, { hook, settings = {} } = {}) => {
+    run: (database, { hook, settings = {}, look } = {}) => {
       const { host, user } = postgres.connection
       const environment = {
         ASSAY_MODE: 'sandbox',
@@ -81,6 +89,7 @@ export async function openInstallation(): Promise<Installation> {
       return run({
         environment,
         hook,
+        look,
         db: connect(database),
         postmasterFile: path.join(directory, 'postgres/postmaster.pid'),
       })
@@ -98,13 +107,17 @@ export async function openInstallation(): Promise<Installation> {
 
 interface RunDeps {
   environment: Record<string, string>
-  hook: string | undefined
+  hook: RunOptions['hook']
+  look: RunOptions['look']
   db: Database
   postmasterFile: string
 }
 
-async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<Running> {
-  const port = await findFreePort()
+async function run({ environment, hook, look, db, postmasterFile }: RunDeps): Promise<Running> {
+  await look?.(db)
+  // Reserved, so that the API has the same address after each start.
+  const ends: (() => unknown)[] = []
+  const port = await reservePort({ after: (end) => void ends.push(end as () => unknown) })
   const url = `http://127.0.0.1:${port}`
   const deserters: string[] = []
   const starts = {
@@ -121,7 +134,18 @@ async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<
     await until('PostgreSQL to come back', async () => (await isOtherPostmaster(postmasterFile, pid)) || undefined)
   }
 
-  await until('the API', () => isUp(url))
+  async function stop(): Promise<void> {
+    await Promise.all([processes.api.end('SIGTERM'), processes.worker.end('SIGTERM')])
+    for (const end of ends) await end()
+    await db.close()
+  }
+
+  try {
+    await until('the API', () => isUp(url))
+  } catch (error) {
+    await stop()
+    throw error
+  }
   return {
     url,
     db,
@@ -134,10 +158,7 @@ async function run({ environment, hook, db, postmasterFile }: RunDeps): Promise<
       await processes[victim].end('SIGKILL')
       processes[victim] = starts[victim]()
     },
-    async stop() {
-      await Promise.all([processes.api.end('SIGTERM'), processes.worker.end('SIGTERM')])
-      await db.close()
-    },
+    stop,
   }
 }
 
@@ -201,15 +222,4 @@ async function readMemory({ child, gone }: Process): Promise<number> {
     throw new Error('the process ended while its memory was read')
   })
   return (await Promise.race([answered, ended]))[0]
-}
-
-/** Chosen once, so that the API has the same address after each start. */
-async function findFreePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -61,7 +61,7 @@ export async function openKillCampaign(entries: number): Promise<KillCampaign> {
     async run(options) {
       const report: KillReport = { kills: [], rounds: 0, failures: [] }
       const random = createRandom(options.seed)
-      const campaign: Campaign = { options, installation, receiver, account, report, random }
+      const campaign: Campaign = { options, installation, receiver, account, report, random, bag: [] }
       const undisturbed = options.compare === false ? undefined : await runUndisturbed(campaign)
       while (report.kills.length < options.kills) await runRound(campaign, undisturbed)
       return report
@@ -76,65 +76,89 @@ interface Campaign {
   account: Account
   report: KillReport
   random(): number
+  /** Who is killed next, from the end: everybody has a turn before the first has a second one. */
+  bag: Victim[]
 }
 
 async function runUndisturbed(campaign: Campaign): Promise<Evidence> {
-  const { installation, account, options, receiver, report } = campaign
-  await installation.clone(firstDatabase, 'undisturbed')
+  const { account, options, receiver, report } = campaign
   const began = performance.now()
   receiver.forget()
-  const running = await installation.run('undisturbed')
-  try {
+  return withDatabase(campaign, 'undisturbed', undefined, async (running) => {
     await untilRest(running, account)
     report.failures.push(...(await judge(campaign, running, undefined)).map((text) => `undisturbed: ${text}`))
     options.say(`undisturbed run: ${Math.round((performance.now() - began) / 1_000)} s`)
-    return await gatherEvidence(running.db, account.connectionId)
-  } finally {
-    await running.stop()
-    await installation.drop('undisturbed')
-  }
+    return gatherEvidence(running.db, account.connectionId)
+  })
 }
 
 async function runRound(campaign: Campaign, undisturbed: Evidence | undefined): Promise<void> {
-  const { installation, account, receiver, report, options } = campaign
+  const { account, receiver, report, options } = campaign
   report.rounds += 1
   const database = `round_${report.rounds}`
-  await installation.clone(firstDatabase, database)
   receiver.forget()
-  const running = await installation.run(database, options.hook === undefined ? {} : { hook: options.hook })
-  const { access_token: token } = await redeem(running.url, await authorize(running.url, account.user, []))
-  const reader = startReader(running.url, token)
+  await withDatabase(campaign, database, options.hook, async (running, start) => {
+    const { access_token: token } = await redeem(running.url, await authorize(running.url, account.user, []))
+    const reader = startReader(running.url, token)
+    try {
+      await disturb(campaign, running, start)
+      await untilRest(running, account)
+      const wrong = [
+        ...(await judge(campaign, running, undisturbed)),
+        ...(await reader.stop()),
+        ...running.listDeserters(),
+      ]
+      report.failures.push(...wrong.map((text) => `round ${report.rounds}: ${text}`))
+    } finally {
+      await reader.stop()
+    }
+  })
+}
+
+/** An installation over a clone, which is gone afterwards also when its start or the work failed. */
+async function withDatabase<T>(
+  { installation, account }: Campaign,
+  database: string,
+  hook: string | undefined,
+  work: (running: Running, start: Sight) => Promise<T>,
+): Promise<T> {
+  await installation.clone(firstDatabase, database)
   try {
-    await disturb(campaign, running)
-    await untilRest(running, account)
-    const wrong = [
-      ...(await judge(campaign, running, undisturbed)),
-      ...(await reader.stop()),
-      ...running.listDeserters(),
-    ]
-    report.failures.push(...wrong.map((text) => `round ${report.rounds}: ${text}`))
+    let start: Sight = { phase: 'reading', place: '' }
+    const running = await installation.run(database, {
+      ...(hook === undefined ? {} : { hook }),
+      look: async (db) => void (start = await look({ db }, account)),
+    })
+    try {
+      return await work(running, start)
+    } finally {
+      await running.stop()
+    }
   } finally {
-    await reader.stop()
-    await running.stop()
     await installation.drop(database)
   }
 }
 
 /** Until the sync has ended, and once more after that. The last kill of all waits for that. */
-async function disturb({ options, account, report, random }: Campaign, running: Running): Promise<void> {
+async function disturb(
+  { options, account, report, random, bag }: Campaign,
+  running: Running,
+  start: Sight,
+): Promise<void> {
+  let { place } = start
   const victims = options.victims ?? ['worker', 'worker', 'postgres', 'postgres', 'api']
-  let bag: Victim[] = []
   for (let isOver = false; !isOver && report.kills.length < options.kills;) {
-    if (report.kills.length < options.kills - 1) await untilProgress(running, account)
+    if (report.kills.length < options.kills - 1) await untilProgress(running, account, place)
     else await untilRest(running, account)
     await delay(random() * pauseMaxMs)
-    if (bag.length === 0) bag = shuffle(victims, random)
+    if (bag.length === 0) bag.push(...shuffle(victims, random))
     const victim = bag.pop() ?? 'worker'
     const { phase } = await look(running, account)
     await running.kill(victim)
     report.kills.push({ victim, phase })
     options.say(`${report.kills.length} of ${options.kills}: killed ${victim} while ${phase}`)
     isOver = phase === 'idle'
+    place = (await look(running, account)).place
   }
 }
 
@@ -144,7 +168,7 @@ interface Sight {
   place: string
 }
 
-async function look({ db }: Running, { connectionId }: Account): Promise<Sight> {
+async function look({ db }: Pick<Running, 'db'>, { connectionId }: Account): Promise<Sight> {
   const row = await away(() =>
     db.row<{ status: string; bookmarks: string | null; underived: number; transactions: number }>(
       `select c.status,
@@ -168,8 +192,7 @@ async function untilRest(running: Running, account: Account): Promise<void> {
 }
 
 /** A kill has to meet something at work: otherwise a hundred of them would only hold up a start. */
-async function untilProgress(running: Running, account: Account): Promise<void> {
-  const { place } = await look(running, account)
+async function untilProgress(running: Running, account: Account, place: string): Promise<void> {
   const hasMoved = async (): Promise<true | undefined> => {
     const sight = await look(running, account)
     return sight.place !== place || sight.phase === 'idle' ? true : undefined

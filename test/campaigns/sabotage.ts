@@ -4,20 +4,40 @@
  *
  * The product has no switch for this: its source is rewritten while it is loaded, and a source that no longer has the
  * lines this knows is an error.
+ *
+ * The first worker that commits a bookmark alone then waits until it is killed, so that a kill cannot miss the moment. It
+ * leaves a mark, and the workers after it wait a moment only.
  */
+import { existsSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
+import path from 'node:path'
+
+const mark = path.join(process.env['ASSAY_DATA_DIRECTORY'] ?? '', 'sabotaged')
+const isFirst = !existsSync(mark)
+const momentMs = 100
+
+Object.assign(globalThis, {
+  async waitBeforeRows(hasRows: boolean): Promise<void> {
+    if (isFirst && hasRows) {
+      writeFileSync(mark, '')
+      await new Promise(() => undefined)
+    }
+    await new Promise((resolve) => setTimeout(resolve, momentMs))
+  },
+})
 
 /** The rows are put off until the transaction of the bookmark is over, and a moment longer. */
 const rewrites: [RegExp, string][] = [
   [
     /for \(const \{ stream, records \} of pages\) added \+= await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
-    `globalThis.rowsOfThePage = async () => {
+    `globalThis.pageHasRows = pages.some(({ records }) => records.length > 0)
+    globalThis.rowsOfThePage = async () => {
       for (const { stream, records } of pages) await deps.db.transaction((later) => $1(later, $2))
     }`,
   ],
   [
     /^ {2}reading\.hasNews = true$/m,
-    `  await new Promise((resolve) => setTimeout(resolve, 100))
+    `  await globalThis.waitBeforeRows(globalThis.pageHasRows)
   await globalThis.rowsOfThePage()
   reading.hasNews = true`,
   ],
