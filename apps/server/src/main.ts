@@ -2,7 +2,7 @@
  * The composition root: everything is wired here, by plain arguments. One program, three roles: `api` serves requests,
  * `worker` talks to providers, `all` does both.
  */
-import { chooseAddresses } from './compose/addresses.ts'
+import { startAtAddresses, type Addresses } from './compose/addresses.ts'
 import { createDoor, openPost } from './compose/door.ts'
 import { createEngine } from './compose/engine.ts'
 import { startHttp } from './compose/http.ts'
@@ -39,7 +39,7 @@ export async function startService(
   try {
     return await whenAnswering({ db: opened.db, log, signal }, async () => {
       await prepareDatabase(config, opened, log)
-      return startParts(config, role, log, build, opened)
+      return startAtAddresses(config, (addresses) => startParts(config, role, log, build, opened, addresses))
     })
   } catch (error) {
     await opened.close()
@@ -64,6 +64,7 @@ async function startParts(
   log: Log,
   build: Build,
   opened: OpenedDatabase,
+  addresses: Addresses,
 ): Promise<Service> {
   const { db } = opened
   const { clock } = db
@@ -72,7 +73,6 @@ async function startParts(
   const sandbox = await openSandbox(config, clock, tenants)
   const providers = describeProviders(config, sandbox)
   const engine = createEngine({ config, db, clock, keyring, log, providers })
-  const addresses = await chooseAddresses(config)
   const post = openPost(config, db)
   const door = createDoor({ db, clock, keyring, tenants, ...engine, addresses, post })
 

@@ -10,14 +10,36 @@ export interface Addresses {
   widgetUrl: string
 }
 
-export async function chooseAddresses({ listen, urls }: Config): Promise<Addresses> {
+const portTriesMax = 10
+
+/**
+ * The issuer's name must be known before the port is bound. For port 0 (tests) a free one is therefore looked for first,
+ * and another process may take it before `start` binds it: then everything begins again with the next one.
+ */
+export async function startAtAddresses<T>(
+  config: Pick<Config, 'listen' | 'urls'>,
+  start: (addresses: Addresses) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await start(await chooseAddresses(config))
+    } catch (error) {
+      if (config.listen.port !== 0 || !isPortTaken(error) || tries === portTriesMax) throw error
+    }
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+}
+
+export async function chooseAddresses({ listen, urls }: Pick<Config, 'listen' | 'urls'>): Promise<Addresses> {
   const { host } = listen
   const port = listen.port === 0 ? await findFreePort(host) : listen.port
   const baseUrl = urls.base ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   return { host, port, baseUrl, authUrl: urls.auth ?? baseUrl, widgetUrl: urls.widget ?? `${baseUrl}/connect` }
 }
 
-/** The issuer's name must be known before the port is bound; for port 0 (tests) one is looked for first. */
 function findFreePort(host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()

@@ -72,14 +72,17 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     loopbackHostsOnly: config.mode === 'sandbox',
     trustedProxies: config.trustedProxies,
   })
-  await server.listen({ host, port })
-  return {
-    url: baseUrl,
-    async stop() {
-      await server.stop(config.stopGraceMs)
-      await accesses.stop()
-    },
+  const stop = async (): Promise<void> => {
+    await server.stop(config.stopGraceMs)
+    await accesses.stop()
   }
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { url: baseUrl, stop }
 }
 
 function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {
