@@ -42,11 +42,10 @@ describe('issued tokens', async () => {
     it('refuses a token after fifteen minutes, and the enterprise token too', async () => {
       const { access_token } = await signIn()
       const own = await exchange({ grant_type: 'client_credentials', ...enterprise })
-      // Far enough from the end that a slow machine does not reach it; that there are 900 seconds is what they say.
-      await moveClock(600)
+      await moveClock(899)
       await bearer(access_token)
       await bearer(own.access_token)
-      await moveClock(300)
+      await moveClock(1)
       await assert.rejects(bearer(access_token), dead)
       await assert.rejects(bearer(own.access_token), dead)
     })

@@ -2,6 +2,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { after, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import { createStillClock } from '../../../../test/still-clock.ts'
 import { markInstallation, type Database, type Sql } from '../db/index.ts'
 import type { Owner, Tenant } from '../owner.ts'
 import { createTenants, type Client, type ClientRegistration, type Tenants } from '../tenants/index.ts'
@@ -45,7 +46,7 @@ export interface TestOauth {
   signIn: (choices?: AuthorizationChoices) => Promise<TokenResponse & { refresh_token: string }>
   exchange: (fields: Record<string, string>) => Promise<TokenResponse>
   addClient: (registration?: Partial<ClientRegistration>) => Promise<{ client: Client; secret: string }>
-  /** Of every node. */
+  /** Of every node. It stands still otherwise: lifetimes of seconds do not end because the machine is busy. */
   moveClock: (seconds: number) => Promise<void>
   /** The same database, seen by another process that has its own pool. */
   secondNode: (keys?: typeof testKeys) => Promise<Oauth>
@@ -64,11 +65,12 @@ export function ownedBySuite(): TestOwner {
 }
 
 export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: string = issuer): Promise<TestOauth> {
-  const { db, connection } = await testDatabase(owner)
-  await markInstallation(db, true)
+  const { db: running, connection } = await testDatabase(owner)
+  await markInstallation(running, true)
+  const clock = createStillClock()
+  const db = clock.of(running)
   const tenants = createTenants({ db })
   const tenant = await tenants.ensureSandboxTenant()
-  const others: Database[] = []
   const redeemed: CodeRedeemed[] = []
   const nodeOver = (database: Database, keys: typeof testKeys): Oauth =>
     createOauth({
@@ -127,14 +129,11 @@ export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: s
     },
     async moveClock(seconds) {
       await db.clock.advance(seconds * 1_000)
-      for (const other of others) await other.clock.refresh()
     },
     async secondNode(keys = testKeys) {
       const other = openTestDatabase(connection)
       owner.after(() => other.close())
-      await other.clock.refresh()
-      others.push(other)
-      return nodeOver(other, keys)
+      return nodeOver(clock.of(other), keys)
     },
     countedNode() {
       const statements: string[] = []

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
-import { markInstallation } from '../db/index.ts'
+import { createStillClock } from '../../../../test/still-clock.ts'
 import { createBudgets } from '../sync/index.ts'
 import { createCoinGecko, type PriceSource } from './source.ts'
 
@@ -14,14 +14,11 @@ interface TestSource {
   sources: [PriceSource, PriceSource]
   calls: string[]
   answerWith(status: number, headers?: Record<string, string>): void
-  /** No bucket fills up while this holds, however long a test takes. */
-  standStill(holds: boolean): Promise<unknown>
   advance(ms: number): Promise<unknown>
 }
 
 async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> {
-  const { db } = await testDatabase(t)
-  await markInstallation(db, true)
+  const db = createStillClock().of((await testDatabase(t)).db)
   const clock = db.clock
   const calls: string[] = []
   let answer: [number, Record<string, string>] = [200, {}]
@@ -48,22 +45,9 @@ async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> 
     sources: [newSource(), newSource()],
     calls,
     answerWith: (status, headers = {}) => void (answer = [status, headers]),
-    async standStill(holds) {
-      if (holds) await db.execute(stopRefill)
-      else {
-        await db.execute('drop trigger filled_tomorrow on budgets')
-        await db.execute('update budgets set refilled_at = $1::timestamptz', [db.now()])
-      }
-    },
     advance: (ms) => clock.advance(ms),
   }
 }
-
-/** A bucket that was filled tomorrow has what it had. */
-const stopRefill = `
-  create function filled_tomorrow() returns trigger language plpgsql as $$
-    begin new.refilled_at := clock_timestamp() + interval '1 day'; return new; end $$;
-  create trigger filled_tomorrow before insert or update on budgets for each row execute function filled_tomorrow()`
 
 const year = [Date.UTC(2025, 0, 1), Date.UTC(2025, 11, 31)] as const
 const isLimited = (error: SourceError): boolean => error.fault === 'rate_limited'
@@ -84,9 +68,8 @@ describe('the price source', () => {
   })
 
   it('is asked no faster than its budget, each request counted, and our own restraint is not its word', async (t) => {
-    const { sources, calls, advance, standStill } = await open(t)
+    const { sources, calls, advance } = await open(t)
     const [one, other] = sources
-    await standStill(true)
     // A dollar price and nine currencies are ten requests.
     const currencies = ['eur', 'gbp', 'chf', 'jpy', 'aud', 'cad', 'krw', 'inr', 'sek']
     await one.fetchDailyRates(currencies, ...year)
@@ -95,7 +78,6 @@ describe('the price source', () => {
     // Of the 25 in the bucket the background leaves a fifth alone.
     assert.equal(calls.length, 20)
     // Had it been taken for the source's word, the bucket would be empty and its tier lower.
-    await standStill(false)
     await advance(60_000)
     await one.fetchDailyRates(currencies, ...year)
     assert.equal(calls.length, 30)

@@ -3,7 +3,8 @@ import { parseDecimal, type Decimal, type SourceError } from '@assay/core'
 import type { DailyPrice } from '@assay/connectors'
 import { pino } from 'pino'
 import { testDatabase } from '../../../../test/postgres.ts'
-import { markInstallation, type Database } from '../db/index.ts'
+import { createStillClock } from '../../../../test/still-clock.ts'
+import type { Database } from '../db/index.ts'
 import { dayMs } from './days.ts'
 import { createPrices, type PriceSource, type Prices } from './index.ts'
 
@@ -30,8 +31,7 @@ export interface TestPrices {
 export const dayOf = (text: string): number => Date.parse(`${text}T00:00:00Z`)
 
 export async function openPrices(t: Parameters<typeof testDatabase>[0]): Promise<TestPrices> {
-  const { db } = await testDatabase(t)
-  await markInstallation(db, true)
+  const db = createStillClock().of((await testDatabase(t)).db)
   const asked: string[] = []
   const known = new Map([['bitcoin', parseDecimal('64000.5')]])
   const faults = new Map<string, SourceError>()

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { markInstallation } from '../db/index.ts'
 import { testDatabase } from '../../../../test/postgres.ts'
+import { createStillClock } from '../../../../test/still-clock.ts'
 import { createTenants } from './index.ts'
 
 async function open(t: TestContext) {
-  const { db } = await testDatabase(t)
-  await markInstallation(db, true)
+  const db = createStillClock().of((await testDatabase(t)).db)
   const tenants = createTenants({ db })
   const { tenantKey, tenantId } = await tenants.createTenant('Example Ltd')
   return { db, tenants, tenantId, tenant: { tenantKey, tenantId } }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { pino } from 'pino'
-import { markInstallation } from '../db/index.ts'
+import { createStillClock } from '../../../../test/still-clock.ts'
 import { openQueue } from '../jobs/test-queue.ts'
 import { parseKeyring } from '../keys.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -18,8 +18,7 @@ interface Body {
 }
 
 describe('transactions.changed', async () => {
-  const { db } = await openQueue()
-  await markInstallation(db, true)
+  const db = createStillClock().of((await openQueue()).db)
   const webhooks: Webhooks = createWebhooks({
     ...{ db, keyring, randomBytes, loopbackOnly: false, pace: 1, log: pino({ level: 'silent' }) },
     ...{ now: () => db.clock.now(), fetch: async () => new Response() },
@@ -79,16 +78,16 @@ describe('transactions.changed', async () => {
       await webhooks.announceDue()
     }
     assert.deepEqual(await countsOf(ref), [[1, 0, 0]])
-    await db.clock.advance(minuteMs - 5_000)
+    await db.clock.advance(minuteMs - 1)
     await webhooks.announceDue()
     assert.equal((await countsOf(ref)).length, 1)
-    await db.clock.advance(6_000)
+    await db.clock.advance(1)
     await webhooks.announceDue()
     assert.deepEqual(await countsOf(ref), [
       [1, 0, 0],
       [6, 3, 0],
     ])
-    await db.clock.advance(minuteMs + 1_000)
+    await db.clock.advance(minuteMs)
     await webhooks.announceDue()
     assert.equal((await countsOf(ref)).length, 2)
     assert.equal(await isPending(ref), false)

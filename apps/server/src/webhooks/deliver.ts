@@ -26,9 +26,13 @@ export interface DeliverDeps {
   /** Divides every wait, in sandbox mode. */
   pace: number
   log: Pick<Logger, 'warn'>
+  /** After this time a tenant with many messages queues again, so that others get its place in between. */
+  runMaxMs?: number
+  /** For the receiver's answer. */
+  timeoutMs?: number
 }
 
-const timeoutMs = 10_000
+const timeoutMsDefault = 10_000
 /** After this time another worker sends the message of a sender that was killed, as for its job (jobs/silence.ts). */
 const claimMs = 30_000
 /** The waits after the first attempt, the second, …; the last one repeats. */
@@ -38,8 +42,7 @@ const ageMaxMs = 24 * 3_600_000
 const failuresBeforePause = 3
 const pauseMs = 30_000
 const pauseMaxMs = 900_000
-/** Then a tenant with many messages queues again, so that others get its place in between. */
-const runMs = 5_000
+const runMaxMsDefault = 5_000
 
 /** A message that has been due for this long without a job was lost by the queue. */
 const unattendedMs = 300_000
@@ -55,8 +58,8 @@ export async function queueDelivery(sql: Sql, tenantId: string, key: string, del
 
 /** Queues itself again while a message waits. */
 export async function deliver(deps: DeliverDeps, tenantId: string, signal: AbortSignal): Promise<void> {
-  const { db } = deps
-  const endMs = performance.now() + runMs
+  const { db, runMaxMs = runMaxMsDefault } = deps
+  const endMs = performance.now() + runMaxMs
   while (!signal.aborted && performance.now() < endMs) {
     const delivery = await store.claimNext(db, tenantId, claimMs)
     if (delivery === undefined) break
@@ -98,7 +101,7 @@ async function recordFailure(
  * secret that does not open: its messages wait until the operator has put the key back or set a new secret.
  */
 async function send(
-  { keyring, fetch, now, log }: DeliverDeps,
+  { keyring, fetch, now, log, timeoutMs = timeoutMsDefault }: DeliverDeps,
   tenantId: string,
   { id, body, url, sealed_secret: sealed }: store.Delivery,
   signal: AbortSignal,
