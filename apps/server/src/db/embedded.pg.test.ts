@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openTestDatabase, silentLog } from '../../../../test/postgres.ts'
-import { until as untilThere } from '../../../../test/until.ts'
+import { patienceMs, until as untilThere } from '../../../../test/until.ts'
 import { isDatabaseAway } from './away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
 import { findBinaries } from './embedded/binaries.ts'
@@ -132,7 +132,7 @@ describe('one data directory', () => {
       return true
     })
     const options = { url: undefined, dataDirectory: data(), pooler: 'none', poolSizeMax: 2 } as const
-    const joined = await openDatabase({ ...options, statementTimeoutMs: 5_000, join: true }, silentLog)
+    const joined = await openDatabase({ ...options, statementTimeoutMs: patienceMs, join: true }, silentLog)
     assert.deepEqual(await joined.db.rows('select a from kept'), [{ a: 1 }])
     await joined.close()
     const before = committed()

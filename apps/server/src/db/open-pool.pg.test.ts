@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
+import { patienceMs } from '../../../../test/until.ts'
 import { openPool } from './open-pool.ts'
 
 it('a pool that was closed has left the server, and nobody was told of a loss', async (t) => {
@@ -10,6 +11,7 @@ it('a pool that was closed has left the server, and nobody was told of a loss', 
     connection,
     { max: 20, application_name: 'leaving' },
     (error) => void lost.push(error),
+    patienceMs,
   )
   await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.02)')))
   const present = "select from pg_stat_activity where application_name = 'leaving'"

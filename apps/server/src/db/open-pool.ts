@@ -17,12 +17,13 @@ export interface OpenPool {
 }
 
 /** A peer that is gone without a word never answers the goodbye. */
-const goodbyeMaxMs = 2_000
+const goodbyeMaxMsDefault = 2_000
 
 export function openPool(
   address: DatabaseAddress,
   options: Omit<pg.PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl'>,
   onLost: (error: Error) => void,
+  goodbyeMaxMs = goodbyeMaxMsDefault,
 ): OpenPool {
   const pool = new pg.Pool({ ...toPgConfig(address), ...options })
   const open = new Set<Promise<void>>()
