@@ -1,12 +1,13 @@
 /**
  * Connections, sync and ledger as main.ts wires them, over the simulated Kraken and a database of the suite's own. No
  * worker runs: `drain` runs the queue's jobs one after another, so that a test knows what has happened and in which
- * order.
+ * order. Its clock begins at noon, so that no day ends during a test unless the test moves the clock.
  */
 import { listCatalog } from '@assay/connectors/catalog'
 import { startSandbox, type Sandbox } from '@assay/sandbox'
 import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
+import { msUntilNoon } from '../../../test/noon.ts'
 import { testDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/until.ts'
 import { parseConfig } from './config.ts'
@@ -62,6 +63,7 @@ export async function openEngine(settings: Record<string, string> = {}): Promise
   const t = ownedBySuite()
   const { db, connection } = await testDatabase(t)
   await markInstallation(db, true)
+  const offsetMs = await db.clock.advance(msUntilNoon(db.clock.now()))
   const log = createLog({ level: 'silent' })
   await installQueue(connection, log)
   const sandbox = await startSandbox({ seed: 'test', pace: 'fast', log: () => undefined })
@@ -77,6 +79,7 @@ export async function openEngine(settings: Record<string, string> = {}): Promise
   const engine = createEngine({ config, db, clock, keyring, log, providers })
   const tenants = createTenants({ db })
   const tenant = await tenants.ensureSandboxTenant()
+  await control('clock', { offset_ms: offsetMs })
 
   async function control<T>(path: string, body?: object): Promise<T> {
     const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }

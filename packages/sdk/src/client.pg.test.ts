@@ -25,7 +25,9 @@ const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1
 
 describe('the client, against a running service', async () => {
   const api = await openResource()
+  const noonMs = await api.moveToNoon()
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  await api.untilPriced()
   const app = { baseUrl: api.url, clientId: demo.clientId, clientSecret: demo.secret }
   const clientOf = (who: SignedIn, more: { expiresAtMs?: number; onTokens?: (tokens: Tokens) => void } = {}) => {
     const { access_token: accessToken, refresh_token: refreshToken, scope, user_id: userId, grant_id: grantId } = who
@@ -55,6 +57,7 @@ describe('the client, against a running service', async () => {
 
   it('follows changes, and keeps a copy that equals the list', async () => {
     const kay = await api.signIn('kay', { providers: [{ provider_id: 'kraken' }] })
+    await api.untilPriced()
     const client = clientOf(kay)
     const changes = client.changes()
     const ids = new Set<string>()
@@ -163,11 +166,11 @@ describe('the client, against a running service', async () => {
   })
 
   it('tells what holdings were worth, day by day', async () => {
-    const yesterday = new Date(Date.now() - 86_400_000)
-    const points = await clientOf(ann).assetHistory({ start_time: yesterday })
+    const [yesterday, today] = [noonMs - 86_400_000, noonMs].map((ms) => new Date(ms).toISOString())
+    const points = await clientOf(ann).assetHistory({ start_time: yesterday ?? '' })
     assert.deepEqual(
       points.map(({ date }) => date),
-      [yesterday.toISOString().slice(0, 10), new Date().toISOString().slice(0, 10)],
+      [yesterday?.slice(0, 10), today?.slice(0, 10)],
     )
     assert.match(points[1]?.value_in_usd ?? '', /^\d+\.\d+$/)
   })

@@ -5,6 +5,7 @@ import { after } from 'node:test'
 import type { Endpoint, ResponseOf } from '@assay/contract'
 import { demo, redeem, untilRead, type ProviderWish, type Tokens } from '../../../../test/application.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../../../test/service.ts'
+import { msUntilNoon } from '../../../../test/noon.ts'
 import { until as untilThere } from '../../../../test/until.ts'
 
 export interface Answer<T = unknown> {
@@ -27,6 +28,10 @@ export interface TestResource {
   /** A 200 whose body is what the endpoint's schema says. */
   ask: <E extends Endpoint>(endpoint: E, path: string, token: string, body?: unknown) => Promise<ResponseOf<E>>
   moveClock: (seconds: number) => Promise<void>
+  /** Moves the clock to the next noon, so that the day does not end during the tests; that moment in epoch ms. */
+  moveToNoon: () => Promise<number>
+  /** Waits for prices that come after the transaction they belong to; upkeep, which writes them in, is made due. */
+  untilPriced: () => Promise<void>
 }
 
 /** To be called in an async `describe`: everything ends with that suite. */
@@ -92,7 +97,30 @@ export async function openResource(options: TestServiceOptions = {}): Promise<Te
       const { status, text } = await call('POST', '/sandbox/clock', undefined, { advance_ms: seconds * 1_000 })
       assert.equal(status, 200, text)
     },
+    async moveToNoon() {
+      const advance_ms = msUntilNoon(service.db.clock.now())
+      const { status, body, text } = await call<{ data: { now: string } }>('POST', '/sandbox/clock', undefined, {
+        advance_ms,
+      })
+      assert.equal(status, 200, text)
+      return Date.parse(body.data.now)
+    },
+    untilPriced: () => untilPriced(service.db),
   }
+}
+
+async function untilPriced(db: TestService['db']): Promise<void> {
+  await untilThere('every price', async () => {
+    // The prices of today stay provisional until it is over.
+    const awaited = 'select from awaited_prices where not priced or day < $1::date limit 1'
+    if ((await db.rows(awaited, [db.now().slice(0, 10)])).length === 0) return true
+    await db.clock.refresh()
+    await db.execute(
+      `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
+       from graphile_worker.jobs where key = 'upkeep' and locked_at is null and run_at > clock_timestamp()`,
+    )
+    return undefined
+  })
 }
 
 async function askEnterpriseToken(url: string, scope: string): Promise<string> {

@@ -38,9 +38,11 @@ const kraken = [{ provider_id: 'kraken' }]
 
 describe('the enterprise API', async () => {
   const api = await openResource()
+  await api.moveToNoon()
   const ann = await api.signIn('ann', { providers: kraken })
   const bob = await api.signIn('bob', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
   const cat = await api.signIn('cat', { scope: 'assets:read' })
+  await api.untilPriced()
   const token = await api.enterpriseToken()
   const usersPath = '/enterprise/v2/users'
 

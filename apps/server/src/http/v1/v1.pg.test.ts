@@ -13,7 +13,9 @@ import { openResource, type Answer } from '../test-resource.ts'
 
 describe('platform v1', async () => {
   const api = await openResource()
+  await api.moveToNoon()
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  await api.untilPriced()
   const token = ann.access_token
   const transactions = '/platform/v1/transactions'
 

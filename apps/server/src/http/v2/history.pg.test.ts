@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { getAssetHistory, listAssets, listProviders } from '@assay/contract'
 import { parseDecimal, sum } from '@assay/core'
 import { untilRead } from '../../../../../test/application.ts'
-import { openResource } from '../test-resource.ts'
+import { openResource, until } from '../test-resource.ts'
 
 const path = '/accounts/v2/assets/history'
 const dayMs = 86_400_000
@@ -11,11 +11,26 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 describe('GET /accounts/v2/assets/history', async () => {
   const api = await openResource()
+  const noonMs = await api.moveToNoon()
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
-  const today = dayOf(Date.now())
+  const today = dayOf(noonMs)
+  await api.untilPriced()
 
   it('200: today is observed and is the sum of the positions; days before are derived', async () => {
-    const { data, errors } = await api.ask(getAssetHistory, `${path}?interval=day`, ann.access_token)
+    const sumOfPositions = async (): Promise<string> => {
+      const { data: positions } = await api.ask(listAssets, '/accounts/v2/assets?limit=100', ann.access_token)
+      return sum(positions.flatMap(({ value_in_usd: value }) => (value === null ? [] : [parseDecimal(value)])))
+    }
+    // Prices move on: the history is read between two looks at the same ones.
+    const { history, before } = await until(
+      async () => ({
+        before: await sumOfPositions(),
+        history: await api.ask(getAssetHistory, `${path}?interval=day`, ann.access_token),
+        after: await sumOfPositions(),
+      }),
+      ({ before: first, after: second }) => first === second,
+    )
+    const { data, errors } = history
     assert.equal(data.length, 30)
     assert.deepEqual(
       data.map(({ date }) => date),
@@ -25,9 +40,7 @@ describe('GET /accounts/v2/assets/history', async () => {
     const now = data.at(-1)
     assert.deepEqual([now?.date, now?.method], [today, 'observed'])
     assert.ok(data.slice(0, -1).every(({ method }) => method === 'derived'))
-    const { data: positions } = await api.ask(listAssets, '/accounts/v2/assets?limit=100', ann.access_token)
-    const values = positions.flatMap(({ value_in_usd: value }) => (value === null ? [] : [parseDecimal(value)]))
-    assert.equal(now?.value_in_usd, sum(values))
+    assert.equal(now?.value_in_usd, before)
   })
 
   it('200: undone to its beginning, the history leaves exactly nothing', async () => {
@@ -41,7 +54,7 @@ describe('GET /accounts/v2/assets/history', async () => {
   })
 
   it('200: where a record could not be understood, deriving ends and the reason is said', async () => {
-    const cut = Date.now() - 10 * dayMs
+    const cut = noonMs - 10 * dayMs
     await api.service.db.execute(
       `with made as (
          insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
