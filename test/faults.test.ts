@@ -17,7 +17,7 @@ import {
 import { startTestService, type TestService } from './service.ts'
 import { until } from './until.ts'
 
-/** As short as a stalled call needs to be noticed; every other answer comes within milliseconds. */
+/** As short as a stalled call needs to be noticed. A call that is slower on a busy machine is one more fault that passes. */
 const providerTimeoutMs = 1_500
 
 interface Fault {
@@ -36,6 +36,11 @@ interface ConnectionState {
   status_cause: string | null
   status_message: string | null
   last_synced_at: string | null
+}
+
+interface AddAnswer {
+  data: { connection_id: string | null }
+  errors: { cause: string }[]
 }
 
 interface StreamCoverage {
@@ -138,16 +143,24 @@ describe('a provider that misbehaves', () => {
     const accountId = made.account_id
     for (const together of entries) await book({ accountId }, ...together)
     for (const fault of faults) await arm({ ...fault, account_id: accountId })
+    const connection = { type: 'api_key', ...made.credentials }
+    const connectionId = await until('a key that was checked', () => sendKey(token, connection), 1_000)
+    return { token, accountId, connectionId }
+  }
+
+  /** Undefined when the key could not be checked: a busy machine may take longer than a provider may here. */
+  async function sendKey(token: string, connection: object): Promise<string | undefined> {
     const response = await fetch(`${service.url}/accounts/v2/providers`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ provider_id: 'kraken', connection: { type: 'api_key', ...made.credentials } }),
+      body: JSON.stringify({ provider_id: 'kraken', connection }),
     })
     const text = await response.text()
     assert.equal(response.status, 200, text)
-    const connectionId = (JSON.parse(text) as { data: { connection_id: string | null } }).data.connection_id
-    assert.ok(connectionId !== null, text)
-    return { token, accountId, connectionId }
+    const { data, errors } = JSON.parse(text) as AddAnswer
+    if (data.connection_id !== null) return data.connection_id
+    assert.ok(errors[0] !== undefined && ['venue_down', 'rate_limited', 'internal'].includes(errors[0].cause), text)
+    return undefined
   }
 
   /** Every entry is explained and every balance held, to the last digit, once. */
@@ -307,12 +320,17 @@ describe('a provider that misbehaves', () => {
       },
       250,
     )
-    const { status, status_cause } = await find(reader)
-    assert.deepEqual([status, status_cause], ['syncing', 'venue_down'])
-    const streams = await coverageOf(reader)
+    // The transactions are served before the run has come to the lists, and to its end.
+    const streams = await until('the lists', async () => {
+      const all = await coverageOf(reader)
+      return all.find(({ stream }) => stream === 'withdrawals')?.windows.length === 1 ? all : undefined
+    })
     const holes = Object.fromEntries(streams.map(({ stream, holes: all }) => [stream, all.length]))
     assert.deepEqual(holes['deposits'], 1, JSON.stringify(streams))
-    const { windows } = streams.find(({ stream }) => stream === 'withdrawals') ?? { windows: [] }
-    assert.equal(windows.length, 1)
+    const { status } = await until('what keeps it', async () => {
+      const found = await find(reader)
+      return found.status_cause === 'venue_down' ? found : undefined
+    })
+    assert.equal(status, 'syncing')
   })
 })

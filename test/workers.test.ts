@@ -36,6 +36,10 @@ describe('three workers', () => {
     assert.equal(response.status, 200, await response.clone().text())
     return (await response.json()) as T
   }
+  async function clearFaults(): Promise<void> {
+    const cleared = await fetch(`${service.sandbox.controlUrl}/control/providers/kraken/faults`, { method: 'DELETE' })
+    assert.equal(cleared.status, 200)
+  }
   /** A worker beats six times in the time after which it counts as dead: the others must not be much less patient. */
   function startWorker(silentAfterMs: number): ChildProcess {
     const settings = { ASSAY_WORKER_CONCURRENCY: '3', ASSAY_WORKER_SILENT_AFTER: String(silentAfterMs) }
@@ -46,13 +50,14 @@ describe('three workers', () => {
     workers.push(worker)
     return worker
   }
-  async function connect(name: string): Promise<Reader> {
+  async function connect(name: string, fault?: object): Promise<Reader> {
     const { access_token: token } = await redeem(service.url, await authorize(service.url, name, []))
     const made = await control<{ account_id: string; credentials: object }>('accounts', {
       provider_id: 'kraken',
       scenario: 'default',
       account: name,
     })
+    if (fault !== undefined) await control('providers/kraken/faults', { ...fault, account_id: made.account_id })
     const response = await fetch(`${service.url}/accounts/v2/providers`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -126,7 +131,10 @@ describe('three workers', () => {
       await once(worker, 'exit')
     }
     assert.ok(stood)
-    const reader = await connect('taken over')
+    // After some pages every further one takes two seconds. The provider is in this process, and answers nothing while it
+    // does not look: it sees that there are pages long before the last one.
+    const slow = { kind: 'latency_ms', latency_ms: 2_000, endpoint: 'Ledgers', after: 4 }
+    const reader = await connect('taken over', slow)
     const countEntries = async (): Promise<number> => {
       const rows = await service.db.rows(`select from raw_records where ${ofConnection} and stream = 'ledger'`, [
         reader.connectionId,
@@ -135,6 +143,7 @@ describe('three workers', () => {
     }
     await until('some pages', async () => ((await countEntries()) > 100 ? true : undefined))
     stood.kill('SIGSTOP')
+    await clearFaults()
     const standstill = await countEntries()
     startWorker(5_000)
     // Two of them now believe that the connection is theirs to read.
