@@ -57,6 +57,7 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
     ASSAY_LIMIT_TOKEN: '1000000',
     ASSAY_LIMIT_ADDRESS: '1000000',
     DATABASE_STATEMENT_TIMEOUT: String(patienceMs),
+    ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
     DATABASE_URL: `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`,
     ...options.settings,
   }

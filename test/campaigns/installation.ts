@@ -15,7 +15,7 @@ import path from 'node:path'
 import { startEmbedded, type Database } from '../../apps/server/src/db/index.ts'
 import { openTestDatabase, silentLog } from '../postgres.ts'
 import { reservePort } from '../reserve-port.ts'
-import { until } from '../until.ts'
+import { patienceMs, until } from '../until.ts'
 
 export type Victim = 'worker' | 'api' | 'postgres'
 
@@ -83,6 +83,7 @@ export async function openInstallation(): Promise<Installation> {
         ASSAY_LOG_LEVEL: 'error',
         ASSAY_WORKER_SILENT_AFTER: '1000',
         ASSAY_LIMIT_TOKEN: '1000000',
+        ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
         DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
         ...settings,
       }

@@ -244,6 +244,12 @@ export const settings = {
     default: '30',
     parse: wholeNumber(0, 3_650),
   }),
+  ASSAY_KEY_CHECK_TIMEOUT: setting({
+    description: 'How long a request that adds a key waits until a worker has checked the key.',
+    unit: 'milliseconds',
+    default: '30000',
+    parse: wholeNumber(1_000, 600_000),
+  }),
   ASSAY_STOP_GRACE: setting({
     description: 'How long a stop waits for requests and jobs under way.',
     unit: 'milliseconds',
@@ -301,6 +307,7 @@ export interface Config {
   }
   abandonedAfterMs: number
   removalsKeptMs: number
+  keyCheckTimeoutMs: number
   stopGraceMs: number
   sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number }
 }
@@ -387,6 +394,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
     schedule: readSchedule(given),
     removalsKeptMs: given('ASSAY_REMOVALS_KEPT', settings.ASSAY_REMOVALS_KEPT) * 86_400_000,
     abandonedAfterMs: given('ASSAY_ABANDONED_AFTER', settings.ASSAY_ABANDONED_AFTER) * 1_440 * minuteMs,
+    keyCheckTimeoutMs: given('ASSAY_KEY_CHECK_TIMEOUT', settings.ASSAY_KEY_CHECK_TIMEOUT),
     stopGraceMs: given('ASSAY_STOP_GRACE', settings.ASSAY_STOP_GRACE),
     sandbox: {
       url: read('ASSAY_SANDBOX_URL', settings.ASSAY_SANDBOX_URL),

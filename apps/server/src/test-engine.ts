@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
 import { msUntilNoon } from '../../../test/noon.ts'
 import { testDatabase } from '../../../test/postgres.ts'
-import { until } from '../../../test/until.ts'
+import { patienceMs, until } from '../../../test/until.ts'
 import { parseConfig } from './config.ts'
 import type { AddResult } from './connections/index.ts'
 import { markInstallation, type Clock, type Database } from './db/index.ts'
@@ -70,7 +70,12 @@ export async function openEngine(settings: Record<string, string> = {}): Promise
   t.after(() => sandbox.close())
   const { clock } = db
   const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
-  const config = parseConfig({ ASSAY_MODE: 'sandbox', ASSAY_SANDBOX_URL: sandbox.controlUrl, ...settings })
+  const config = parseConfig({
+    ASSAY_MODE: 'sandbox',
+    ASSAY_SANDBOX_URL: sandbox.controlUrl,
+    ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
+    ...settings,
+  })
   const providers = {
     catalog: listCatalog({ sandbox: true }),
     providerClients: sandboxProviderClients,

@@ -81,6 +81,7 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     now,
     ...providers,
     requestTimeoutMs: config.worker.providerTimeoutMs,
+    verdictTimeoutMs: config.keyCheckTimeoutMs,
     excessPermission: config.excessPermission,
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
