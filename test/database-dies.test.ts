@@ -3,7 +3,7 @@
  * at every statement of a running service; and when it is stopped. The service waits for it each time.
  */
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { after, before, describe, it, mock, type TestContext } from 'node:test'
 import { connect, untilRead } from './application.ts'
 import { startMortalPostgres, type MortalPostgres } from './mortal-postgres.ts'
 import { emptyDatabase, testDatabase, type TestAddress } from './postgres.ts'
@@ -29,6 +29,10 @@ async function open(
     startTestService(t, { ...(role && { role }), settings, logTo: (line) => void lines.push(line) })
   return { postgres, start, lines }
 }
+
+// graphile-worker tells of a database that dies while it stops twice: to its log, which is ours, and to the terminal.
+before(() => void mock.method(console, 'trace', () => undefined))
+after(() => mock.restoreAll())
 
 describe('PostgreSQL dies at each statement of a start', { concurrency: true }, () => {
   for (const role of ['api', 'all'] as const) {
