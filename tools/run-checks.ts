@@ -5,12 +5,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+const widget = 'packages/connect'
+const checkCode = ['node', 'tools/check-code.ts']
 const checks = [
-  { name: 'lint', command: ['eslint', '.', '--max-warnings', '0'] },
+  { name: 'types and lint', command: [...checkCode, 'tsconfig.json', '.', `${widget}/**`] },
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
-  { name: 'types', command: ['tsc', '-p', '.'] },
+  { name: 'types and lint of the widget', command: [...checkCode, `${widget}/tsconfig.json`, widget] },
   { name: 'unused code', command: ['knip'] },
-  { name: 'types of the widget', command: ['tsc', '-p', 'packages/connect'] },
   { name: 'import boundaries', command: ['node', '--test', '--test-reporter=dot', 'test/boundaries.test.ts'] },
   { name: 'lockfile', command: ['node', 'tools/strip-engines.ts', '--check'] },
 ]

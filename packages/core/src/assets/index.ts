@@ -10,10 +10,7 @@ import tokens from './tokens.json' with { type: 'json' }
 
 export type { Asset }
 
-// JSON has no tuples: the generator (tools/build-assets.ts) writes [symbol, name, price id, addresses by network].
-const rows = tokens as [symbol: string, name: string, coingeckoId: string, addresses: Record<string, string>][]
-
-const listedAssets: readonly Asset[] = rows.map(([symbol, name, coingeckoId]) => ({
+const listedAssets: readonly Asset[] = tokens.map(([symbol, name, coingeckoId]) => ({
   assetId: `crypto:${coingeckoId}`,
   symbol,
   name,
@@ -33,7 +30,7 @@ export function findKnownAsset(symbol: string): Asset | undefined {
 }
 
 const byContract = new Map(
-  rows.flatMap(([, , coingeckoId, addresses]) =>
+  tokens.flatMap(([, , coingeckoId, addresses]) =>
     Object.entries(addresses).map(([network, address]) => [contractKey(network, address), `crypto:${coingeckoId}`]),
   ),
 )
