@@ -24,9 +24,13 @@ export interface ConnectSession extends DisplayOptions, Tenant {
   expiresAt: string
 }
 
-/** Of a row that may not have a user yet. A 64-bit number in JSON has to be text, or it would lose digits. */
-export const ownerColumn = `case when user_key is not null then json_build_object('tenantKey', tenant_key,
-  'tenantId', tenant_id, 'userKey', user_key::text, 'userId', user_id) end as owner`
+/**
+ * Of a row that may not have a user yet. A 64-bit number in JSON has to be text, or it would lose digits. It is also part
+ * of RETURNING, where Citus allows immutable functions only; json_build_object is not one.
+ */
+export const ownerColumn = `case when user_key is not null then
+  jsonb_object(array['tenantId', tenant_id, 'userKey', user_key::text, 'userId', user_id])
+  || ('{"tenantKey":' || tenant_key::text || '}')::jsonb end as owner`
 
 const columns = `id as "sessionId", tenant_key as "tenantKey", tenant_id as "tenantId", client_id as "clientId",
   redirect_uri as "redirectUri", state,

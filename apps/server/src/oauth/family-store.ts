@@ -80,13 +80,16 @@ export async function rotateFamily(sql: Sql, rotation: Rotation): Promise<boolea
        where user_key = $1::bigint and id = $2::uuid and refresh_hash = $3::bytea
          and revoked_at is null and expires_at > $8::timestamptz
        returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, expires_at
+     ),
+     access as (
+       insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
+                                  scopes, issued_at, expires_at)
+       select user_key, $6::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, $7::text[], $8::timestamptz,
+              least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), expires_at)
+       from family
+       returning user_key
      )
-     insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
-                                scopes, issued_at, expires_at)
-     select user_key, $6::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, $7::text[], $8::timestamptz,
-            least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), expires_at)
-     from family
-     returning true`,
+     select from access`,
     [
       rotation.userKey,
       rotation.familyId,

@@ -201,9 +201,12 @@ export async function keepCurrent(
   )
 }
 
-/** The moment from which on the source's word about a day is final; `parameter` is the time it takes, in seconds. */
+/**
+ * The moment from which on the source's word about a day is final; `parameter` is the time it takes, in seconds. It is
+ * added before the time zone: then the whole is immutable, as Citus wants a condition of ON CONFLICT to be.
+ */
 function settledAt(day: string, parameter: number): string {
-  return `((${day} + 1)::timestamp at time zone 'UTC' + make_interval(secs => $${parameter}::double precision))`
+  return `(((${day} + 1)::timestamp + make_interval(secs => $${parameter}::double precision)) at time zone 'UTC')`
 }
 
 function toWanted(row: WantedRow): Wanted {

@@ -16,32 +16,45 @@ export interface ChangeCounts {
 /** Counts nothing when the tenant has no webhook, or does not see the connection. */
 export async function addCounts(
   tx: Sql,
+  ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
+  counts: ChangeCounts,
+): Promise<void> {
+  if ((await findAnnounced(tx, ref)) !== undefined) await insertCounts(tx, ref, counts)
+}
+
+/** The connection is shown from now on, with all its transactions. */
+export async function addShown(tx: Sql, ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>): Promise<void> {
+  const added = (await findAnnounced(tx, ref))?.transaction_count ?? 0
+  if (added > 0) await insertCounts(tx, ref, { added, changed: 0, removed: 0 })
+}
+
+/**
+ * A connection that the tenant sees, if the tenant has a webhook. Most tenants have none, and this is all they pay. As one
+ * statement with the insert, Citus would ask every shard of the user's table.
+ */
+async function findAnnounced(
+  tx: Sql,
+  { userKey, connectionKey }: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
+): Promise<{ transaction_count: number } | undefined> {
+  return tx.maybeRow<{ transaction_count: number }>(
+    `select c.transaction_count::integer as transaction_count
+     from readable_connections c join webhooks w on w.tenant_id = c.tenant_id
+     where c.user_key = $1::bigint and c.connection_key = $2::integer`,
+    [userKey, connectionKey],
+  )
+}
+
+async function insertCounts(
+  tx: Sql,
   { userKey, connectionKey }: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
   { added, changed, removed }: ChangeCounts,
 ): Promise<void> {
   await tx.execute(
     `insert into pending_announcements as p (user_key, connection_key, added, changed, removed, due_at)
-     select c.user_key, c.connection_key, $3::bigint, $4::bigint, $5::bigint, $6::timestamptz
-     from readable_connections c join webhooks w on w.tenant_id = c.tenant_id
-     where c.user_key = $1::bigint and c.connection_key = $2::integer
+     values ($1::bigint, $2::integer, $3::bigint, $4::bigint, $5::bigint, $6::timestamptz)
      on conflict (user_key, connection_key) do update
        set added = p.added + excluded.added, changed = p.changed + excluded.changed, removed = p.removed + excluded.removed`,
     [userKey, connectionKey, added, changed, removed, tx.now()],
-  )
-}
-
-/** The connection is shown from now on, with all its transactions. */
-export async function addShown(
-  tx: Sql,
-  { userKey, connectionKey }: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
-): Promise<void> {
-  await tx.execute(
-    `insert into pending_announcements as p (user_key, connection_key, added, changed, removed, due_at)
-     select c.user_key, c.connection_key, c.transaction_count, 0, 0, $3::timestamptz
-     from readable_connections c join webhooks w on w.tenant_id = c.tenant_id
-     where c.user_key = $1::bigint and c.connection_key = $2::integer and c.transaction_count > 0
-     on conflict (user_key, connection_key) do update set added = p.added + excluded.added`,
-    [userKey, connectionKey, tx.now()],
   )
 }
 
