@@ -29,8 +29,18 @@ interface World {
   recordJobs: (path: string, work: () => Promise<unknown>) => Promise<void>
 }
 
+export interface WalkOptions {
+  /**
+   * Called when everything has been read and nothing has ended yet: the statements that were sent so far find the same
+   * again.
+   */
+  onRead?: (paths: HotPaths) => Promise<void>
+  /** On a database that has the rows of an earlier walk: tokens and reads, and nothing that needs a worker. */
+  apiOnly?: boolean
+}
+
 /** `db` is open on the database of this address, which has the schema. */
-export async function walkHotPaths(databaseUrl: string, db: Database): Promise<HotPaths> {
+export async function walkHotPaths(databaseUrl: string, db: Database, options: WalkOptions = {}): Promise<HotPaths> {
   const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-hot-paths-'))
   const sandbox = await startSandbox({ seed: 'hot paths', pace: 'fast', log: () => undefined })
   const config = parseConfig({
@@ -62,8 +72,17 @@ export async function walkHotPaths(databaseUrl: string, db: Database): Promise<H
     if (!isStopped) await api.stop()
     isStopped = true
   }
+  const world: World = { url: api.url ?? '', db, record, recordJobs }
   try {
-    await walk({ url: api.url ?? '', db, record, recordJobs })
+    if (options.apiOnly !== true) await walkFirstRead(world)
+    const ann = await walkReads(world)
+    await options.onRead?.(sent)
+    await walkTokens(world, ann)
+    if (options.apiOnly !== true) {
+      await walkJobs(world)
+      await walkEnterprise(world, ann)
+      await walkEnd(world)
+    }
     // What was read is counted in the background, and written at the latest when the API stops.
     await record('access log', stop)
   } finally {
@@ -74,27 +93,21 @@ export async function walkHotPaths(databaseUrl: string, db: Database): Promise<H
   return sent
 }
 
-async function walk(world: World): Promise<void> {
-  const { url, record, recordJobs } = world
+async function walkFirstRead({ url, recordJobs }: World): Promise<void> {
   const providers = [{ provider_id: 'kraken' }, { provider_id: 'kraken' }]
-  let tokens: Tokens | undefined
   await recordJobs('first read', async () => {
-    tokens = await redeem(url, await authorize(url, 'ann', providers))
-    await untilRead(url, tokens.access_token)
+    const { access_token: token } = await redeem(url, await authorize(url, 'ann', providers))
+    await untilRead(url, token)
   })
+}
+
+async function walkReads({ url, record }: World): Promise<Tokens> {
+  let tokens: Tokens | undefined
   await record('token exchange', async () => {
     tokens = await redeem(url, await authorize(url, 'ann', []))
   })
-  if (tokens === undefined) throw new Error('no tokens')
-  const ann = tokens
-  await walkReads(world, ann)
-  await walkTokens(world, ann)
-  await walkJobs(world)
-  await walkEnterprise(world, ann)
-  await walkEnd(world)
-}
-
-async function walkReads({ url, record }: World, { access_token: token }: Tokens): Promise<void> {
+  if (tokens === undefined) throw new Error('the exchange gave no tokens')
+  const token = tokens.access_token
   const get = (target: string): Promise<string> => fetchText(url, target, token)
   const list = '/accounts/v2/transactions'
   const { data } = await fetchJson<Page<{ id: string }>>(url, list, token)
@@ -128,6 +141,7 @@ async function walkReads({ url, record }: World, { access_token: token }: Tokens
   await record('page', () => get(first.page.next))
   const feed = await fetchJson<Page<unknown>>(url, `${list}/changes?limit=100`, token)
   await record('change feed', () => get(feed.page.next))
+  return tokens
 }
 
 async function walkTokens({ url, record }: World, { refresh_token: refreshToken }: Tokens): Promise<void> {

@@ -29,12 +29,21 @@ const campaigns: Record<string, Campaign> = {
     load: async () => (await import('./bad-input.ts')).run,
     summary: '[--requests 20000] [--seed n]: spoiled requests to every endpoint, never a 5xx',
   },
+  feed: {
+    load: async () => (await import('./feed.ts')).run,
+    summary:
+      '[--seed n] [--rounds 25] [--users 4] [--sabotage counter|page|tenant]: copies kept through the feeds equal the lists',
+  },
+  distribution: {
+    load: async () => (await import('./distribution.ts')).run,
+    summary: '--database-url postgres://… [--reset]: on a Citus cluster every hot statement goes to one shard',
+  },
 }
 
 const [name = '', ...words] = process.argv.slice(2)
 const campaign = Object.hasOwn(campaigns, name) ? campaigns[name] : undefined
 if (campaign === undefined) {
-  const lines = Object.entries(campaigns).map(([known, { summary }]) => `  ${known.padEnd(10)} ${summary}\n`)
+  const lines = Object.entries(campaigns).map(([known, { summary }]) => `  ${known.padEnd(13)} ${summary}\n`)
   process.stderr.write(`Usage: npm run campaign -- <name> [options]\n\n${lines.join('')}`)
   process.exitCode = 2
 } else {

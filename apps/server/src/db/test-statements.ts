@@ -12,7 +12,7 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<Se
   function recording(this: pg.Client, ...args: unknown[]): unknown {
     const [given] = args
     if (typeof given === 'string') sent.push({ text: given, values: [] })
-    else if (isQuery(given)) sent.push({ text: given.text, values: given.values ?? [] })
+    else if (isQuery(given)) sent.push({ text: given.text, values: (given.values ?? []).map(keep) })
     return Reflect.apply(query, this, args)
   }
   pg.Client.prototype.query = recording as typeof query
@@ -22,6 +22,11 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<Se
     pg.Client.prototype.query = query
   }
   return sent
+}
+
+/** A list may go on growing after it was sent. */
+function keep(value: unknown): unknown {
+  return Array.isArray(value) ? [...(value as unknown[])] : value
 }
 
 function isQuery(given: unknown): given is { text: string; values?: unknown[] } {

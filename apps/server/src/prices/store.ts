@@ -56,9 +56,9 @@ export async function listDue(sql: Sql, nowMs: number, limit: number): Promise<W
     `select ${wantedColumns} from daily_price_reads
      where coalesce(retry_at, $1) <= $1 and (read_at is null or wanted_to > last_day
        or (wanted_from < first_day and coalesce(older_retry_at, $1) <= $1)
-       or (read_at < ${settledAt('last_day', 2)} and $1 >= ${settledAt('last_day', 2)}))
-     order by retry_at nulls first, read_at nulls first, asset_id limit $3`,
-    [toTime(nowMs), settleMs / 1000, limit],
+       or (read_at < ${settledAt('last_day')} and $1 >= ${settledAt('last_day')}))
+     order by retry_at nulls first, read_at nulls first, asset_id limit $2`,
+    [toTime(nowMs), limit],
   )
   return rows.map(toWanted)
 }
@@ -86,12 +86,13 @@ export async function keepDaily(sql: Sql, answer: DailyAnswer): Promise<void> {
   const amounts = prices.map(({ price }) => price)
   await sql.execute(
     `insert into daily_prices as p (asset_id, day, price_in_usd, source, method, known_at)
-     select $1, g.day, g.price, $6, $7, $2 from unnest($4::date[], $5::numeric[]) as g (day, price)
+     select $1::text, g.day, g.price, $5::text, $6::text, $2::timestamptz
+     from unnest($3::date[], $4::numeric[]) as g (day, price)
      on conflict (asset_id, day) do update
        set price_in_usd = excluded.price_in_usd, source = excluded.source, method = excluded.method,
          known_at = excluded.known_at
-       where p.known_at < ${settledAt('p.day', 3)} and excluded.known_at >= ${settledAt('p.day', 3)}`,
-    [assetId, askedAt, settleMs / 1000, days, amounts, answer.source, answer.method],
+       where p.known_at < ${settledAt('p.day')} and excluded.known_at >= ${settledAt('p.day')}`,
+    [assetId, askedAt, days, amounts, answer.source, answer.method],
   )
   await sql.execute(
     `update daily_price_reads
@@ -202,11 +203,11 @@ export async function keepCurrent(
 }
 
 /**
- * The moment from which on the source's word about a day is final; `parameter` is the time it takes, in seconds. It is
- * added before the time zone: then the whole is immutable, as Citus wants a condition of ON CONFLICT to be.
+ * The moment from which on the source's word about a day is final. In a condition of ON CONFLICT, Citus wants it to be
+ * immutable (so the time is added before the time zone) and without a parameter.
  */
-function settledAt(day: string, parameter: number): string {
-  return `(((${day} + 1)::timestamp + make_interval(secs => $${parameter}::double precision)) at time zone 'UTC')`
+function settledAt(day: string): string {
+  return `(((${day} + 1)::timestamp + interval '${settleMs / 1000} seconds') at time zone 'UTC')`
 }
 
 function toWanted(row: WantedRow): Wanted {

@@ -1,0 +1,106 @@
+/**
+ * `npm run campaign -- feed`: copies that are kept through the feeds, of each user through the SDK and of all users of the
+ * tenant, while histories are read, connections come and go, keys break and are repaired, sessions are settled, grants end
+ * and readers stop in the middle. Whenever nothing is in flight, each copy has to equal its list.
+ *
+ * The service runs in this process, so that `--sabotage` can rewrite it before it is loaded: nothing here may import it.
+ */
+import { parseArgs } from 'node:util'
+import { createChance, type Chance } from '../bad-input-values.ts'
+import { isSabotage, sabotage, sabotages } from './feed-sabotage.ts'
+import type { Action, FeedWorld } from './feed-world.ts'
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+/** How often each is chosen. */
+const weights: Record<Action, number> = {
+  book: 6,
+  refresh: 3,
+  tick: 3,
+  'begin session': 3,
+  'settle session': 3,
+  add: 3,
+  remove: 2,
+  'break key': 1,
+  repair: 2,
+  'end grant': 1,
+  consent: 2,
+  poll: 8,
+  'poll tenant': 5,
+}
+const actions = Object.entries(weights).flatMap(([action, weight]) => Array<Action>(weight).fill(action as Action))
+const [atOnceMin, atOnceMax] = [3, 12]
+/** In the middle of the campaign, and not at its end: what comes after is to be seen as well. */
+const leapAfter = 0.6
+
+interface FeedReport {
+  failures: string[]
+  done: Map<Action, number>
+  comparisons: number
+}
+
+export async function run(words: string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      rounds: { type: 'string', default: '25' },
+      users: { type: 'string', default: '4' },
+      sabotage: { type: 'string' },
+    },
+  })
+  const [seed, rounds, users] = [Number(values.seed), Number(values.rounds), Number(values.users)]
+  const began = performance.now()
+  say(`feed campaign: ${rounds} rounds, ${users} users, seed ${seed} (--seed ${seed} repeats its choices)`)
+  const isSabotaged = values.sabotage === undefined ? () => true : sabotage(toSabotage(values.sabotage))
+  // The service is loaded here, after the sabotage.
+  const { startTestPostgres } = await import('../postgres.ts')
+  const { startTestService } = await import('../service.ts')
+  const { openFeedWorld } = await import('./feed-world.ts')
+  const ends: (() => unknown)[] = []
+  try {
+    const postgres = await startTestPostgres()
+    ends.push(() => postgres.stop())
+    process.env['ASSAY_TEST_POSTGRES'] = postgres.address
+    const settings = { ASSAY_WORKER_CONCURRENCY: '6', ASSAY_LIMIT_CLIENT: '1000000' }
+    const service = await startTestService({ after: (end) => void ends.push(end as () => unknown) }, { settings })
+    if (!isSabotaged()) throw new Error('the service was loaded before it could be sabotaged')
+    const world = await openFeedWorld(service, users)
+    const { failures, done, comparisons } = await play(world, createChance(seed), rounds)
+    for (const [action, count] of done) say(`  ${action.padEnd(16)}${String(count).padStart(6)}`)
+    for (const failure of failures) say(`✗ ${failure}`)
+    const { transactions, resets } = world.describe()
+    const facts = `seed ${seed}: ${comparisons} comparisons, ${transactions} transactions at the end, ${resets} expired cursors`
+    const seconds = Math.round((performance.now() - began) / 1_000)
+    say(`${failures.length === 0 ? '✓ every copy equals its list' : '✗ failed'} (${facts}, ${seconds} s)`)
+    return failures.length === 0
+  } finally {
+    for (const end of ends.toReversed()) await end()
+  }
+}
+
+function toSabotage(name: string): keyof typeof sabotages {
+  if (isSabotage(name)) return name
+  throw new Error(`--sabotage is one of ${Object.keys(sabotages).join(', ')}, not ${name}`)
+}
+
+/** Ends with the first difference: every later one would only repeat it. */
+async function play(world: FeedWorld, chance: Chance, rounds: number): Promise<FeedReport> {
+  const report: FeedReport = { failures: [], done: new Map(), comparisons: 0 }
+  const act = async (action: Action): Promise<void> => {
+    // Its own numbers, so that the choices of one action do not depend on how far another has come.
+    const isDone = await world.act(action, createChance(chance(2 ** 30)))
+    if (isDone) report.done.set(action, (report.done.get(action) ?? 0) + 1)
+  }
+  for (let round = 0; round < rounds && report.failures.length === 0; round += 1) {
+    if (round === Math.floor(rounds * leapAfter)) await world.leap()
+    const chosen = Array.from(
+      { length: atOnceMin + chance(atOnceMax - atOnceMin + 1) },
+      () => actions[chance(actions.length)] ?? 'poll',
+    )
+    await Promise.all(chosen.map(act))
+    report.failures = await world.compare()
+    report.comparisons += 1
+  }
+  return report
+}
