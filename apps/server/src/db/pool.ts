@@ -122,7 +122,7 @@ function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
     const name = nameOf(text)
     // query_timeout is node-postgres's own, for a line that is dead; its types do not know it for one query.
     const query = { text, values: [...values], query_timeout: statementTimeoutMs + cancelGraceMs }
-    let cancelled = Promise.resolve()
+    let cancelled: Promise<void> | undefined
     const timer = setTimeout(() => {
       cancelled = cancel(client)
     }, statementTimeoutMs)
@@ -131,7 +131,7 @@ function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
     } finally {
       clearTimeout(timer)
       // A cancel on its way when the statement ended by itself would hit the next one on this connection.
-      await cancelled
+      if (cancelled !== undefined) await cancelled
     }
   }
 }

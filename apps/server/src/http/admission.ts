@@ -51,8 +51,8 @@ export function createAdmission(limits: Limits): Admission {
 
 export function tell(reply: Headers, verdict: Verdict): void {
   const { policy, limit, windowSeconds, remaining, resetSeconds } = verdict
-  void reply.header('RateLimit-Policy', `"${policy}";q=${limit};w=${windowSeconds}`)
-  void reply.header('RateLimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
+  void reply.header('ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
+  void reply.header('ratelimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
 }
 
 /** Tells, and refuses when it is too much. */

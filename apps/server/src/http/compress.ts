@@ -15,7 +15,8 @@ const options = { level: 1 }
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const isStream = payload instanceof Readable
-    if (!isStream && !(Buffer.isBuffer(payload) && payload.length >= bytesMin)) return done(null, payload)
+    const isLong = (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= bytesMin
+    if (!isStream && !isLong) return done(null, payload)
     // Also on the plain answer: what a cache keeps depends on what was asked for.
     addVary(reply)
     if (!accepts(request.headers['accept-encoding'])) return done(null, payload)

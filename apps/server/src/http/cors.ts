@@ -45,7 +45,7 @@ export async function registerPreflights(
   })
 }
 
-const anyone = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': exposedHeaders }
+const anyone = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposedHeaders }
 
 export function addCorsHeaders(
   request: FastifyRequest,

@@ -6,12 +6,12 @@
 import type { FastifyHelmetOptions } from '@fastify/helmet'
 
 export const securityHeaders: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': "default-src 'none';frame-ancestors 'none'",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'Strict-Transport-Security': 'max-age=31536000',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
 }
 
 export const helmetOptions = {

@@ -15,7 +15,7 @@ import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/con
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { readBearer, type AccessToken, type Caller } from '../oauth/index.ts'
+import { readBearer, type AccessToken, type Caller as TokenCaller } from '../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
 import { sendDocument, toDocument, weaken } from './conditional.ts'
@@ -25,7 +25,8 @@ import { parseOrRefuse } from './invalid.ts'
 import { listParameters, openPage, type List, type OpenPage } from './pages.ts'
 import { parseQuery, queryOf } from './query.ts'
 
-export type { Caller } from '../oauth/index.ts'
+/** Who asks. When the token ends was checked with it. */
+export type Caller = Omit<TokenCaller, 'expiresAt'>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -268,8 +269,12 @@ function readParams(endpoint: Endpoint, request: FastifyRequest): object {
   return params
 }
 
+// With a serializer of its own an answer's type stays as it is. Otherwise Fastify adds a charset to text, a parameter that
+// JSON does not have (RFC 8259 §11). Text and not bytes, because Node then writes head and body at once.
+const asItIs = (text: unknown): string => String(text)
+
 function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answer: Answer<E>): FastifyReply {
-  if (endpoint.scope !== null) void reply.header('Cache-Control', 'no-store')
+  if (endpoint.scope !== null) void reply.header('cache-control', 'no-store')
   if (answer.headers !== undefined) void reply.headers(answer.headers)
   if ('stream' in answer) return reply.type(answer.mediaType).send(answer.stream)
   const text = 'text' in answer ? answer.text : JSON.stringify(answer.json)
@@ -277,6 +282,5 @@ function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answe
   if (endpoint.scope === null && endpoint.method === 'GET') {
     return sendDocument(reply, weaken(toDocument(text)), 'application/json')
   }
-  // As bytes: to text Fastify would add a charset, a parameter that JSON does not have (RFC 8259 §11).
-  return reply.type('application/json').send(Buffer.from(text))
+  return reply.serializer(asItIs).header('content-type', 'application/json').send(text)
 }

@@ -96,7 +96,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const sunset = sunsetHeaders(options.v1SunsetMs)
   /** What every answer carries, then what refuses. True when the request was answered here. */
   function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
-    void reply.header('X-Request-Id', request.id)
+    void reply.header('x-request-id', request.id)
     if (request.routeOptions.config.isPage !== true) void reply.headers(securityHeaders)
     checkHost(request, options.loopbackHostsOnly)
     if (isPreflight(request)) return false

@@ -136,7 +136,7 @@ const everyScope = new Set(['assets:read', 'transactions:read', 'providers:write
 export function callerNamed(name: string, scopes: ReadonlySet<string> = everyScope): Caller {
   const userKey = String(name.charCodeAt(0))
   const user = { tenantKey: 1, tenantId: 'ten_1', userKey, userId: `usr_${name}`, grantId: `grt_${name}` }
-  return { ...user, clientId: 'cli_1', scopes, expiresAt: '2030-01-01T00:00:00.000Z' }
+  return { ...user, clientId: 'cli_1', scopes }
 }
 
 /** "Bearer ann" is Ann with every scope, "Bearer ann:assets:read" is Ann with one. */

@@ -71,7 +71,7 @@ const moves = `
 
 // A day is worth what was held at its end, at the prices of its end: the first price of the next day. Today's end has not
 // come, so the present price stands for it. A dollar is a dollar without a source.
-const price = `case when a.id = 'fiat:usd' then 1 when g.day = $4::date then p.price_in_usd else c.price_in_usd end`
+const price = `case when g.asset_id = 'fiat:usd' then 1 when g.day = $4::date then p.price_in_usd else c.price_in_usd end`
 
 /** Days that are neither observed nor derivable are left out. */
 export async function listValues(
@@ -84,16 +84,16 @@ export async function listValues(
        select c.connection_key, c.balances_at, c.added_at from readable_connections c where c.user_key = $1::bigint
      ), observed as materialized (${observed}),
      moves as materialized (select m.asset_key, m.day, sum(m.amount) as amount from (${moves}) m group by 1, 2),
-     balances as (
-       select b.asset_key, sum(b.amount) as amount from (
+     balances as materialized (
+       select b.asset_key, a.id as asset_id, sum(b.amount) as amount from (
          select h.asset_key, h.liquid + h.staked as amount
          from shown s join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
          where not h.spam
          union all
          select m.asset_key, case when m.day > $3::date then -m.amount else 0 end from moves m
-       ) b group by b.asset_key
+       ) b join assets a on a.asset_key = b.asset_key group by b.asset_key, a.id
      ), grid as (
-       select b.asset_key, d.day, b.amount - coalesce(sum(m.amount) over (partition by b.asset_key order by d.day desc
+       select b.asset_id, d.day, b.amount - coalesce(sum(m.amount) over (partition by b.asset_key order by d.day desc
            rows between unbounded preceding and 1 preceding), 0) as amount
        from balances b
        cross join (select d::date as day from generate_series($2::date::timestamp, $3::date::timestamp, interval '1 day') d) d
@@ -103,9 +103,9 @@ export async function listValues(
          -- A balance cannot be negative: something is missing in what was read.
          bool_or(g.amount < 0) as negative
        from grid g
-       join assets a on a.asset_key = g.asset_key
-       left join current_prices p on p.asset_id = a.id
-       left join closing_prices c on c.asset_id = a.id and c.next_day = g.day + 1
+       left join current_prices p on p.asset_id = g.asset_id
+       left join closing_prices c on c.asset_id = g.asset_id and c.next_day = g.day + 1
+         and c.next_day between $2::date + 1 and $3::date + 1
        where g.amount <> 0 and g.day >= $5::date
        group by g.day
      )

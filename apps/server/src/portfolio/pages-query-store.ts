@@ -9,14 +9,15 @@
  *   the next, and of each that is wanted its own newest rows.
  * - `update`: of each connection what changed since then, all of it if the connection was shown since; sorted.
  *
- * The whole statement of an unfiltered page (2 million rows, 5,000 of this user, 31 of them on the page; EXPLAIN (ANALYZE,
- * BUFFERS), November 2026):
+ * The whole statement of an unfiltered page (2 million rows, 5,000 of this user, 31 of them on the page, the plan for any
+ * user; EXPLAIN (ANALYZE, BUFFERS), November 2026):
  *
- *   caller        3 look-ups by primary key                              7 buffers
- *   shown         the user's connections                                 4
- *   page          Limit ← Limit ← Nested Loop ← Index Scan               7 with rows in page order, 35 with rows apart
- *                 transactions_page (user_key = $1), inner: shown
- *   CPU in PostgreSQL: 42 µs for the caller, 65 for 31 bare rows, 205 together with heads, issues and place.
+ *   caller   Index Scan access_tokens_pkey, token_families_pkey, clients            7 buffers
+ *   shown    the user's two connections                                            4
+ *   page     Aggregate ← Limit ← Limit ← Nested Loop: Index Scan transactions_page  7 with rows in page order, 35 with
+ *            (user_key = $1 and (occurred_at, id) < ($5, $6)), CTE Scan shown         rows apart
+ *
+ *   PostgreSQL's processor time: 218 µs, of which 34 for the caller alone and 58 for 31 bare rows.
  *
  * What that rests on:
  * - The page has two limits. The outer one is a parameter. Of that alone PostgreSQL assumes a tenth of the user's rows, so
