@@ -13,7 +13,8 @@ import { isDatabaseAway } from './away.ts'
 import { codeOf } from './error-code.ts'
 import { openPool, type DatabaseAddress, type OpenPool } from './open-pool.ts'
 import { createClock, type ClockOptions } from './clock.ts'
-import { createTransactionRun, toQueries, type Database, type Sql, type Statement } from './sql.ts'
+import { PreparedStatement } from './prepared-statement.ts'
+import { createTransactionRun, toQueries, type Answer, type Database, type Sql, type Statement } from './sql.ts'
 import { valueTypes } from './value-types.ts'
 
 export interface DatabaseLog {
@@ -41,32 +42,24 @@ const cancelSocketTimeoutMs = 60_000
 /** Texts beyond this are run without a name: a query built from parts must not fill the server's memory with plans. */
 const namedStatementsMax = 1_000
 
-type Send = (client: pg.PoolClient, statement: Statement) => Promise<pg.QueryResult>
+type Send = (client: pg.PoolClient, statement: Statement) => Promise<Answer>
 
 export function createDatabase(options: DatabaseOptions): Database {
   const { pool, close } = createPool(options)
   const send = createSend(options)
 
-  async function runOnce(statement: Statement): Promise<pg.QueryResult> {
-    const client = await pool.connect()
-    let failure: unknown
-    try {
-      return await send(client, statement)
-    } catch (error) {
-      failure = error
-      throw error
-    } finally {
-      client.release(isUnfit(failure))
-    }
-  }
-
-  async function run(statement: Statement): Promise<pg.QueryResult> {
-    try {
-      return await runOnce(statement)
-    } catch (error) {
-      // Every connection of the pool may hold the old plan; each is dropped when it shows, so this ends.
-      if (isStalePlan(error)) return run(statement)
-      throw error
+  async function run(statement: Statement): Promise<Answer> {
+    for (;;) {
+      const client = await pool.connect()
+      try {
+        const answer = await send(client, statement)
+        client.release()
+        return answer
+      } catch (error) {
+        client.release(isUnfit(error))
+        // Every connection of the pool may hold the old plan; each is dropped when it shows, so this ends.
+        if (!isStalePlan(error)) throw error
+      }
     }
   }
 
@@ -118,16 +111,25 @@ function createPool({ connection, poolSizeMax, acquireTimeoutMs, log }: Database
 function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {
   const nameOf = pooler === 'none' ? createStatementNames() : () => undefined
   return async (client, { text, values, script }) => {
-    if (script) return lastResult(await client.query(text))
-    const name = nameOf(text)
-    // query_timeout is node-postgres's own, for a line that is dead; its types do not know it for one query.
-    const query = { text, values: [...values], query_timeout: statementTimeoutMs + cancelGraceMs }
+    if (script) return lastAnswer(await client.query(text))
     let cancelled: Promise<void> | undefined
-    const timer = setTimeout(() => {
-      cancelled = cancel(client)
-    }, statementTimeoutMs)
+    let timer: NodeJS.Timeout | undefined
     try {
-      return await client.query(name === undefined ? query : { ...query, name })
+      return await new Promise<Answer>((resolve, reject) => {
+        const statement = new PreparedStatement({ name: nameOf(text), text, values }, (error, answer) => {
+          if (answer === undefined) reject(error ?? new Error('a statement ended without an answer'))
+          else resolve(answer)
+        })
+        timer = setTimeout(() => {
+          cancelled = cancel(client)
+          timer = setTimeout(() => reject(new Error('Query read timeout')), cancelGraceMs)
+        }, statementTimeoutMs)
+        client.query(statement)
+      })
+    } catch (error) {
+      // Otherwise the trace would begin at the socket and end there.
+      if (error instanceof Error) Error.captureStackTrace(error)
+      throw error
     } finally {
       clearTimeout(timer)
       // A cancel on its way when the statement ended by itself would hit the next one on this connection.
@@ -148,11 +150,10 @@ function createStatementNames(): (text: string) => string | undefined {
 }
 
 /** A script of several statements is answered with a list. */
-function lastResult(result: pg.QueryResult | pg.QueryResult[]): pg.QueryResult {
-  if (!Array.isArray(result)) return result
-  const last = result.at(-1)
+function lastAnswer(result: pg.QueryResult | pg.QueryResult[]): Answer {
+  const last = Array.isArray(result) ? result.at(-1) : result
   if (last === undefined) throw new Error('a script without a statement')
-  return last
+  return { rows: last.rows, rowCount: last.rowCount ?? 0 }
 }
 
 /** Whether a connection must not be used again after this error. */

@@ -1,6 +1,4 @@
 /** What a store sees of the database: SQL as text, values beside it, rows out. `pool.ts` is what runs it. */
-import type pg from 'pg'
-
 export interface Sql {
   /** All rows. The statement is prepared under a name derived from its text, unless the pooler forbids it. */
   rows<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row[]>
@@ -42,29 +40,33 @@ export interface Statement {
   script: boolean
 }
 
-export type Run = (statement: Statement) => Promise<pg.QueryResult>
+export interface Answer {
+  rows: unknown[]
+  /** Found or touched. */
+  rowCount: number
+}
+
+export type Run = (statement: Statement) => Promise<Answer>
 
 export type Queries = Omit<Sql, 'now'>
 
 export function toQueries(run: Run): Queries {
-  async function rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return (await run({ text, values, script: false })).rows as Row[]
-  }
   return {
-    rows,
+    async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+      return (await run({ text, values, script: false })).rows as Row[]
+    },
     async row<Row>(text: string, values: readonly unknown[] = []): Promise<Row> {
-      const [first, ...others] = await rows<Row>(text, values)
-      if (first === undefined || others.length > 0) throw wrongCount('exactly one row', text)
-      return first
+      const { rows } = await run({ text, values, script: false })
+      if (rows.length !== 1) throw wrongCount('exactly one row', text)
+      return rows[0] as Row
     },
     async maybeRow<Row>(text: string, values: readonly unknown[] = []): Promise<Row | undefined> {
-      const [first, ...others] = await rows<Row>(text, values)
-      if (others.length > 0) throw wrongCount('at most one row', text)
-      return first
+      const { rows } = await run({ text, values, script: false })
+      if (rows.length > 1) throw wrongCount('at most one row', text)
+      return rows[0] as Row | undefined
     },
     async execute(text: string, values?: readonly unknown[]): Promise<number> {
-      const result = await run({ text, values: values ?? [], script: values === undefined })
-      return result.rowCount ?? 0
+      return (await run({ text, values: values ?? [], script: values === undefined })).rowCount
     },
   }
 }

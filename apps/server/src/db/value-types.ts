@@ -6,7 +6,7 @@
  */
 import pg from 'pg'
 
-type Parser = (text: string) => unknown
+export type Parser = (text: string) => unknown
 
 const standard = (oid: number): Parser => pg.types.getTypeParser(oid, 'text') as Parser
 
@@ -21,9 +21,11 @@ const parsers = new Map<number, Parser>([
   [1185, (text) => textArray(text).map((item) => (item === null ? null : toInstant(item)))],
 ])
 
-export const valueTypes: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number) => parsers.get(oid) ?? asText,
+export function parserOf(oid: number): Parser {
+  return parsers.get(oid) ?? asText
 }
+
+export const valueTypes: pg.CustomTypesConfig = { getTypeParser: parserOf }
 
 function asText(text: string): string {
   return text
