@@ -78,13 +78,13 @@ describe('cursors', () => {
     // The digest of the subject is under the signature.
     const theirs = Buffer.from(cursors.write({ ...walk, subject: bob }, {}, ['x']), 'base64url')
     const mixed = Buffer.from(cursor, 'base64url')
-    theirs.copy(mixed, 16, 16, 28)
+    theirs.copy(mixed, 18, 18, 30)
     assert.equal(cursors.find(walk.list, mixed.toString('base64url')), undefined)
   })
 
   it('are checked before they are unpacked: what is not signed is never inflated', () => {
     // A deflated text of a megabyte, behind the mark of packed cursors.
-    const bomb = Buffer.concat([Buffer.alloc(28), Buffer.of(0), deflateRawSync(Buffer.alloc(1_000_000, 'x'))])
+    const bomb = Buffer.concat([Buffer.alloc(30), Buffer.of(0), deflateRawSync(Buffer.alloc(1_000_000, 'x'))])
     assert.equal(cursors.find(walk.list, bomb.toString('base64url')), undefined)
     const long = cursors.write(walk, { search: 'x'.repeat(100_000) }, [])
     assert.throws(() => cursors.find(walk.list, long), RangeError)

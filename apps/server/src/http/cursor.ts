@@ -4,12 +4,14 @@
  * read before the caller is known, because one statement checks the token and reads the page: first the signature, then
  * the text, and when the caller is known, whether it is theirs.
  *
- * base64url( HMAC-SHA256 cut to 16 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, position] ). RFC 2104
- * §5 allows the cut; cursors go in URLs. A long JSON (a hundred ids) is deflated, behind a zero byte, with which no JSON
- * begins.
+ * base64url( HMAC-SHA256 cut to 18 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, position] ). RFC 2104
+ * §5 allows the cut; cursors go in URLs. Both cuts are multiples of three bytes, so that the parts of the text can be read
+ * without decoding the whole, and the signature is over the text: another spelling of the same bytes is another text. A
+ * long JSON (a hundred ids) is deflated, behind a zero byte, with which no JSON begins.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { createHmac, createSecretKey, hash, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
+import { createMac, type Mac } from './mac.ts'
 
 type FilterValue = string | number | boolean | readonly string[]
 export type Filters = Readonly<Record<string, FilterValue>>
@@ -26,7 +28,7 @@ interface Walk {
 
 /** User and client as a cursor knows them; made once for a request. */
 export interface Subject {
-  readonly digest: Buffer
+  readonly digest: string
 }
 
 export interface FoundCursor {
@@ -41,8 +43,9 @@ export interface Cursors {
   find(list: string, text: string): FoundCursor | undefined
 }
 
-const signatureBytes = 16
-const digestBytes = 12
+/** In characters of base64url: 18 and 12 bytes. */
+const signatureLength = 24
+const digestLength = 16
 // Below it there is little to gain, and a page of few filters should cost nothing more.
 const packAboveBytes = 512
 const packedMark = 0
@@ -51,7 +54,7 @@ const unpackedBytesMax = 64 * 1024
 
 /** From any text that names user and client. */
 export function toSubject(text: string): Subject {
-  return { digest: hash('sha256', text, 'buffer').subarray(0, digestBytes) }
+  return { digest: hash('sha256', text, 'base64url').slice(0, digestLength) }
 }
 
 /** Of a list that is the same for everybody. */
@@ -59,29 +62,27 @@ export const noSubject = toSubject('')
 
 /** The first key signs, all of them verify: a rotation ends no walk. */
 export function createCursors(secrets: readonly Uint8Array[]): Cursors {
-  // Made once: from raw bytes Node makes a key at every call, which takes three times as long as the HMAC itself.
-  const keys = secrets.map((secret) => createSecretKey(secret))
-  const [signingKey] = keys
-  if (signingKey === undefined) throw new RangeError('cursors need at least one key')
+  const macs = secrets.map((secret) => createMac(secret))
+  const [signing] = macs
+  if (signing === undefined) throw new RangeError('cursors need at least one key')
 
   return {
     write({ list, subject }, filters, position) {
       const payload = pack(Buffer.from(JSON.stringify([filters, position])))
-      const signed = Buffer.concat([subject.digest, payload])
-      return Buffer.concat([sign(signingKey, list, signed), signed]).toString('base64url')
+      const signed = `${subject.digest}${payload.toString('base64url')}`
+      return `${sign(signing, list, signed)}${signed}`
     },
 
     find(list, text) {
-      const bytes = Buffer.from(text, 'base64url')
-      // Node's decoder skips what it does not know and ignores stray bits: only the one canonical spelling is ours.
-      if (bytes.length <= signatureBytes + digestBytes || bytes.toString('base64url') !== text) return undefined
-      const signature = bytes.subarray(0, signatureBytes)
-      const signed = bytes.subarray(signatureBytes)
-      if (!keys.some((key) => timingSafeEqual(signature, sign(key, list, signed)))) return undefined
-      const digest = signed.subarray(0, digestBytes)
+      if (text.length <= signatureLength + digestLength) return undefined
+      const signature = text.slice(0, signatureLength)
+      const signed = text.slice(signatureLength)
+      if (!macs.some((mac) => isSame(signature, sign(mac, list, signed)))) return undefined
+      const digest = signed.slice(0, digestLength)
       // Signed by us, so this is what `write` was given.
-      const [filters, position] = JSON.parse(unpack(signed.subarray(digestBytes)).toString()) as [Filters, Position]
-      return { filters, position, isOf: (subject) => timingSafeEqual(digest, subject.digest) }
+      const json = unpack(Buffer.from(signed.slice(digestLength), 'base64url')).toString()
+      const [filters, position] = JSON.parse(json) as [Filters, Position]
+      return { filters, position, isOf: (subject) => isSame(digest, subject.digest) }
     },
   }
 }
@@ -96,8 +97,12 @@ function unpack(payload: Buffer): Buffer {
   return inflateRawSync(payload.subarray(1), { maxOutputLength: unpackedBytesMax })
 }
 
-function sign(key: KeyObject, list: string, signed: Uint8Array): Buffer {
-  // The newline, which JSON escapes, keeps the list's name apart from what is signed.
-  const bound = `${JSON.stringify(['cursor 2', list])}\n`
-  return createHmac('sha256', key).update(bound).update(signed).digest().subarray(0, signatureBytes)
+function sign(mac: Mac, list: string, signed: string): string {
+  // The newline, which neither a name nor base64url has, keeps the two apart.
+  return mac(`cursor 3 ${list}\n${signed}`).slice(0, signatureLength)
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
