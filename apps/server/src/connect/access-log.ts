@@ -37,7 +37,7 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
   let writing = Promise.resolve()
 
   const add = (read: AccessCount): void => {
-    const key = JSON.stringify([read.userKey, read.grantId, read.endpoint])
+    const key = `${read.userKey} ${read.grantId} ${read.endpoint}`
     const known = counts.get(key)
     if (known !== undefined) {
       known.count += read.count

@@ -69,5 +69,5 @@ export function apply(reply: Headers, verdict: Verdict): void {
 
 /** Memory holds no tokens, only what tells them apart. */
 function keyOf(tokenHash: Buffer): string {
-  return tokenHash.toString('base64url')
+  return tokenHash.toString('latin1')
 }

@@ -24,13 +24,14 @@ export function createLog(options: { level: string; destination?: DestinationStr
       messageKey: 'message',
       formatters: {
         level: (label) => ({ level: label }),
-        log: (line) => clean(line, 0) as Record<string, unknown>,
+        log: (line) => (line instanceof AccessLine ? line : (clean(line, 0) as Record<string, unknown>)),
       },
       // Fastify and others log whole requests and replies under these names; the URL and headers are not for logs.
       serializers: { req: () => undefined, res: () => undefined, err: (error: unknown) => error },
       hooks: {
         logMethod(values, method) {
-          method.apply(this, withCleanMessage(values) as Parameters<typeof method>)
+          const clean = values[0] instanceof AccessLine ? values : withCleanMessage(values)
+          method.apply(this, clean as Parameters<typeof method>)
         },
       },
     },
@@ -43,6 +44,26 @@ export function createLog(options: { level: string; destination?: DestinationStr
       return child.call(this, clean(bindings, 0) as Bindings, options)
     } satisfies MakeChild,
   })
+}
+
+/**
+ * The line that every request leaves. Its values are ours (a route's pattern, never a URL), so it is written as it is: to
+ * look through it took a fortieth of a page's processor time.
+ */
+export class AccessLine {
+  readonly request_id: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly ms: number
+
+  constructor(line: { requestId: string; method: string; route: string; status: number; ms: number }) {
+    this.request_id = line.requestId
+    this.method = line.method
+    this.route = line.route
+    this.status = line.status
+    this.ms = line.ms
+  }
 }
 
 const bufferBytes = 4_096

@@ -35,6 +35,7 @@ export function parseQuery(text: string, known: ReadonlySet<string>): Query {
 }
 
 function decode(text: string): string | undefined {
+  if (!text.includes('%') && !text.includes('+')) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch (error) {

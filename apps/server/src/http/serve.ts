@@ -240,18 +240,22 @@ function callOpener(endpoint: Endpoint, cursors: Cursors): (request: FastifyRequ
   }
   const list: List = { endpoint, paging, filters: schema }
   const known = listParameters(list)
+  const pathOf = pathWriter(endpoint)
   return (request) => {
     const params = readParams(endpoint, request)
     const query = parseQuery(queryOf(request.url), known)
-    const page = openPage(list, query, pathOf(endpoint, request.params), cursors)
+    const page = openPage(list, query, pathOf(request.params), cursors)
     return { params, query: page.filters, page }
   }
 }
 
-/** The endpoint's path with this request's values in it. */
-function pathOf(endpoint: Endpoint, params: unknown): string {
-  const given = params as Readonly<Record<string, string>>
-  return endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))
+/** The endpoint's path with a request's values in it. */
+function pathWriter({ path }: Endpoint): (params: unknown) => string {
+  if (!path.includes('{')) return () => path
+  return (params) => {
+    const given = params as Readonly<Record<string, string>>
+    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))
+  }
 }
 
 /** A cursor survives a token refresh, so it hangs on user and client and not on the token. */
@@ -259,10 +263,11 @@ export function subjectOf(caller: Caller | undefined): Subject {
   return caller === undefined ? noSubject : toSubject(JSON.stringify([caller.tenantId, caller.userId, caller.clientId]))
 }
 
-const noParams: z.ZodObject = z.object({})
+const noParams = {}
 
-function readParams(endpoint: Endpoint, request: FastifyRequest): object {
-  const params: Record<string, unknown> = parseOrRefuse(endpoint.params ?? noParams, request.params)
+function readParams({ params: schema }: Endpoint, request: FastifyRequest): object {
+  if (schema === undefined) return noParams
+  const params: Record<string, unknown> = parseOrRefuse(schema, request.params)
   if (Object.values(params).some((value) => typeof value === 'string' && value.includes('\0'))) {
     throw new Refusal('invalid_request', 'the path must not have a NUL character')
   }

@@ -19,7 +19,7 @@ import {
 import { isLoopback } from '../config.ts'
 import { acceptJsonOnly } from './body.ts'
 import { addCorsHeaders, isPreflight, pathOf, registerPreflights } from './cors.ts'
-import type { Log } from './log.ts'
+import { AccessLine, type Log } from './log.ts'
 import type { Metrics, MetricsAccess } from './metrics.ts'
 import { bodyBytesMax, sendProblem, toProblem } from './problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './route-table.ts'
@@ -59,6 +59,7 @@ export interface HttpServer {
 // A request must arrive, headers and body, within this time; Node's default would let a slow sender stay for minutes.
 const requestTimeoutMs = 30_000
 const paramLengthMax = 200
+const noQuery: Record<string, never> = Object.freeze({})
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -137,7 +138,8 @@ function createApp(options: HttpOptions): FastifyInstance {
     genReqId: newRequestId,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
-    routerOptions: { maxParamLength: paramLengthMax },
+    // Queries are read by query.ts.
+    routerOptions: { maxParamLength: paramLengthMax, querystringParser: () => noQuery },
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Requests that arrive on a kept-alive connection during a stop are still served; then the connection closes.
     return503OnClosing: false,
@@ -164,7 +166,8 @@ function record(request: FastifyRequest, reply: FastifyReply, { log, metrics }: 
   const { statusCode: status, elapsedTime } = reply
   const route = request.routeOptions.url ?? '(none)'
   metrics.observeRequest({ method, route, status, seconds: elapsedTime / 1_000 })
-  log.info({ request_id: request.id, method, route, status, ms: Math.round(elapsedTime * 10) / 10 }, 'request')
+  const ms = Math.round(elapsedTime * 10) / 10
+  log.info(new AccessLine({ requestId: request.id, method, route, status, ms }), 'request')
 }
 
 function checkHost(request: FastifyRequest, loopbackHostsOnly: boolean): void {
