@@ -4,13 +4,20 @@
  *
  * Old codes carry a class letter (X crypto, Z fiat) and bitcoin is XBT; newer ones are plain. A suffix makes another
  * asset with its own balance: `.S` staked (`DOT28.S`: bonded for 28 days), `.M` opt-in rewards, `.F` auto-earning, `.B`
- * yield-bearing, `.P` parachain, `.HOLD` on hold. Suffixed codes never carry the class letter: XBT.M, not XXBT.M.
+ * yield-bearing, `.P` parachain, `.HOLD` on hold, `.T` tokenized (https://docs.kraken.com/api/docs/rest-api/get-extended-balance).
+ * Suffixed codes never carry the class letter: XBT.M, not XXBT.M.
+ *
+ * Some letters mislead: ZMXN and ZARS are the pesos of Mexico and Argentina, but FLOWH is FLOW (rotki's test_kraken.py
+ * knows all three). A coin on a further network may have a code of its own: ETH.INK, USDT0.TEMPO, HYPER.CORE. Those
+ * three come from readers of real accounts; no document that we found names their altnames or decimals.
  */
 export interface Asset {
   code: string
   altname: string
   decimals: number
   displayDecimals: number
+  /** Tokenized stocks have a class of their own: /Assets names them only when asked for that class. */
+  class: 'currency' | 'tokenized_asset'
   /** The price behind it, if it has one. */
   coin: string | undefined
   /** False: occurs in histories, but /Assets does not name it (delisted, or newer than the reader). */
@@ -28,6 +35,7 @@ const suffixes: Readonly<Record<string, readonly string[]>> = {
   DOT: ['S', 'F', 'B', 'P'],
   DOT28: ['S'],
   FLOW: ['S'],
+  FLOWH: ['S'],
   KSM: ['S', 'P'],
   SOL: ['S', 'F', 'B'],
   TRX: ['S', 'F'],
@@ -42,6 +50,8 @@ ZUSD USD 4 2 usd
 ZEUR EUR 4 2 eur
 ZGBP GBP 4 2 gbp
 CHF CHF 4 2 chf
+ZMXN MXN 4 2 mxn
+ZARS ARS 4 2 -
 XXBT XBT 10 5 bitcoin
 XETH ETH 10 5 ethereum
 ETH2 ETH2 10 5 ethereum
@@ -64,6 +74,7 @@ DOT DOT 10 8 polkadot
 DOT28 DOT28 10 8 polkadot
 FIL FIL 10 5 filecoin
 FLOW FLOW 10 5 flow
+FLOWH FLOWH 10 5 flow
 FLR FLR 8 5 flare-networks
 GRT GRT 10 5 the-graph
 KSM KSM 10 8 kusama
@@ -84,7 +95,14 @@ USDC USDC 8 4 usd-coin
 USDT USDT 8 4 tether
 XTZ XTZ 8 5 tezos
 AAPLx AAPLx 10 5 apple-xstock
-KFEE FEE 2 2 -`
+KFEE FEE 2 2 -
+SAI SAI 10 5 dai
+ETHW ETHW 10 5 -
+STRK STRK 10 5 -
+NANO NANO 10 5 -
+ETH.INK ETH.INK 10 5 ethereum
+USDT0.TEMPO USDT0.TEMPO 8 4 tether
+HYPER.CORE HYPER.CORE 8 5 -`
 
 const listed: Asset[] = plain
   .trim()
@@ -96,6 +114,7 @@ const listed: Asset[] = plain
       altname,
       decimals: Number(decimals),
       displayDecimals: Number(displayDecimals),
+      class: 'currency' as const,
       coin: coin === '-' ? undefined : coin,
       listed: true,
     }
@@ -103,14 +122,25 @@ const listed: Asset[] = plain
     return [asset, ...variants.map((variant) => ({ ...asset, code: variant, altname: variant }))]
   })
 
+const hidden = { class: 'currency', listed: false } as const
+
 /** Not in /Assets. Eighteen decimals, because nothing says how many an unknown code may have. */
 const unlisted: Asset[] = [
-  { code: 'ZQNT', altname: 'ZQNT', decimals: 18, displayDecimals: 8, coin: undefined, listed: false },
+  { ...hidden, code: 'ZQNT', altname: 'ZQNT', decimals: 18, displayDecimals: 8, coin: undefined },
   // A wallet that Kraken may invent tomorrow.
-  { code: 'DOT.Q9', altname: 'DOT.Q9', decimals: 10, displayDecimals: 8, coin: 'polkadot', listed: false },
+  { ...hidden, code: 'DOT.Q9', altname: 'DOT.Q9', decimals: 10, displayDecimals: 8, coin: 'polkadot' },
 ]
 
-export const assets: readonly Asset[] = [...listed, ...unlisted]
+/** The ledger and the balances write TSLAx.T, /Assets writes TSLAx. */
+const tokenized: Asset[] = ['TSLAx', 'SPYx'].flatMap((altname) => {
+  const asset = { altname, decimals: 10, displayDecimals: 5, class: 'tokenized_asset', coin: undefined } as const
+  return [
+    { ...asset, code: altname, listed: true },
+    { ...asset, code: `${altname}.T`, altname: `${altname}.T`, listed: false },
+  ]
+})
+
+export const assets: readonly Asset[] = [...listed, ...tokenized, ...unlisted]
 
 const byCode = new Map(assets.map((asset) => [asset.code, asset]))
 const byAltname = new Map(assets.map((asset) => [asset.altname, asset]))

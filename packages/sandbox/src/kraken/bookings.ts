@@ -4,7 +4,7 @@
  *
  * Not in the documents: a failed withdrawal as a pair that cancels (seen by readers of real accounts), and legacy staking
  * moves with a reference for each side, which is the harder case for a reader and stands until a recorded answer says
- * otherwise.
+ * otherwise. Nor is the reference "Unknown" of Earn entries (https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4).
  */
 import { ticksPerSecond } from '../core/timeline.ts'
 import { divideUnits, multiplyUnits, toFixedText, toUnits } from '../core/units.ts'
@@ -24,11 +24,13 @@ export interface Draft {
   trades: TradeRow[]
   deposits: FundingRow[]
   withdrawals: FundingRow[]
+  /** References that a later happening can use again. */
+  named: Map<string, Reference>
   next: number
 }
 
 export function newDraft(next: number): Draft {
-  return { ledger: [], trades: [], deposits: [], withdrawals: [], next }
+  return { ledger: [], trades: [], deposits: [], withdrawals: [], named: new Map(), next }
 }
 
 export function book(draft: Draft, event: StoryEvent, atTicks: number): void {
@@ -61,9 +63,15 @@ function bookFunding(draft: Draft, event: Funding, atTicks: number): void {
   rows.push({ number, atTicks, reference, event })
 }
 
+/** What the ledger adds when a withdrawal comes back: every sign turned, under the same reference. */
+export function bookReturn(draft: Draft, { event, reference }: FundingRow, atTicks: number): void {
+  const asset = getAsset(event.code)
+  const move = { asset, amount: toUnits(event.amount, asset.decimals), fee: -toUnits(event.fee ?? '0', asset.decimals) }
+  append(draft, { type: event.kind, subtype: '', reference, atTicks }, move)
+}
+
 export function bookEntries(draft: Draft, event: Entries, atTicks: number, letter: string): void {
-  const shared: Reference = { letter, number: draft.next }
-  draft.next += 1
+  const shared = referenceOf(draft, event, letter)
   for (const one of event.legs) {
     const reference = event.references === 'each' ? { letter, number: draft.next } : shared
     const asset = getAsset(one.code)
@@ -76,6 +84,15 @@ export function bookEntries(draft: Draft, event: Entries, atTicks: number, lette
     const amount = toUnits(one.amount, asset.decimals)
     append(draft, heading, { asset, amount, fee: toUnits(one.fee ?? '0', asset.decimals) })
   }
+}
+
+function referenceOf(draft: Draft, { reference: name }: Entries, letter: string): Reference {
+  const known = name === undefined ? undefined : draft.named.get(name)
+  if (known !== undefined) return known
+  const made: Reference = { letter, number: draft.next, ...(name === 'Unknown' && { literal: 'Unknown' as const }) }
+  draft.next += 1
+  if (name !== undefined) draft.named.set(name, made)
+  return made
 }
 
 function bookTrade(draft: Draft, event: Trade, atTicks: number): void {

@@ -10,6 +10,7 @@ import { withEntries } from './history.ts'
 import { ledgerId } from './ids.ts'
 import type { Kraken } from './index.ts'
 import { describeEntry, describeTrade, tradeId } from './ledgers.ts'
+import { withHoldsEnded } from './revisions.ts'
 
 export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => number): Controlled {
   return {
@@ -24,7 +25,9 @@ export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => nu
     },
     state(id) {
       const account = accounts.findById(id)
-      return account && stateOf(account, nowMs())
+      if (account === undefined) return undefined
+      account.setWorld(withHoldsEnded(account.world(), nowMs()))
+      return stateOf(account, nowMs())
     },
     addEntries(id, entries, atMs) {
       const account = accounts.findById(id)

@@ -46,21 +46,30 @@ function status(account: KrakenAccount, sent: URLSearchParams, context: CallCont
 export function describeFunding(account: KrakenAccount, row: FundingRow): object {
   const { event, number } = row
   const { decimals } = getAsset(event.code)
+  const { status, property } = statusOf(row)
   return {
     method: event.method,
-    aclass: 'currency',
+    aclass: getAsset(event.code).class,
     asset: event.code,
     refid: idOf(account.id, row.reference),
-    // A failed withdrawal never reached a chain.
-    txid: event.failed === true ? null : transactionIdOf(account, row),
+    // A failed withdrawal never reached a chain, and one on hold has not yet.
+    txid: status === 'Success' ? transactionIdOf(account, row) : null,
     info: addressOf(account, row),
     amount: toFixedText(toUnits(event.amount, decimals), decimals),
     fee: toFixedText(toUnits(event.fee ?? '0', decimals), decimals),
     time: Math.floor(row.atTicks / ticksPerSecond),
-    status: event.failed === true ? 'Failure' : 'Success',
+    status,
+    ...(property !== undefined && { 'status-prop': property }),
     ...(event.kind === 'withdrawal' && { key: `address-${number % 3}` }),
     ...(event.network !== undefined && { network: event.network }),
   }
+}
+
+/** `status-prop` says more about a status: "onhold" and "return" are two of the five documented words. */
+function statusOf({ event, holdEnded }: FundingRow): { status: string; property?: string } {
+  if (event.failed === true) return { status: 'Failure' }
+  if (event.hold === undefined || holdEnded === 'Success') return { status: 'Success' }
+  return holdEnded === 'return' ? { status: 'Failure', property: 'return' } : { status: 'Pending', property: 'onhold' }
 }
 
 function transactionIdOf(account: KrakenAccount, row: FundingRow): string {

@@ -17,6 +17,8 @@ export interface World {
   withdrawals: Timeline<FundingRow>
   balances: ReadonlyMap<string, bigint>
   strategies: readonly EarnStrategy[]
+  /** By how much the `count` of Ledgers falls short. */
+  countShort: number
   /** The next free number for rows and references. */
   next: number
 }
@@ -35,6 +37,7 @@ export function buildWorld(story: Story): World {
     withdrawals: createTimeline(draft.withdrawals),
     balances,
     strategies: story.strategies,
+    countShort: story.countShort ?? 0,
     next: draft.next,
   }
 }
@@ -64,7 +67,7 @@ export function toTicks(at: string): number {
  * Puts entries in order of time and writes the running balance of each. With `codes`, only of those: the others carry
  * theirs already.
  */
-function settle(
+export function settle(
   entries: (Omit<LedgerRow, 'balance'> | LedgerRow)[],
   codes?: ReadonlySet<string>,
 ): { rows: LedgerRow[]; balances: Map<string, bigint> } {

@@ -7,6 +7,7 @@ export function ledgerId(account: string, number: number): string {
 }
 
 export function idOf(account: string, reference: Reference): string {
+  if (reference.literal !== undefined) return reference.literal
   const text = reference.letter + encodeNumber(account, reference.letter, reference.number)
   return `${text.slice(0, 6)}-${text.slice(6, 11)}-${text.slice(11)}`
 }

@@ -16,6 +16,7 @@ import { depositStatus, withdrawStatus } from './funding.ts'
 import { buildWorld, withEntries, type World } from './history.ts'
 import { ledgers, queryLedgers, tradesHistory } from './ledgers.ts'
 import { publicMethods } from './market-data.ts'
+import { withHoldsEnded } from './revisions.ts'
 import type { Story } from './story.ts'
 import { failure, KrakenRefusal, success } from './wire.ts'
 
@@ -102,6 +103,7 @@ export function createKraken(options: {
     const { account, parameters } = authenticate(accounts, request, options.nowMs())
     meterCall(account, method.cost, options.nowMs())
     requirePermission(account, method.permissions)
+    account.setWorld(withHoldsEnded(account.world(), options.nowMs()))
     return success(method.answer(account, parameters, context))
   }
 }

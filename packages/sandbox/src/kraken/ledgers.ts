@@ -3,11 +3,16 @@
  * Truth: https://docs.kraken.com/api-reference/account-data/get-ledgers-info, …/query-ledgers, …/get-trades-history
  *
  * 50 rows at a time, newest first, in an object keyed by id. `start` excludes, `end` includes; each is a Unix time (with
- * decimals) or an id. `ofs` counts from the newest of what is left. `count` is how many there are in all.
+ * decimals) or an id. `ofs` counts from the newest of what is left. `count` is how many there are in all, though real
+ * answers have told fewer and more (https://github.com/rotki/rotki/issues/116); `Story.countShort` makes it tell fewer.
+ *
+ * The cursor of Ledgers is a hypothesis: `with_cursor=true` adds `next_cursor` to the answer, `cursor` sends it back, and
+ * the last page has none. The copies of the documents that we could read know only `ofs`; the shape follows the cursor of
+ * DepositStatus, and it is anchored on an entry, so entries booked meanwhile do not move the pages.
  */
-import { ticksPerSecond, type Range } from '../core/timeline.ts'
+import { ticksPerSecond, type Range, type View } from '../core/timeline.ts'
 import type { CallContext } from '../core/provider-server.ts'
-import { findAsset } from './assets.ts'
+import { findAsset, getAsset } from './assets.ts'
 import type { KrakenAccount } from './authentication.ts'
 import type { LedgerRow, TradeRow } from './rows.ts'
 import { findNumber, idOf, ledgerId } from './ids.ts'
@@ -19,12 +24,60 @@ const queriedIdsMax = 20
 // The filter's name for what the app buys and sells; no entry has that type.
 const typesBehind: ReadonlyMap<string, readonly string[]> = new Map([['sale', ['spend', 'receive']]])
 
-export function ledgers(account: KrakenAccount, parameters: URLSearchParams, context: CallContext): object {
-  const filter = ledgerFilter(parameters)
-  const view = account.world().ledger.view(rangeOf(account, parameters, 'L'), filter)
-  const rows = context.cutPage(view, wholeNumber(parameters, 'ofs', 0), pageSize)
-  const ledger = Object.fromEntries(rows.map((row) => [ledgerId(account.id, row.number), describeEntry(account, row)]))
-  return isTrue(parameters, 'without_count') ? { ledger } : { ledger, count: view.count }
+export function ledgers(account: KrakenAccount, sent: URLSearchParams, context: CallContext): object {
+  const cursor = sent.get('cursor') ?? ''
+  const mark = cursor === '' ? undefined : readCursor(cursor)
+  const parameters = mark?.parameters ?? sent
+  const world = account.world()
+  const range = rangeOf(account, parameters, 'L')
+  const whole = world.ledger.view(range, ledgerFilter(parameters))
+  const view = mark === undefined ? whole : world.ledger.view(upTo(range, mark.atTicks), ledgerFilter(parameters))
+  const offset = mark === undefined ? wholeNumber(parameters, 'ofs', 0) : countThrough(view, mark)
+  const rows = context.cutPage(view, offset, pageSize)
+  const last = rows.at(-1)
+  const more = last !== undefined && offset + pageSize < view.count
+  const count = Math.max(0, whole.count - world.countShort)
+  return {
+    ledger: Object.fromEntries(rows.map((row) => [ledgerId(account.id, row.number), describeEntry(account, row)])),
+    ...(!isTrue(parameters, 'without_count') && { count }),
+    ...(isTrue(parameters, 'with_cursor') && more && { next_cursor: writeCursor(last, parameters) }),
+  }
+}
+
+interface Mark {
+  atTicks: number
+  number: number
+}
+
+function upTo(range: Range, ticks: number): Range {
+  return { ...range, untilTicks: Math.min(range.untilTicks ?? ticks, ticks) }
+}
+
+/** How many entries at the head of the view were on the page before: those of its last moment, up to its last entry. */
+function countThrough(view: View<LedgerRow>, mark: Mark): number {
+  let offset = 0
+  for (;;) {
+    const [row] = view.cut(offset, 1)
+    if (row === undefined || row.atTicks < mark.atTicks || row.number < mark.number) return offset
+    offset += 1
+  }
+}
+
+/** Opaque to the reader: the last entry that was shown, and the question it belongs to. */
+function writeCursor({ atTicks, number }: Mark, parameters: URLSearchParams): string {
+  const kept = new URLSearchParams()
+  for (const name of ['type', 'asset', 'start', 'end', 'without_count', 'with_cursor']) {
+    const value = parameters.get(name)
+    if (value !== null) kept.set(name, value)
+  }
+  return Buffer.from(`${atTicks}.${number}?${kept.toString()}`).toString('base64')
+}
+
+function readCursor(cursor: string): Mark & { parameters: URLSearchParams } {
+  const [mark = '', question = ''] = Buffer.from(cursor, 'base64').toString().split('?')
+  if (!/^\d{1,17}\.\d{1,9}$/.test(mark)) throw new KrakenRefusal('EGeneral:Invalid arguments:cursor')
+  const [atTicks, number] = mark.split('.')
+  return { atTicks: Number(atTicks), number: Number(number), parameters: new URLSearchParams(question) }
 }
 
 export function queryLedgers(account: KrakenAccount, parameters: URLSearchParams): object {
@@ -51,7 +104,7 @@ export function tradesHistory(account: KrakenAccount, parameters: URLSearchParam
 
 export function describeEntry(account: KrakenAccount, row: LedgerRow): object {
   return {
-    aclass: 'currency',
+    aclass: getAsset(row.code).class,
     amount: row.amount,
     asset: row.code,
     balance: row.balance,

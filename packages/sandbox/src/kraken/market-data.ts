@@ -28,7 +28,8 @@ export const publicMethods: Readonly<Record<string, PublicMethod>> = {
 
   Assets(parameters) {
     const wanted = namesOf(parameters, 'asset')
-    const found = wanted === undefined ? assets.filter((asset) => asset.listed) : wanted.map(getListedAsset)
+    const ofClass = parameters.get('aclass') ?? 'currency'
+    const found = wanted?.map(getListedAsset) ?? assets.filter((asset) => asset.listed && asset.class === ofClass)
     return Object.fromEntries(found.map((asset) => [asset.code, describeAsset(asset)]))
   },
 
@@ -62,7 +63,7 @@ function getPair(name: string): Pair {
 
 function describeAsset(asset: Asset): object {
   const { altname, decimals, displayDecimals } = asset
-  return { aclass: 'currency', altname, decimals, display_decimals: displayDecimals, status: 'enabled' }
+  return { aclass: asset.class, altname, decimals, display_decimals: displayDecimals, status: 'enabled' }
 }
 
 function describePair(pair: Pair): object {

@@ -7,6 +7,8 @@ import type { Funding } from './story.ts'
 export interface Reference {
   letter: string
   number: number
+  /** Written as it is instead: Kraken answers "Unknown" where it has lost the reference of an Earn entry. */
+  literal?: 'Unknown'
 }
 
 export interface LedgerRow extends Row {
@@ -34,4 +36,8 @@ export interface TradeRow extends Row {
 export interface FundingRow extends Row {
   reference: Reference
   event: Funding
+  /** How a review of this withdrawal ended; undefined while it is on hold, and where there was none. */
+  holdEnded?: HoldEnd
 }
+
+export type HoldEnd = 'Success' | 'return'

@@ -5,6 +5,8 @@
 export interface Story {
   events: readonly StoryEvent[]
   strategies: readonly EarnStrategy[]
+  /** By how much the `count` of Ledgers falls short of the entries there are. */
+  countShort?: number
 }
 
 export type StoryEvent = Funding | Trade | Entries
@@ -24,6 +26,8 @@ export interface Funding extends Happening {
   network?: string
   /** A failed withdrawal is booked, then booked back, fee and all. */
   failed?: true
+  /** Held for review from the start until this time; then it is sent, or booked back like a failed one. */
+  hold?: { until: string; ends: 'Success' | 'return' }
 }
 
 export interface Trade extends Happening {
@@ -47,6 +51,8 @@ export interface Entries extends Happening {
   legs: readonly Leg[]
   /** Legacy staking moves book each side under a reference of its own; everything else shares one. */
   references?: 'each'
+  /** Happenings of one name share one reference, however long apart. "Unknown" is written as it is. */
+  reference?: string
 }
 
 export interface Leg {

@@ -6,6 +6,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../kraken/story.ts'
 import { defaultStory } from './default.ts'
 import { largeStory } from './large.ts'
+import { realityStory } from './reality.ts'
 
 const readOnly: KeyTraits = { permissions: ['query-funds', 'query-closed-trades', 'query-ledger'] }
 
@@ -105,5 +106,15 @@ export const krakenScenarios: readonly Scenario<Story>[] = [
         'calm',
       ],
     },
+  },
+  {
+    ...calm,
+    name: 'reality',
+    title: 'An account as readers of real ones describe it',
+    description:
+      'Lost and reused references, a count that is too low, airdrops and conversions under odd headings, odd codes, and withdrawals on hold.',
+    expects:
+      'Connects; every entry is read although the count promises fewer; holdings equal the sum of the transactions.',
+    story: realityStory,
   },
 ]
