@@ -14,6 +14,7 @@ import { createCoinGecko } from './coingecko/index.ts'
 import { controlHarbor } from './harbor/controlled.ts'
 import { createHarbor } from './harbor/index.ts'
 import { controlKraken } from './kraken/controlled.ts'
+import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
 import { harborScenarios } from './scenarios/harbor/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
@@ -34,6 +35,8 @@ export interface SandboxOptions {
 export interface Sandbox {
   controlUrl: string
   urls: { kraken: string; harbor: string; coingecko: string }
+  /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
+  controls: { kraken: KrakenControls }
   close(): Promise<void>
 }
 
@@ -61,6 +64,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return {
       controlUrl: control.url,
       urls: { kraken: krakenListener.url, harbor: harborListener.url, coingecko: pricesListener.url },
+      controls: { kraken: createKrakenControls(kraken.accounts, nowMs) },
       close: closeAll,
     }
   } catch (error) {

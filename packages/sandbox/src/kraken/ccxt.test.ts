@@ -93,6 +93,25 @@ describe('ccxt reads the account', () => {
   })
 })
 
+describe('ccxt reads the scenario reality', () => {
+  it('fetchBalance, fetchLedger, fetchWithdrawals: odd codes, lost references and withdrawals on hold', async () => {
+    const odd = await openAccount(sandbox, 'reality', 'ccxt')
+    const reader = connect(odd)
+    const { balances } = sandbox.controls.kraken.readAccount(odd.accountId)
+    const { total } = (await reader.fetchBalance()) as unknown as { total: Record<string, number> }
+    assert.equal(Object.keys(total).length, Object.keys(balances).length)
+    // ccxt writes a code that /Assets does not name in capitals.
+    assert.equal(total['TSLAX.T'], Number(balances['TSLAx.T']))
+    const earned = await reader.fetchLedger(undefined, undefined, undefined, { type: 'earn' })
+    assert.equal(earned.filter((entry) => entry.referenceId === 'Unknown').length, 5)
+    const withdrawals = await reader.fetchWithdrawals()
+    assert.deepEqual(
+      withdrawals.map((withdrawal) => withdrawal.status),
+      ['pending', 'pending', 'failed', 'ok'],
+    )
+  })
+})
+
 describe('errors are those of ccxt', () => {
   const once = (fault: object): Promise<unknown> =>
     control(sandbox, 'POST', 'providers/kraken/faults', { ...fault, times: 1 })

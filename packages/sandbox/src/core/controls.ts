@@ -1,0 +1,44 @@
+/**
+ * What a test does to a simulated account behind the reader's back: things that a provider does and that no reader can
+ * ask for. They are methods of the simulator, not part of the control API: only code that runs beside the simulator
+ * needs them. Every change keeps the law that balances are the exact sum of the records, and throws a RangeError where
+ * it could not.
+ */
+export interface SimulatorControls {
+  /** Everything the account holds, exactly: what an independent reckoning starts from. */
+  readAccount(accountId: string): AccountReading
+  /** The record was shown and is gone: it disappears from every list, and the balances follow. */
+  withdrawRecord(accountId: string, recordId: string): void
+  /** Something is booked now that happened earlier. Returns the id of its record. */
+  addLateRecord(accountId: string, record: LateRecord): string
+  /** The record keeps its id and says something else. */
+  correctRecord(accountId: string, recordId: string, change: RecordChange): void
+}
+
+export interface AccountReading {
+  accountId: string
+  /** Decimal text by the provider's own code, without trailing zeros; codes that were emptied are there with "0". */
+  balances: Readonly<Record<string, string>>
+  /** By the provider's own name of the list, oldest first. */
+  records: Readonly<Record<string, readonly SimulatorRecord[]>>
+}
+
+export interface SimulatorRecord {
+  /** What `withdrawRecord` and `correctRecord` take, for the lists that the simulator names in its head. */
+  id: string
+  /** As it goes over the wire. */
+  body: object
+}
+
+/** A deposit of this much, at this time (ISO 8601). */
+export interface LateRecord {
+  time: string
+  asset: string
+  amount: string
+}
+
+export interface RecordChange {
+  amount?: string
+  fee?: string
+  time?: string
+}
