@@ -10,6 +10,10 @@ export interface WireRequest {
   method: string
   path: string
   query: URLSearchParams
+  /** The query as it was sent, without the question mark: signatures are over these bytes too. */
+  rawQuery: string
+  /** The caller's: some providers count calls by it. */
+  address: string
   headers: IncomingHttpHeaders
   /** As it was sent: signatures are over these bytes. */
   body: string
@@ -84,6 +88,8 @@ async function serve(
     method: message.method ?? 'GET',
     path: url.pathname,
     query: url.searchParams,
+    rawQuery: (message.url ?? '').split('?').slice(1).join('?'),
+    address: message.socket.remoteAddress ?? '',
     headers: message.headers,
     body,
     signal: AbortSignal.any([closing, gone.signal]),

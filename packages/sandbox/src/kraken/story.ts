@@ -2,6 +2,8 @@
  * The words in which a scenario tells what happened on an account. `history.ts` turns them into ledger entries, trades,
  * deposits and withdrawals, and refuses a story in which somebody spends what they do not have.
  */
+export { every } from '../core/every.ts'
+
 export interface Story {
   events: readonly StoryEvent[]
   strategies: readonly EarnStrategy[]
@@ -120,24 +122,4 @@ export function leg(text: string, more: Partial<Leg> = {}): Leg {
  */
 export function appBuy(at: string, spent: string, received: string, fee: string): Entries {
   return entries(at, 'spend', [leg(`-${spent}`, { fee }), leg(received, { type: 'receive' })])
-}
-
-/** The same happening again and again: one event for each step from `from` while it is before `to` (dates). */
-export function every(
-  step: { days: number } | { months: number },
-  from: string,
-  to: string,
-  tell: (date: string, index: number) => StoryEvent,
-): StoryEvent[] {
-  const told: StoryEvent[] = []
-  const start = new Date(`${from}T00:00:00Z`)
-  for (let index = 0; index < 5_000; index += 1) {
-    const date = new Date(start)
-    if ('days' in step) date.setUTCDate(date.getUTCDate() + step.days * index)
-    else date.setUTCMonth(date.getUTCMonth() + step.months * index)
-    const text = date.toISOString().slice(0, 10)
-    if (text >= to) return told
-    told.push(tell(text, index))
-  }
-  throw new RangeError(`a step repeated more than 5,000 times between ${from} and ${to}`)
 }

@@ -23,6 +23,8 @@ function coin(id: string, symbol: string, name: string, yearly: string, swing = 
 export const coins: readonly Coin[] = [
   coin('bitcoin', 'btc', 'Bitcoin', '7200 29000 46300 16600 42300 93400 88000 96000'),
   coin('ethereum', 'eth', 'Ethereum', '130 738 3680 1200 2290 3330 2980 3400'),
+  coin('binancecoin', 'bnb', 'BNB', '13.7 37.4 512 246 312 702 863 880'),
+  coin('lido-dao', 'ldo', 'Lido DAO', '1 1 2.9 0.97 2.8 1.8 0.58 0.7'),
   coin('tether', 'usdt', 'Tether', '1 1 1 1 1 1 1 1', pegged),
   coin('usd-coin', 'usdc', 'USDC', '1 1 1 1 1 1 1 1', pegged),
   coin('dai', 'dai', 'Dai', '1 1 1 1 1 1 1 1', pegged),
