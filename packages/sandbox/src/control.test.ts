@@ -23,6 +23,7 @@ describe('the control API', () => {
       [
         ['kraken', sandbox.urls.kraken],
         ['harbor', sandbox.urls.harbor],
+        ['binance', sandbox.urls.binance],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)
@@ -248,6 +249,10 @@ const hostileTargets = [
   '/0/public/Ticker?pair=__proto__',
   '/0/private/__proto__',
   '/v1/constructor',
+  '/api/v3/exchangeInfo?symbol=constructor',
+  '/api/v3/exchangeInfo?symbols=%5B%22__proto__%22%5D',
+  '/api/v3/constructor',
+  '/sapi/v1/__proto__',
   '/oauth/authorize?client_id=constructor&scope=__proto__&redirect_uri=http://[',
   '/oauth/token?grant_type=constructor',
   '/api/v3/coins/%ff/market_chart/range?vs_currency=usd&from=0&to=1',

@@ -5,17 +5,22 @@
 import { randomUUID } from 'node:crypto'
 import { answerControl } from './control.ts'
 import { createClock } from './core/clock.ts'
+import type { SimulatorControls } from './core/controls.ts'
 import { createFaults, type Faults } from './core/faults.ts'
 import { createJournal } from './core/journal.ts'
 import { listen, type Listener } from './core/listener.ts'
 import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
 import { createCoinGecko } from './coingecko/index.ts'
+import { controlBinance } from './binance/controlled.ts'
+import { createBinanceControls } from './binance/controls.ts'
+import { createBinance } from './binance/index.ts'
 import { controlHarbor } from './harbor/controlled.ts'
 import { createHarbor } from './harbor/index.ts'
 import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
+import { binanceScenarios } from './scenarios/binance/index.ts'
 import { harborScenarios } from './scenarios/harbor/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 
@@ -29,14 +34,14 @@ export interface SandboxOptions {
   /** A loopback address. */
   host?: string
   /** 0, the default, lets the system choose. */
-  ports?: { control?: number; kraken?: number; harbor?: number; prices?: number }
+  ports?: { control?: number; kraken?: number; harbor?: number; binance?: number; prices?: number }
 }
 
 export interface Sandbox {
   controlUrl: string
-  urls: { kraken: string; harbor: string; coingecko: string }
+  urls: { kraken: string; harbor: string; binance: string; coingecko: string }
   /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
-  controls: { kraken: KrakenControls }
+  controls: { kraken: KrakenControls; binance: SimulatorControls }
   close(): Promise<void>
 }
 
@@ -49,6 +54,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const kraken = createKraken({ seed, pace, scenarios: krakenScenarios, nowMs })
   const harbor = createHarbor({ seed, pace, scenarios: harborScenarios, nowMs, newId: randomUUID })
+  const binance = createBinance({ seed, pace, scenarios: binanceScenarios, nowMs })
   const coingecko = createCoinGecko({ pace, nowMs })
   const faults = new Map<string, Faults>()
 
@@ -56,15 +62,28 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     const krakenListener = await open(kraken.provider, ports.kraken)
     const harborListener = await open(harbor.provider, ports.harbor)
+    const binanceListener = await open(binance.provider, ports.binance)
     const pricesListener = await open(coingecko, ports.prices)
-    const providers = [controlKraken(kraken, krakenListener.url, nowMs), controlHarbor(harbor, harborListener.url)]
+    const providers = [
+      controlKraken(kraken, krakenListener.url, nowMs),
+      controlHarbor(harbor, harborListener.url),
+      controlBinance(binance, binanceListener.url),
+    ]
     const deps = { clock, journal, providers, pricesUrl: pricesListener.url, faults }
     const control = await listen(host, ports.control ?? 0, async (request) => answerControl(request, deps), onBug)
     listeners.push(control)
     return {
       controlUrl: control.url,
-      urls: { kraken: krakenListener.url, harbor: harborListener.url, coingecko: pricesListener.url },
-      controls: { kraken: createKrakenControls(kraken.accounts, nowMs) },
+      urls: {
+        kraken: krakenListener.url,
+        harbor: harborListener.url,
+        binance: binanceListener.url,
+        coingecko: pricesListener.url,
+      },
+      controls: {
+        kraken: createKrakenControls(kraken.accounts, nowMs),
+        binance: createBinanceControls(binance.accounts),
+      },
       close: closeAll,
     }
   } catch (error) {

@@ -1,0 +1,107 @@
+/** What the control API can see and change of a simulated Binance account. Plain terms: decimal text, ids as on the wire. */
+import type { Controlled, NewEntry } from '../control.ts'
+import type { BinanceAccount } from './authentication.ts'
+import { balancesOf, describeRow, recordIdOf } from './controls.ts'
+import { withEvent } from './history.ts'
+import { uidOf } from './ids.ts'
+import type { Binance } from './index.ts'
+import { toBinanceKey } from './keys.ts'
+import type { AccountEvent } from './story.ts'
+
+export function controlBinance({ accounts }: Binance, url: string): Controlled {
+  return {
+    providerId: 'binance',
+    url,
+    scenarios: accounts.scenarios,
+    mint(scenario, text) {
+      const account = accounts.mint(scenario, text)
+      if (account === undefined) return undefined
+      const { apiKey, secret } = toBinanceKey(account.credentials)
+      return { account_id: account.id, credentials: { api_key: apiKey, secret_key: secret } }
+    },
+    state(id) {
+      const account = accounts.findById(id)
+      return account && stateOf(account)
+    },
+    addEntries(id, entries, nowMs) {
+      const account = accounts.findById(id)
+      return account && [addEntries(account, entries, nowMs)]
+    },
+    changeKey(id, change) {
+      const account = accounts.findById(id)
+      if (account === undefined) return undefined
+      const { key } = account
+      key.permissions = change.permissions ?? key.permissions
+      key.revoked = change.revoked ?? key.revoked
+      key.expired = change.expired ?? key.expired
+      if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
+      return keyOf(account)
+    },
+  }
+}
+
+function keyOf({ key }: BinanceAccount): object {
+  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
+}
+
+function stateOf(account: BinanceAccount): object {
+  const world = account.world()
+  const plain = (row: (typeof world.rows)[number]): object => {
+    const described = Object.entries(describeRow(account.id, row)).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value === 'bigint' ? value.toString() : value,
+    ])
+    return {
+      id: recordIdOf(row),
+      kind: row.event.kind,
+      at: new Date(row.atMs).toISOString(),
+      body: Object.fromEntries(described) as object,
+    }
+  }
+  return {
+    account_id: account.id,
+    provider_id: 'binance',
+    scenario: account.scenario.name,
+    public_account_id: String(uidOf(account.id)),
+    key: keyOf(account),
+    balances: balancesOf(world),
+    records: world.rows.map(plain),
+  }
+}
+
+/** One deposit, withdrawal or dividend; or two entries that are the sides of a conversion. */
+function addEntries(account: BinanceAccount, entries: readonly NewEntry[], nowMs: number): string {
+  const [first] = entries
+  const atMs = first?.time === undefined ? nowMs : Date.parse(first.time)
+  const after = withEvent(account.world(), eventOf(entries), atMs)
+  account.setWorld(after)
+  return `${eventOf(entries).kind} ${after.next - 1}`
+}
+
+function eventOf(entries: readonly NewEntry[]): AccountEvent {
+  const [first, second] = entries
+  if (first === undefined || entries.length > 2) throw new RangeError('one entry, or the two sides of a conversion')
+  const { type, asset, amount, fee = '0' } = first
+  if (second !== undefined) {
+    if (type !== 'convert') throw new RangeError('two entries are the sides of a conversion: type convert')
+    const given = [first, second].find((entry) => entry.amount.startsWith('-'))
+    const taken = [first, second].find((entry) => entry !== given)
+    if (given === undefined || taken === undefined) throw new RangeError('one side of a conversion is negative')
+    return {
+      kind: 'convert',
+      fromAsset: given.asset,
+      fromAmount: given.amount.slice(1),
+      toAsset: taken.asset,
+      toAmount: taken.amount,
+    }
+  }
+  if (type === 'deposit') return { kind: 'deposit', coin: asset, amount, network: asset, status: 1 }
+  if (type === 'withdrawal') {
+    return { kind: 'withdrawal', coin: asset, amount: amount.replace('-', ''), fee, network: asset, status: 6 }
+  }
+  if (type === 'dividend') {
+    const direction = amount.startsWith('-') ? -1 : 1
+    return { kind: 'dividend', asset, amount: amount.replace('-', ''), info: 'Distribution', direction }
+  }
+  throw new RangeError(`${type} cannot be booked here; deposit, withdrawal, dividend and convert can`)
+}
