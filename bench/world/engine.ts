@@ -29,7 +29,16 @@ export async function openEngine(
   const sandbox = await openSandbox(config, clock, tenants)
   const engine = createEngine({ config, db, clock, keyring, log, providers: describeProviders(config, sandbox) })
   const addresses = await chooseAddresses(config)
-  const { oauth } = createDoor({ db, clock, keyring, tenants, ...engine, addresses, post: openPost(config, db) })
+  const { oauth } = createDoor({
+    config,
+    db,
+    clock,
+    keyring,
+    tenants,
+    ...engine,
+    addresses,
+    post: openPost(config, db),
+  })
   const upkeep = createUpkeep({
     ...{ ...engine, db, oauth, statistics: createStatistics({ db }), log },
     removalsKeptMs: config.removalsKeptMs,

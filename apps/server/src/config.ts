@@ -11,6 +11,8 @@ interface Setting<T> {
   unit?: string
   /** Shown in the documentation; undefined when the setting is off unless given. */
   default?: string
+  /** Takes the place of `default` in sandbox mode. */
+  sandboxDefault?: string
   secret?: true
   /** Throws a sentence that completes "NAME …". */
   parse: (text: string) => T
@@ -187,6 +189,39 @@ export const settings = {
     default: '60',
     parse: wholeNumber(1, 1_000_000),
   }),
+  ASSAY_LIMIT_SIGN_IN_CODES: setting({
+    description: 'Sign-in codes for one e-mail address, asked for from one network (/24, /48).',
+    unit: 'codes an hour',
+    default: '5',
+    sandboxDefault: '1000000',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_SIGN_IN_CODES_NETWORK: setting({
+    description: 'Sign-in codes asked for from one network, for whichever address.',
+    unit: 'codes an hour',
+    default: '30',
+    sandboxDefault: '1000000',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_SIGN_IN_CODES_TENANT: setting({
+    description: 'Sign-in codes of one tenant.',
+    unit: 'codes an hour',
+    default: '1000',
+    sandboxDefault: '1000000',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_SIGN_IN_TRIES: setting({
+    description: 'Wrong sign-in codes for one e-mail address, entered from one network.',
+    unit: 'tries a day',
+    default: '20',
+    parse: wholeNumber(1, 1_000_000),
+  }),
+  ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS: setting({
+    description: 'Wrong sign-in codes for one e-mail address, from all networks together.',
+    unit: 'tries a day',
+    default: '100',
+    parse: wholeNumber(1, 1_000_000),
+  }),
   ASSAY_SLOW_SECRETS_AFTER: setting({
     description: 'Wrong secrets for one client from one address after which answers come slowly.',
     unit: 'failures a minute',
@@ -296,6 +331,13 @@ export interface Config {
   excessPermission: 'refuse' | 'allow'
   mail: { smtpUrl: string; from: string } | undefined
   limits: { perToken: number; perAddress: number; perClient: number; oauthFailures: number; slowAfter: number }
+  signInLimits: {
+    codesPerAddressInNetwork: number
+    codesPerNetwork: number
+    codesPerTenant: number
+    triesPerAddressInNetwork: number
+    triesPerAddress: number
+  }
   /** When connections are read, and how often the rights of their keys are. */
   schedule: {
     activeForMs: number
@@ -339,7 +381,8 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
 
   function read<T>(name: keyof typeof settings, one: Setting<T>): T | undefined {
     const given = environment[name]
-    const value = given === undefined || given === '' ? one.default : given
+    const usual = environment['ASSAY_MODE'] === 'sandbox' ? (one.sandboxDefault ?? one.default) : one.default
+    const value = given === undefined || given === '' ? usual : given
     if (value === undefined) return undefined
     try {
       return one.parse(value)
@@ -391,6 +434,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
     excessPermission: given('ASSAY_EXCESS_PERMISSION', settings.ASSAY_EXCESS_PERMISSION),
     mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
     limits: readLimits(given),
+    signInLimits: readSignInLimits(given),
     schedule: readSchedule(given),
     removalsKeptMs: given('ASSAY_REMOVALS_KEPT', settings.ASSAY_REMOVALS_KEPT) * 86_400_000,
     abandonedAfterMs: given('ASSAY_ABANDONED_AFTER', settings.ASSAY_ABANDONED_AFTER) * 1_440 * minuteMs,
@@ -416,6 +460,16 @@ function readLimits(given: ReadNumber): Config['limits'] {
     perClient: given('ASSAY_LIMIT_CLIENT', settings.ASSAY_LIMIT_CLIENT),
     oauthFailures: given('ASSAY_LIMIT_OAUTH_FAILURES', settings.ASSAY_LIMIT_OAUTH_FAILURES),
     slowAfter: given('ASSAY_SLOW_SECRETS_AFTER', settings.ASSAY_SLOW_SECRETS_AFTER),
+  }
+}
+
+function readSignInLimits(given: ReadNumber): Config['signInLimits'] {
+  return {
+    codesPerAddressInNetwork: given('ASSAY_LIMIT_SIGN_IN_CODES', settings.ASSAY_LIMIT_SIGN_IN_CODES),
+    codesPerNetwork: given('ASSAY_LIMIT_SIGN_IN_CODES_NETWORK', settings.ASSAY_LIMIT_SIGN_IN_CODES_NETWORK),
+    codesPerTenant: given('ASSAY_LIMIT_SIGN_IN_CODES_TENANT', settings.ASSAY_LIMIT_SIGN_IN_CODES_TENANT),
+    triesPerAddressInNetwork: given('ASSAY_LIMIT_SIGN_IN_TRIES', settings.ASSAY_LIMIT_SIGN_IN_TRIES),
+    triesPerAddress: given('ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS', settings.ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS),
   }
 }
 

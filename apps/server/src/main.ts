@@ -74,7 +74,7 @@ async function startParts(
   const providers = describeProviders(config, sandbox)
   const engine = createEngine({ config, db, clock, keyring, log, providers })
   const post = openPost(config, db)
-  const door = createDoor({ db, clock, keyring, tenants, ...engine, addresses, post })
+  const door = createDoor({ config, db, clock, keyring, tenants, ...engine, addresses, post })
 
   const parts = {
     config,

@@ -28,6 +28,7 @@ export function openPost({ mode, mail }: Config, db: Database): Post {
 }
 
 interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
+  config: Pick<Config, 'signInLimits'>
   tenants: Tenants
   connections: Connections
   webhooks: Webhooks
@@ -37,7 +38,7 @@ interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {
 
 /** Who may come in: the authorization server and the connect flow before it. */
 export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
-  const { db, clock, keyring, tenants, connections, webhooks, addresses, post } = deps
+  const { config, db, clock, keyring, tenants, connections, webhooks, addresses, post } = deps
   const [tokenKey, ...olderTokenKeys] = keyring.derive('token')
   if (tokenKey === undefined) throw new Error('the keyring is empty')
   const oauth = createOauth({
@@ -67,6 +68,7 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
     issuer: addresses.authUrl,
     widgetUrl: addresses.widgetUrl,
     emailSignIn: post.mailer !== undefined,
+    signInLimits: config.signInLimits,
     now: () => clock.now(),
     randomBytes,
   })

@@ -1,5 +1,4 @@
 /** The worker role: what each job of the queue does. */
-import { randomBytes } from 'node:crypto'
 import { createMailTask } from '../connect/index.ts'
 import type { OpenedDatabase } from '../db/index.ts'
 import { createStatistics } from '../enterprise/index.ts'
@@ -45,7 +44,6 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
       tenants,
       mailer,
       signInKeys: keyring.derive('sign_in'),
-      randomBytes,
       onRefused,
     })
   }

@@ -14,7 +14,7 @@ import * as provider from './provider-sign-in.ts'
 import { hashBearer, unknownSession } from './secrets.ts'
 import { describeSession, type SessionView } from './session-view.ts'
 import * as sessions from './sessions.ts'
-import { enterCode, requestCode, type Asker, type SignInDeps } from './sign-in.ts'
+import { enterCode, requestCode, type Asker, type Origin, type SignInDeps, type SignInLimits } from './sign-in.ts'
 import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
@@ -54,6 +54,7 @@ export interface ConnectDeps extends provider.SignInDeps {
   issuer: string
   /** Whether codes can be mailed. */
   emailSignIn: boolean
+  signInLimits: SignInLimits
   now: () => number
   randomBytes: (size: number) => Buffer
 }
@@ -66,9 +67,9 @@ export function createConnect(deps: ConnectDeps) {
   const { db, oauth, connections, emailSignIn } = deps
   const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
 
-  function mailCode(asker: Asker, email: string): Promise<string> {
+  function mailCode(asker: Asker, origin: Origin, email: string): Promise<string> {
     if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by e-mail is switched off here.')
-    return requestCode(signInDeps, asker, email)
+    return requestCode(signInDeps, asker, origin, email)
   }
 
   async function authenticate(authorization: string | undefined): Promise<ConnectSession> {
@@ -93,14 +94,14 @@ export function createConnect(deps: ConnectDeps) {
     authenticate,
     describe,
 
-    async requestCode(session: ConnectSession, email: string): Promise<string> {
+    async requestCode(session: ConnectSession, origin: Origin, email: string): Promise<string> {
       sessions.refuseUnless(session, 'sign_in')
-      return mailCode(session, email)
+      return mailCode({ ...session, purpose: 'connect' }, origin, email)
     },
 
-    async enterCode(session: ConnectSession, code: string): Promise<void> {
+    async enterCode(session: ConnectSession, origin: Origin, code: string): Promise<void> {
       sessions.refuseUnless(session, 'sign_in')
-      const email = await enterCode(signInDeps, session, code)
+      const email = await enterCode(signInDeps, session, origin, code)
       await sessions.signIn(deps, session, { email }, 'email_code')
     },
 
@@ -138,10 +139,11 @@ export function createConnect(deps: ConnectDeps) {
     beginManaging: (clientId: string) => manage.beginManaging(deps, clientId),
     authenticateManaging: (authorization: string | undefined) => manage.authenticateManaging(db, authorization),
 
-    requestManageCode: (session: manage.ManageSession, email: string): Promise<string> => mailCode(session, email),
+    requestManageCode: (session: manage.ManageSession, origin: Origin, email: string): Promise<string> =>
+      mailCode({ ...session, purpose: 'manage' }, origin, email),
 
-    async enterManageCode(session: manage.ManageSession, code: string): Promise<void> {
-      await manage.signInToManage(deps, session, await enterCode(signInDeps, session, code))
+    async enterManageCode(session: manage.ManageSession, origin: Origin, code: string): Promise<void> {
+      await manage.signInToManage(deps, session, await enterCode(signInDeps, session, origin, code))
     },
 
     describeMe: (session: manage.ManageSession) => manage.describeMe(deps, manage.ownerOf(session)),

@@ -1,33 +1,52 @@
 /**
- * All SQL over sign_in_codes and sign_in_events. An event counts against a subject: an address, or the session that
- * asked, each hashed; both stand in `address_hash`.
+ * All SQL over sign_in_codes and sign_in_events. An event counts against a subject: a session, an address, a network, a
+ * tenant, or an address in a network, each hashed with a server key.
  */
 import type { Sql } from '../db/index.ts'
+
+/** What the code lets the person do; the mail says it. */
+export type Purpose = 'connect' | 'manage'
 
 export interface Asker {
   sessionId: string
   tenantId: string
   clientId: string
+  purpose: Purpose
 }
 
 export interface CodeRow extends Asker {
   email: string
   nonce: Buffer
+  /** The key that the code was made with. */
+  keyId: Buffer
   triesLeft: number
 }
 
-const columns = `session_id as "sessionId", tenant_id as "tenantId", client_id as "clientId", email, nonce,
-  tries_left as "triesLeft"`
+const columns = `session_id as "sessionId", tenant_id as "tenantId", client_id as "clientId", purpose, email, nonce,
+  key_id as "keyId", tries_left as "triesLeft"`
 
 /** One code for each session: a new one ends the one before. */
 export async function putCode(sql: Sql, code: CodeRow, lifeSeconds: number): Promise<void> {
   await sql.execute(
-    `insert into sign_in_codes (session_id, tenant_id, client_id, email, nonce, tries_left, sent_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $8::timestamptz, $8::timestamptz + make_interval(secs => $7))
+    `insert into sign_in_codes (session_id, tenant_id, client_id, email, nonce, key_id, purpose, tries_left, sent_at,
+       expires_at)
+     values ($1, $2, $3, $4, $5, $9, $10, $6, $8::timestamptz, $8::timestamptz + make_interval(secs => $7))
      on conflict (session_id) do update
-       set email = excluded.email, nonce = excluded.nonce, tries_left = excluded.tries_left,
+       set email = excluded.email, nonce = excluded.nonce, key_id = excluded.key_id,
+           tries_left = excluded.tries_left,
            sent_at = excluded.sent_at, expires_at = excluded.expires_at`,
-    [code.sessionId, code.tenantId, code.clientId, code.email, code.nonce, code.triesLeft, lifeSeconds, sql.now()],
+    [
+      code.sessionId,
+      code.tenantId,
+      code.clientId,
+      code.email,
+      code.nonce,
+      code.triesLeft,
+      lifeSeconds,
+      sql.now(),
+      code.keyId,
+      code.purpose,
+    ],
   )
 }
 
@@ -56,7 +75,7 @@ export async function deleteCode(sql: Sql, sessionId: string): Promise<void> {
 
 export type EventKind = 'code' | 'wrong_try'
 
-/** Counting and adding must be one step for an address or session, whichever process does it. Held to the end. */
+/** Counting and adding must be one step for a subject, whichever process does it. Held to the end. */
 export async function lockSubject(tx: Sql, subjectHash: Buffer): Promise<void> {
   await tx.execute(`select pg_advisory_xact_lock(hashtextextended('sign_in ' || $1, 0))`, [subjectHash.toString('hex')])
 }
@@ -70,7 +89,7 @@ export async function findWaitSeconds(
   const row = await sql.maybeRow<{ seconds: number }>(
     `select ceil(extract(epoch from at + make_interval(secs => $4) - $5::timestamptz))::int as seconds
      from sign_in_events
-     where address_hash = $1 and kind = $2 and at > $5::timestamptz - make_interval(secs => $4)
+     where subject_hash = $1 and kind = $2 and at > $5::timestamptz - make_interval(secs => $4)
      order by at desc offset $3 limit 1`,
     [subjectHash, limit.kind, limit.max - 1, limit.windowSeconds, sql.now()],
   )
@@ -78,7 +97,7 @@ export async function findWaitSeconds(
 }
 
 export async function addEvent(tx: Sql, subjectHash: Buffer, kind: EventKind): Promise<void> {
-  await tx.execute('insert into sign_in_events (address_hash, kind, at) values ($1, $2, $3::timestamptz)', [
+  await tx.execute('insert into sign_in_events (subject_hash, kind, at) values ($1, $2, $3::timestamptz)', [
     subjectHash,
     kind,
     tx.now(),

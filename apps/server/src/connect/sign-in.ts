@@ -1,8 +1,11 @@
 /**
- * Signing in by e-mail (contract §4): six digits, ten minutes, five tries, valid only in the session that asked; five
- * codes an hour and twenty wrong tries a day for each address, and ten codes for each session, which could otherwise
- * write to one address after the other. Nothing here looks for a user, so nothing can tell whether the address is
- * known; the user is found or made once the code was right.
+ * Signing in by e-mail (contract §4): six digits, ten minutes, five tries, valid only in the session that asked. Nothing
+ * here looks for a user, so nothing can tell whether the address is known; the user is found or made once the code was
+ * right.
+ *
+ * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the network
+ * that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one network, one
+ * tenant or all networks together may do is counted beside it, so that many addresses or many networks help nobody.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
  * neither the table nor the queue holds it; a dump without the key tells nothing, although six digits hashed would.
@@ -15,70 +18,96 @@ import { parseEmail } from '../tenants/index.ts'
 import * as store from './sign-in-store.ts'
 import type { Asker } from './sign-in-store.ts'
 
-export type { Asker } from './sign-in-store.ts'
+export type { Asker, Purpose } from './sign-in-store.ts'
 
 const codeSeconds = 600
 const triesMax = 5
-const codesPerHour = { kind: 'code', max: 5, windowSeconds: 3_600 } as const
-const codesPerSession = { kind: 'code', max: 10, windowSeconds: 3_600 } as const
-const wrongTriesPerDay = { kind: 'wrong_try', max: 20, windowSeconds: 86_400 } as const
+/** A session could otherwise write to one address after the other. */
+const codesPerSession = 10
+
+/** Of e-mail addresses, networks and tenants; codes by the hour, wrong tries by the day. */
+export interface SignInLimits {
+  codesPerAddressInNetwork: number
+  codesPerNetwork: number
+  codesPerTenant: number
+  triesPerAddressInNetwork: number
+  triesPerAddress: number
+}
+
 const nonceBytes = 16
 export const resendAfterSeconds = 30
 
-export interface SignInDeps {
+/** What it takes to know a code. */
+export interface CodeDeps {
   db: Database
   /** Newest first: the first derives, all of them recognise. */
   signInKeys: readonly Uint8Array[]
-  randomBytes: (size: number) => Buffer
 }
 
+export interface SignInDeps extends CodeDeps {
+  randomBytes: (size: number) => Buffer
+  signInLimits: SignInLimits
+}
+
+/** Where a request comes from: the client's IP address. */
+export type Origin = string
+
 /** The address as it was understood. */
-export async function requestCode(deps: SignInDeps, asker: Asker, typed: string): Promise<string> {
+export async function requestCode(deps: SignInDeps, asker: Asker, origin: Origin, typed: string): Promise<string> {
   const email = parseEmail(typed)
-  const address = hashAddress(deps, asker.tenantId, email)
-  const session = hash(deps, 'session', asker.sessionId)
+  const { sessionId, tenantId, clientId, purpose } = asker
+  const subjects = subjectsOf(deps, { ...asker, email }, origin)
   await deps.db.transaction(async (tx) => {
-    for (const one of [session, address]) await store.lockSubject(tx, one)
-    for (const [subject, limit] of [
-      [session, codesPerSession],
-      [address, codesPerHour],
-      [address, wrongTriesPerDay],
-    ] as const) {
-      refuseFor(await store.findWaitSeconds(tx, subject, limit), limit.kind)
-    }
-    for (const one of [session, address]) await store.addEvent(tx, one, 'code')
-    const { sessionId, tenantId, clientId } = asker
+    await lockAll(tx, subjects)
+    const codes = codeCounters(deps, subjects)
+    await refuseAbove(tx, 'code', codes)
+    await refuseAbove(tx, 'wrong_try', tryCounters(deps, subjects))
+    await count(tx, 'code', codes)
     const nonce = deps.randomBytes(nonceBytes)
-    await store.putCode(tx, { sessionId, tenantId, clientId, email, nonce, triesLeft: triesMax }, codeSeconds)
-    const payload = { session_id: asker.sessionId }
+    const keyId = keyIdOf(currentKey(deps))
+    const code = { sessionId, tenantId, clientId, purpose, email, nonce, keyId, triesLeft: triesMax }
+    await store.putCode(tx, code, codeSeconds)
+    const payload = { session_id: sessionId }
     await addJob(tx, { task: 'sign_in_mail', payload, key: `sign_in_mail:${sessionId}`, interactive: true })
   })
   return email
 }
 
 /** The address that the code proves. */
-export async function enterCode(deps: SignInDeps, asker: Asker, given: string): Promise<string> {
+export async function enterCode(
+  deps: SignInDeps,
+  asker: Pick<Asker, 'sessionId'>,
+  origin: Origin,
+  given: string,
+): Promise<string> {
   // As people copy it from a mail. Text that cannot be a code costs no try.
   const code = given.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(code)) throw refuseCode('must be the six digits of the mail')
   // A refusal is returned, not thrown, out of the transaction: the try that it cost must be committed.
-  const outcome = await deps.db.transaction((tx) => tryCode(deps, tx, asker, code))
+  const outcome = await deps.db.transaction((tx) => tryCode(deps, tx, asker, origin, code))
   if (outcome instanceof Refusal) throw outcome
   return outcome
 }
 
-async function tryCode(deps: SignInDeps, tx: Sql, asker: Asker, given: string): Promise<string | Refusal> {
+async function tryCode(
+  deps: SignInDeps,
+  tx: Sql,
+  asker: Pick<Asker, 'sessionId'>,
+  origin: Origin,
+  given: string,
+): Promise<string | Refusal> {
   const row = await store.lockCode(tx, asker.sessionId)
   if (row === undefined) return refuseCode('has expired or was not asked for in this session', 'Ask for a new code.')
-  const address = hashAddress(deps, row.tenantId, row.email)
-  await store.lockSubject(tx, address)
-  refuseFor(await store.findWaitSeconds(tx, address, wrongTriesPerDay), 'wrong_try')
-  const right = deps.signInKeys.map((key) => isSame(given, deriveCode(key, row))).includes(true)
-  if (right) {
+  const subjects = subjectsOf(deps, row, origin)
+  await lockAll(tx, subjects)
+  const tries = tryCounters(deps, subjects)
+  await refuseAbove(tx, 'wrong_try', tries)
+  const key = findKey(deps, row.keyId)
+  if (key !== undefined && isSame(given, deriveCode(key, row))) {
     await store.deleteCode(tx, asker.sessionId)
     return row.email
   }
-  await store.addEvent(tx, address, 'wrong_try')
+  await count(tx, 'wrong_try', tries)
   const left = row.triesLeft - 1
   if (left === 0) {
     await store.deleteCode(tx, asker.sessionId)
@@ -90,13 +119,14 @@ async function tryCode(deps: SignInDeps, tx: Sql, asker: Asker, given: string): 
 
 /** What the mail says; undefined when the code was replaced, used or has expired meanwhile. */
 export async function findCodeToMail(
-  deps: SignInDeps,
+  deps: CodeDeps,
   sessionId: string,
-): Promise<{ email: string; code: string; clientId: string } | undefined> {
-  const [key] = deps.signInKeys
+): Promise<{ email: string; code: string; clientId: string; purpose: store.Purpose } | undefined> {
   const row = await store.findCode(deps.db, sessionId)
+  const key = row && findKey(deps, row.keyId)
   if (row === undefined || key === undefined) return undefined
-  return { email: row.email, code: deriveCode(key, row), clientId: row.clientId }
+  const { email, clientId, purpose } = row
+  return { email, clientId, purpose, code: deriveCode(key, row) }
 }
 
 /** 64 bits modulo a million: the bias is one part in 10^13. */
@@ -105,15 +135,117 @@ function deriveCode(key: Uint8Array, { sessionId, nonce }: Pick<store.CodeRow, '
   return String(digest.readBigUInt64BE() % 1_000_000n).padStart(6, '0')
 }
 
-/** Without what stands after a plus: `ann+1@`, `ann+2@` … are mailboxes of one person, who would get all the mails. */
-function hashAddress(deps: SignInDeps, tenantId: string, email: string): Buffer {
-  const [local = '', domain = ''] = email.split('@')
-  return hash(deps, 'address', `${tenantId}\n${local.replace(/(?<=.)\+.*$/, '')}@${domain}`)
+/**
+ * Which key a code was made with. A guess is compared with that one code: with two keys in the ring, during a rotation,
+ * comparing it with the codes of both would double its chance.
+ */
+function keyIdOf(key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update('key id').digest().subarray(0, 8)
 }
 
-function hash({ signInKeys: [key] }: SignInDeps, kind: 'address' | 'session', text: string): Buffer {
+function currentKey({ signInKeys: [key] }: SignInDeps): Uint8Array {
   if (key === undefined) throw new Error('the keyring is empty')
-  return createHmac('sha256', key).update(`${kind}\n${text}`).digest()
+  return key
+}
+
+function findKey({ signInKeys }: CodeDeps, keyId: Buffer): Uint8Array | undefined {
+  return signInKeys.find((key) => keyIdOf(key).equals(keyId))
+}
+
+/** What events count against, hashed. */
+interface Subjects {
+  session: Buffer
+  addressInNetwork: Buffer
+  network: Buffer
+  tenant: Buffer
+  address: Buffer
+}
+
+interface Counted {
+  sessionId: string
+  tenantId: string
+  email: string
+}
+
+function subjectsOf(deps: SignInDeps, { sessionId, tenantId, email }: Counted, origin: Origin): Subjects {
+  const key = currentKey(deps)
+  const hash = (kind: keyof Subjects, ...words: string[]): Buffer =>
+    createHmac('sha256', key)
+      .update([kind, ...words].join('\n'))
+      .digest()
+  const address = toMailbox(email)
+  const network = networkOf(origin)
+  return {
+    session: hash('session', sessionId),
+    addressInNetwork: hash('addressInNetwork', tenantId, address, network),
+    network: hash('network', network),
+    tenant: hash('tenant', tenantId),
+    address: hash('address', tenantId, address),
+  }
+}
+
+/** Without what stands after a plus: `ann+1@`, `ann+2@` … are mailboxes of one person, who would get all the mails. */
+function toMailbox(email: string): string {
+  const [local = '', domain = ''] = email.split('@')
+  return `${local.replace(/(?<=.)\+.*$/, '')}@${domain}`
+}
+
+/** The /24 of an IPv4 address, the /48 of an IPv6 one: what one customer of a provider usually has. */
+export function networkOf(address: Origin): string {
+  const mapped = /^(?:::ffff:)?(\d+)\.(\d+)\.(\d+)\.\d+$/i.exec(address)
+  if (mapped !== null) return `${mapped.slice(1, 4).join('.')}.0/24`
+  // "::" stands for as many zero groups as are missing.
+  const [before = '', after] = address.toLowerCase().split('%', 1)[0]?.split('::') ?? []
+  const groups = before === '' ? [] : before.split(':')
+  const tail = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - groups.length - tail.length)
+  const all = [...groups, ...Array.from({ length: zeros }, () => '0'), ...tail]
+  return `${all
+    .slice(0, 3)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/48`
+}
+
+/** Always in the same order, or two requests could wait for each other. */
+async function lockAll(tx: Sql, subjects: Subjects): Promise<void> {
+  const { session, addressInNetwork, network, tenant, address } = subjects
+  const hashes = [session, addressInNetwork, network, tenant, address].toSorted((a, b) => a.compare(b))
+  for (const subject of hashes) await store.lockSubject(tx, subject)
+}
+
+interface Counter {
+  subject: Buffer
+  max: number
+  windowSeconds: number
+}
+
+function codeCounters({ signInLimits }: SignInDeps, subjects: Subjects): Counter[] {
+  const windowSeconds = 3_600
+  return [
+    { subject: subjects.session, max: codesPerSession, windowSeconds },
+    { subject: subjects.addressInNetwork, max: signInLimits.codesPerAddressInNetwork, windowSeconds },
+    { subject: subjects.network, max: signInLimits.codesPerNetwork, windowSeconds },
+    { subject: subjects.tenant, max: signInLimits.codesPerTenant, windowSeconds },
+  ]
+}
+
+function tryCounters({ signInLimits }: SignInDeps, subjects: Subjects): Counter[] {
+  const windowSeconds = 86_400
+  return [
+    { subject: subjects.addressInNetwork, max: signInLimits.triesPerAddressInNetwork, windowSeconds },
+    { subject: subjects.address, max: signInLimits.triesPerAddress, windowSeconds },
+  ]
+}
+
+async function refuseAbove(tx: Sql, kind: store.EventKind, counters: readonly Counter[]): Promise<void> {
+  for (const { subject, max, windowSeconds } of counters) {
+    const waitSeconds = await store.findWaitSeconds(tx, subject, { kind, max, windowSeconds })
+    if (waitSeconds !== undefined) throw refuseFor(waitSeconds, kind)
+  }
+}
+
+async function count(tx: Sql, kind: store.EventKind, counters: readonly Counter[]): Promise<void> {
+  for (const { subject } of counters) await store.addEvent(tx, subject, kind)
 }
 
 function isSame(given: string, expected: string): boolean {
@@ -125,11 +257,11 @@ function refuseCode(rule: string, fix?: string): Refusal {
   return new Refusal('invalid_request', `code ${rule}`, { items: [item] })
 }
 
-function refuseFor(waitSeconds: number | undefined, kind: store.EventKind): void {
-  if (waitSeconds === undefined) return
-  const what = kind === 'code' ? 'Too many codes were sent' : 'Too many wrong codes for this address'
+/** The same words whichever limit it was: which one would tell an attacker what to change. */
+function refuseFor(waitSeconds: number, kind: store.EventKind): Refusal {
+  const what = kind === 'code' ? 'Too many codes were sent' : 'Too many wrong codes were entered'
   const item: ErrorItem = { cause: 'rate_limited', message: `${what}.`, retry_after_seconds: waitSeconds }
-  throw new Refusal('rate_limited', `${what}; wait before you ask again.`, {
+  return new Refusal('rate_limited', `${what}; wait before you ask again.`, {
     items: [item],
     retryAfterSeconds: waitSeconds,
   })

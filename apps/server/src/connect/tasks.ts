@@ -6,12 +6,12 @@ import type { Mailer } from '../mail/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import * as manage from './manage-store.ts'
 import * as signIns from './sign-in-store.ts'
-import { findCodeToMail, type SignInDeps } from './sign-in.ts'
+import { findCodeToMail, type CodeDeps, type Purpose } from './sign-in.ts'
 import * as store from './store.ts'
 
 const payloadSchema = z.object({ session_id: z.string() })
 
-export interface MailTaskDeps extends SignInDeps {
+export interface MailTaskDeps extends CodeDeps {
   mailer: Mailer
   tenants: Tenants
   onRefused(details: { client_id: string }): void
@@ -24,22 +24,29 @@ export function createMailTask(deps: MailTaskDeps): Task {
     if (found === undefined) return
     const client = await deps.tenants.getClient(found.clientId)
     const tenant = await deps.tenants.findTenant(client.tenantId)
-    const { subject, text } = writeMail(found.code, client.name, tenant?.name ?? '')
+    const { subject, text } = writeMail(found, client.name, tenant?.name ?? '')
     const taken = await deps.mailer.send({ to: found.email, subject, text, sessionId })
     if (!taken) deps.onRefused({ client_id: client.clientId })
   }
 }
 
-function writeMail(code: string, clientName: string, tenantName: string): { subject: string; text: string } {
+function writeMail(
+  { code, purpose }: { code: string; purpose: Purpose },
+  clientName: string,
+  tenantName: string,
+): { subject: string; text: string } {
+  const use =
+    purpose === 'connect'
+      ? `It lets you connect accounts for\n${clientName}, by ${tenantName}.`
+      : `It lets you see and end what you\nshare with ${tenantName} through ${clientName}.`
   return {
     subject: `${code} is your code for ${clientName}`,
     text: `Your code is ${code}.
 
-Enter it on the page where you asked for it. It lets you connect accounts for
-${clientName}, by ${tenantName}. It works once, for 10 minutes.
+Enter it on the page where you asked for it. ${use} It works once, for 10 minutes.
 
 If you did not ask for it, ignore this message: without the code nothing
-happens. Never tell it to anybody; nobody who works for us asks for it.
+happens. Do not share it with anyone; we never ask for it.
 `,
   }
 }

@@ -250,21 +250,25 @@ create table sign_in_codes (
   session_id text primary key,
   tenant_id text not null,
   client_id text not null references clients,
+  purpose text not null check (purpose in ('connect', 'manage')),
   email text not null,
   nonce bytea not null,
+  -- Names the server key that the code is derived from: a guess is compared with one code, also during a rotation.
+  key_id bytea not null,
   tries_left integer not null,
   sent_at timestamptz(3) not null,
   expires_at timestamptz(3) not null
 );
 create index sign_in_codes_end on sign_in_codes (expires_at);
 
--- What counts against an address: codes sent, and wrong tries. The address is hashed with a server key.
+-- Codes sent and wrong tries, by what they count against: a session, a network, a tenant, an address, or an address in a
+-- network. Each is hashed with a server key.
 create table sign_in_events (
-  address_hash bytea not null,
+  subject_hash bytea not null,
   kind text not null check (kind in ('code', 'wrong_try')),
   at timestamptz(3) not null
 );
-create index sign_in_events_address on sign_in_events (address_hash, kind, at);
+create index sign_in_events_subject on sign_in_events (subject_hash, kind, at);
 create index sign_in_events_at on sign_in_events (at);
 
 -- The `state` of a sign-in at a provider: 256 bits, spent once, bound to whoever began it and to the provider.

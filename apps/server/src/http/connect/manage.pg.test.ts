@@ -44,6 +44,18 @@ describe('the manage page', async () => {
   const read = (token: string): Promise<Response> =>
     fetch(`${connect.url}/accounts/v2/providers`, { headers: { authorization: `Bearer ${token}` } })
 
+  it('the mail says what its code is for: to see and end what is shared, not to connect', async () => {
+    const { browser } = await connected('purpose@example.com')
+    await signIn('purpose@example.com')
+    const answer = await fetch(`${connect.url}/sandbox/mailbox`)
+    const { data } = (await answer.json()) as { data: { to: string; text: string }[] }
+    const texts = data.filter(({ to }) => to === 'purpose@example.com').map(({ text }) => text)
+    const { client, tenant } = browser.session
+    const managing = `lets you see and end what you\nshare with ${tenant.name} through ${client.name}`
+    assert.equal(texts.filter((text) => text.includes(managing)).length, 1)
+    assert.equal(texts.filter((text) => text.includes('lets you connect accounts')).length, 1)
+  })
+
   it('shows connections, grants, and who read what and when', async () => {
     const { token, connectionId } = await connected('shown@example.com')
     await read(token)

@@ -15,12 +15,12 @@ export function registerManage(app: FastifyInstance, { connect, admit }: Connect
     const { secret, client, tenantName } = await connect.beginManaging(body.client_id)
     return { session_secret: secret, ...toAskers(client, tenantName), email_sign_in: connect.emailSignIn }
   })
-  serve(app, contract.requestManageCode, async ({ session, body }) => {
-    const sentTo = await connect.requestManageCode(session, body.email)
+  serve(app, contract.requestManageCode, async ({ session, body }, { ip }) => {
+    const sentTo = await connect.requestManageCode(session, ip, body.email)
     return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
   })
-  serve(app, contract.enterManageCode, async ({ session, body }) => {
-    await connect.enterManageCode(session, body.code)
+  serve(app, contract.enterManageCode, async ({ session, body }, { ip }) => {
+    await connect.enterManageCode(session, ip, body.code)
     return { signed_in: true as const }
   })
   serve(app, contract.getMe, async ({ session }) => toWireMe(await connect.describeMe(session)))

@@ -35,12 +35,12 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     }
   })
   serve(app, contract.getSession, ({ session }) => answer(session))
-  serve(app, contract.requestSessionCode, async ({ session, body }) => {
-    const sentTo = await connect.requestCode(session, body.email)
+  serve(app, contract.requestSessionCode, async ({ session, body }, { ip }) => {
+    const sentTo = await connect.requestCode(session, ip, body.email)
     return { sent_to: sentTo, resend_after_seconds: resendAfterSeconds }
   })
-  serve(app, contract.enterSessionCode, async ({ session, body }) => {
-    await connect.enterCode(session, body.code)
+  serve(app, contract.enterSessionCode, async ({ session, body }, { ip }) => {
+    await connect.enterCode(session, ip, body.code)
     return answer(session)
   })
   serve(app, contract.giveConsent, async ({ session }) => {

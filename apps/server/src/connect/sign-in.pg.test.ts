@@ -1,0 +1,157 @@
+/** Who may ask for how many codes, and guess how often (contract §4). Each refusal names a way in that it closes. */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { Refusal } from '@assay/core'
+import { parseConfig } from '../config.ts'
+import { openOauth } from '../oauth/test-oauth.ts'
+import { enterCode, findCodeToMail, networkOf, requestCode, type Asker, type SignInDeps } from './sign-in.ts'
+
+const oldKey = new Uint8Array(32).fill(3)
+const newKey = new Uint8Array(32).fill(4)
+
+describe('limits of signing in by e-mail', async () => {
+  const { db, tenant, moveClock } = await openOauth()
+  const { signInLimits } = parseConfig({}, { serves: false })
+  const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
+  const newAsker = (): Asker => ({
+    sessionId: randomUUID(),
+    tenantId: tenant.tenantId,
+    clientId: 'cli_demo',
+    purpose: 'connect',
+  })
+  let networks = 0
+  /** An address of a network that no other test uses. */
+  const newNetwork = (): string => {
+    networks += 1
+    return `203.${Math.floor(networks / 250)}.${networks % 250}.7`
+  }
+
+  const statusOf = async (work: Promise<unknown>): Promise<string> => {
+    try {
+      await work
+      return 'ok'
+    } catch (error) {
+      assert.ok(error instanceof Refusal)
+      return error.code
+    }
+  }
+  const ask = (origin: string, email: string, asker = newAsker()): Promise<string> =>
+    statusOf(requestCode(deps, asker, origin, email))
+
+  /** Asks for a code and enters five wrong ones. */
+  async function guessFive(origin: string, email: string): Promise<string[]> {
+    const asker = newAsker()
+    if ((await ask(origin, email, asker)) !== 'ok') return ['no code']
+    const right = (await findCodeToMail(deps, asker.sessionId))?.code
+    const wrong = right === '000000' ? '000001' : '000000'
+    const seen: string[] = []
+    for (let attempt = 0; attempt < 5; attempt += 1) seen.push(await statusOf(enterCode(deps, asker, origin, wrong)))
+    return seen
+  }
+
+  it('mail bombing from one network: five codes an hour for an address, and thirty for all addresses', async () => {
+    const origin = newNetwork()
+    for (let code = 0; code < 5; code += 1) assert.equal(await ask(origin, 'one@example.com'), 'ok')
+    assert.equal(await ask(origin, 'one+alias@example.com'), 'rate_limited')
+    for (let person = 0; person < 25; person += 1) assert.equal(await ask(origin, `p${person}@example.com`), 'ok')
+    assert.equal(await ask(origin, 'the-31st@example.com'), 'rate_limited')
+    assert.equal(await ask(newNetwork(), 'the-31st@example.com'), 'ok')
+  })
+
+  it('neighbours in a /24 or a /48 share their limit', async () => {
+    for (let host = 1; host <= 5; host += 1) {
+      assert.equal(await ask(`198.51.100.${host}`, 'near@example.com'), 'ok')
+      assert.equal(await ask(`2001:db8:7:${host}::1`, 'near6@example.com'), 'ok')
+    }
+    assert.equal(await ask('198.51.100.200', 'near@example.com'), 'rate_limited')
+    assert.equal(await ask('2001:db8:7:ffff::9', 'near6@example.com'), 'rate_limited')
+    assert.equal(await ask('198.51.101.1', 'near@example.com'), 'ok')
+  })
+
+  it('locking a person out: four mails and twenty wrong guesses elsewhere leave the person their own tries', async () => {
+    const email = 'victim@example.com'
+    const attacker = newNetwork()
+    for (let mail = 0; mail < 4; mail += 1) await guessFive(attacker, email)
+    assert.equal(await ask(attacker, email), 'rate_limited', 'the attacker has used up the day')
+    const asker = newAsker()
+    const home = newNetwork()
+    assert.equal(await ask(home, email, asker), 'ok')
+    const mail = await findCodeToMail(deps, asker.sessionId)
+    assert.equal(await enterCode(deps, asker, home, mail?.code ?? ''), email)
+  })
+
+  it('guessing from many networks: a hundred wrong tries a day for an address, wherever they come from', async () => {
+    const email = 'many@example.com'
+    for (let network = 0; network < 20; network += 1) {
+      assert.deepEqual(new Set(await guessFive(newNetwork(), email)), new Set(['invalid_request']))
+    }
+    assert.deepEqual(await guessFive(newNetwork(), email), ['no code'])
+    await moveClock(86_401)
+    assert.equal(await ask(newNetwork(), email), 'ok')
+  })
+
+  it('mail bombing from many networks: a thousand codes an hour for a tenant', async () => {
+    await db.execute(
+      `insert into sign_in_events (subject_hash, kind, at)
+       select e.subject_hash, 'code', $1::timestamptz from generate_series(1, 1000),
+         (select subject_hash from sign_in_events where kind = 'code' group by 1 order by count(*) desc limit 1) e`,
+      [db.now()],
+    )
+    assert.equal(await ask(newNetwork(), 'somebody@example.com'), 'rate_limited')
+    await moveClock(3_601)
+    assert.equal(await ask(newNetwork(), 'somebody@example.com'), 'ok')
+  })
+
+  it('key rotation: a guess is compared with one code, and a code of the old key is still right', async () => {
+    const rotated: SignInDeps = { ...deps, signInKeys: [newKey, oldKey] }
+    const asker = newAsker()
+    const origin = newNetwork()
+    await requestCode(deps, asker, origin, 'rotate@example.com')
+    const mailed = (await findCodeToMail(rotated, asker.sessionId))?.code
+    assert.equal(mailed, (await findCodeToMail(deps, asker.sessionId))?.code)
+    // What the other key would make of the same row is a wrong code.
+    const row = await db.row<{ nonce: Buffer }>('select nonce from sign_in_codes where session_id = $1', [
+      asker.sessionId,
+    ])
+    await db.execute('update sign_in_codes set key_id = $2 where session_id = $1', [
+      asker.sessionId,
+      await keyIdFor(rotated, origin),
+    ])
+    const other = (await findCodeToMail(rotated, asker.sessionId))?.code
+    await db.execute('update sign_in_codes set key_id = $2, nonce = $3 where session_id = $1', [
+      asker.sessionId,
+      await keyIdFor(deps, origin),
+      row.nonce,
+    ])
+    // Two codes are equal once in a million runs, and then nothing is shown.
+    if (other !== mailed) {
+      assert.equal(await statusOf(enterCode(rotated, asker, origin, other ?? '')), 'invalid_request')
+    }
+    assert.equal(await enterCode(rotated, asker, origin, mailed ?? ''), 'rotate@example.com')
+  })
+
+  /** The id of the key that these dependencies sign with, as a code of theirs carries it. */
+  async function keyIdFor(of: SignInDeps, origin: string): Promise<Buffer> {
+    const asker = newAsker()
+    await requestCode(of, asker, origin, `${randomUUID()}@example.com`)
+    const { key_id } = await db.row<{ key_id: Buffer }>('select key_id from sign_in_codes where session_id = $1', [
+      asker.sessionId,
+    ])
+    return key_id
+  }
+})
+
+describe('the network of an address', () => {
+  for (const [address, network] of [
+    ['192.0.2.77', '192.0.2.0/24'],
+    ['::ffff:192.0.2.77', '192.0.2.0/24'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+    ['2001:0DB8:0001::6', '2001:db8:1::/48'],
+    ['2001:db8::6', '2001:db8:0::/48'],
+    ['::1', '0:0:0::/48'],
+    ['fe80::1%eth0', 'fe80:0:0::/48'],
+  ] as const) {
+    it(`${address} belongs to ${network}`, () => assert.equal(networkOf(address), network))
+  }
+})
