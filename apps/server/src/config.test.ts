@@ -35,6 +35,15 @@ describe('docs/configuration.md', () => {
   })
 })
 
+describe('ASSAY_SMTP_URL', () => {
+  it('has no options, which could switch TLS off', () => {
+    const mail = { ...production, ASSAY_MAIL_FROM: 'Assay <connect@example.com>' }
+    const problems = problemsOf({ ...mail, ASSAY_SMTP_URL: 'smtp://mail.example?ignoreTLS=true' })
+    assert.match(problems[0] ?? '', /^ASSAY_SMTP_URL must not have options/)
+    assert.deepEqual(problemsOf({ ...mail, ASSAY_SMTP_URL: 'smtp://user:secret@mail.example:587' }), [])
+  })
+})
+
 describe('a configuration without mistakes', () => {
   it('needs nothing but a sealing key in production, and nothing at all in sandbox mode', () => {
     assert.equal(parseConfig(production).mode, 'production')

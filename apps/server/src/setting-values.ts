@@ -52,5 +52,7 @@ export function postgresUrl(value: string): string {
 export function smtpUrl(value: string): string {
   // Never quoted: it may hold a password.
   if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new RangeError('must begin with smtp:// or smtps://')
+  // Options in the query would reach the mail library, which can be told there to do without TLS.
+  if (new URL(value).search !== '') throw new RangeError('must not have options (the part after a question mark)')
   return value
 }

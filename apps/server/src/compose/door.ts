@@ -1,6 +1,6 @@
 /** Who may come in, and how: the authorization server, the connect flow before it, and the mail it sends. */
 import { randomBytes } from 'node:crypto'
-import type { Config } from '../config.ts'
+import { isLoopback, type Config } from '../config.ts'
 import { createConnect, type Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
@@ -23,8 +23,12 @@ export interface Post {
 
 export function openPost({ mode, mail }: Config, db: Database): Post {
   const mailbox = mode === 'sandbox' ? createSandboxMailbox(db) : undefined
-  const smtp = mail === undefined ? undefined : createSmtpMailer({ url: mail.smtpUrl, from: mail.from })
+  const smtp = mail === undefined ? undefined : openSmtp(mail)
   return { mailer: mailbox ?? smtp, mailbox }
+}
+
+function openSmtp({ smtpUrl, from }: NonNullable<Config['mail']>): Mailer {
+  return createSmtpMailer({ url: smtpUrl, from, requireTls: !isLoopback(new URL(smtpUrl).hostname) })
 }
 
 interface DoorDeps extends Pick<EngineDeps, 'db' | 'clock' | 'keyring'> {

@@ -24,9 +24,20 @@ export interface Mailer {
 
 const timeoutMs = 15_000
 
-export function createSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
+export interface SmtpOptions {
+  url: string
+  from: string
+  /** False for a server on this machine alone. */
+  requireTls: boolean
+}
+
+export function createSmtpMailer({ url, from, requireTls }: SmtpOptions): Mailer {
   const transport = createTransport({
     url,
+    // Without this nodemailer goes on in clear text when the server, or somebody between, offers no STARTTLS
+    // (RFC 3207 §6), and sends the code and the mailbox's password that way. The URL cannot say otherwise: config.ts
+    // refuses options in it.
+    requireTLS: requireTls,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -47,6 +58,8 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
         })
         return true
       } catch (error) {
+        // Nothing of the message was sent. The server that we wanted to reach may answer next time.
+        if (codeOf(error) === 'ETLS') throw new Error('the mail server offers no TLS, which is required')
         const reply = replyOf(error)
         // RFC 5321 §4.2.1: 5yz is permanent.
         if (reply !== undefined && reply >= 500) return false
@@ -55,6 +68,10 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
       }
     },
   }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 function replyOf(error: unknown): number | undefined {

@@ -12,7 +12,7 @@ interface TestSmtp {
   heard: string[]
 }
 
-async function startSmtp(t: TestContext, replies: Record<string, string> = {}): Promise<TestSmtp> {
+async function startSmtp(t: TestContext, replies: Record<string, string> = {}, requireTls = false): Promise<TestSmtp> {
   const heard: string[] = []
   const server = createServer((socket) => {
     let inData = false
@@ -37,7 +37,7 @@ async function startSmtp(t: TestContext, replies: Record<string, string> = {}): 
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
   const from = 'Assay <connect@example.com>'
-  return { mailer: createSmtpMailer({ url: `smtp://127.0.0.1:${port}?ignoreTLS=true`, from }), heard }
+  return { mailer: createSmtpMailer({ url: `smtp://127.0.0.1:${port}`, from, requireTls }), heard }
 }
 
 const mail = {
@@ -57,6 +57,15 @@ describe('mail by SMTP', () => {
     )
     assert.ok(heard.includes('Auto-Submitted: auto-generated'))
     assert.ok(heard.includes('Your code is 123456.'))
+  })
+
+  it('STARTTLS stripping: nothing is sent to a server that offers no TLS (RFC 3207 §6)', async (t) => {
+    const { mailer, heard } = await startSmtp(t, { STARTTLS: '502 not implemented' }, true)
+    await assert.rejects(mailer.send(mail), /offers no TLS/)
+    assert.deepEqual(
+      heard.filter((line) => /^(MAIL|RCPT|AUTH|DATA)/.test(line)),
+      [],
+    )
   })
 
   it('header injection: a line break in a name stays inside the subject', async (t) => {
