@@ -15,7 +15,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import type { TestContext } from 'node:test'
-import type { TestAddress } from './postgres.ts'
+import { toDatabaseUrl, type TestAddress } from './postgres.ts'
 
 export interface MortalPostgres {
   /** For DATABASE_URL. */
@@ -81,7 +81,7 @@ export async function startMortalPostgres(t: Pick<TestContext, 'after'>, target:
     await rm(directory, { recursive: true, force: true })
   })
   return {
-    url: `postgres://${target.user}@${encodeURIComponent(directory)}/${target.database}`,
+    url: toDatabaseUrl({ ...target, host: directory }),
     beginDying: () => void (fate = 'dies'),
     deaths: () => deaths,
     settle: () => void (fate = 'lives'),

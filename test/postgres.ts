@@ -19,7 +19,13 @@ import { patienceMs } from './until.ts'
 export interface TestAddress {
   host: string
   user: string
+  password: string
   database: string
+}
+
+/** As a DATABASE_URL. */
+export function toDatabaseUrl({ host, user, password, database }: TestAddress): string {
+  return `postgres://${user}:${password}@${encodeURIComponent(host)}/${database}`
 }
 
 export interface TestPostgres {
@@ -47,7 +53,7 @@ export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgr
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' },
     ...(binaries === undefined ? {} : { binaries }),
   })
-  const { host, user } = server.connection
+  const { host, user, password } = server.connection
   async function stop(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, stopAndLeave)
     await server.stop()
@@ -58,7 +64,7 @@ export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgr
     void stop().finally(() => process.kill(process.pid, signal))
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stopAndLeave)
-  return { address: JSON.stringify({ host, user }), stop }
+  return { address: JSON.stringify({ host, user, password }), stop }
 }
 
 /** Opens any database of the test server with the settings tests use: a busy machine is slow, and not away. */

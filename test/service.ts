@@ -8,7 +8,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database } from '../apps/server/src/db/index.ts'
-import { testDatabase } from './postgres.ts'
+import { testDatabase, toDatabaseUrl } from './postgres.ts'
 import { patienceMs } from './until.ts'
 
 export interface TestService {
@@ -58,7 +58,7 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
     ASSAY_LIMIT_ADDRESS: '1000000',
     DATABASE_STATEMENT_TIMEOUT: String(patienceMs),
     ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
-    DATABASE_URL: `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`,
+    DATABASE_URL: toDatabaseUrl(connection),
     ...options.settings,
   }
   const service = await startRole(options.role ?? 'all', environment, options.logTo)

@@ -121,8 +121,9 @@ async function findFingerprint(admin: Database, name: string): Promise<string | 
   return row?.comment ?? undefined
 }
 
-function toUrl(server: string | { host: string; user: string }, database: string): string {
-  if (typeof server !== 'string') return `postgres://${server.user}@${encodeURIComponent(server.host)}/${database}`
+function toUrl(server: string | { host: string; user: string; password: string }, database: string): string {
+  if (typeof server !== 'string')
+    return `postgres://${server.user}:${server.password}@${encodeURIComponent(server.host)}/${database}`
   const url = new URL(server)
   url.pathname = `/${database}`
   return url.href

@@ -13,7 +13,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { startEmbedded, type Database } from '../../apps/server/src/db/index.ts'
-import { openTestDatabase, silentLog } from '../postgres.ts'
+import { openTestDatabase, silentLog, toDatabaseUrl } from '../postgres.ts'
 import { reservePort } from '../reserve-port.ts'
 import { patienceMs, until } from '../until.ts'
 
@@ -75,7 +75,6 @@ export async function openInstallation(): Promise<Installation> {
   return {
     sandbox,
     run: (database, { hook, settings = {}, look } = {}) => {
-      const { host, user } = postgres.connection
       const environment = {
         ASSAY_MODE: 'sandbox',
         ASSAY_DATA_DIRECTORY: directory,
@@ -84,7 +83,7 @@ export async function openInstallation(): Promise<Installation> {
         ASSAY_WORKER_SILENT_AFTER: '1000',
         ASSAY_LIMIT_TOKEN: '1000000',
         ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
-        DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
+        DATABASE_URL: toDatabaseUrl({ ...postgres.connection, database }),
         ...settings,
       }
       return run({

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
 import { openTestDatabase, silentLog } from '../../../../test/postgres.ts'
 import { patienceMs, until as untilThere } from '../../../../test/until.ts'
 import { isDatabaseAway } from './away.ts'
@@ -110,6 +111,31 @@ describe('one data directory', () => {
       user: 'assay',
     })
     await db.execute('create table kept (a int); insert into kept values (1)')
+  })
+
+  test('another program of the user that PostgreSQL runs as gets nothing without the password', async (t) => {
+    const { server } = await start(t, data())
+    const { host, database } = server.connection
+    for (const user of ['assay', 'postgres']) {
+      const pool = new pg.Pool({ host, port: 5432, user, password: '', database, ssl: false })
+      await assert.rejects(pool.query('select 1'), /password|SASL|SCRAM/)
+      await pool.end()
+    }
+    const file = await stat(path.join(data(), 'database.password'))
+    assert.deepEqual([file.mode & 0o777, file.uid], [0o600, process.getuid?.()])
+  })
+
+  test('we connect as a role that is not a superuser', async (t) => {
+    const { db } = await start(t, data())
+    assert.deepEqual(await db.row('select rolsuper from pg_roles where rolname = current_user'), { rolsuper: false })
+    await assert.rejects(db.rows("select pg_read_file('pg_hba.conf')"), /permission denied/)
+    await assert.rejects(db.execute("copy (select 1) to program 'true'"), /permission denied/)
+  })
+
+  test('a data directory without its password file gets a new password', async (t) => {
+    await rm(path.join(data(), 'database.password'))
+    const { db } = await start(t, data())
+    assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
   })
 
   test('a stop leaves no process, no socket and no owner; the second start keeps the data', async (t) => {

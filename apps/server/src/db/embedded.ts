@@ -1,9 +1,10 @@
 /**
  * The embedded PostgreSQL: a durable server of our own in a data directory, reached through a Unix socket only.
  *
- *   <data directory>/postgres     the cluster, owned by the user PostgreSQL runs as
- *   <data directory>/owner.json   the live process that started it (embedded/owner.ts)
- *   <tmp>/assay-<hash>            the socket, in a directory that nobody else may enter; a socket's path has to be short
+ *   <data directory>/postgres            the cluster, owned by the user PostgreSQL runs as
+ *   <data directory>/database.password   of the role we connect as, readable by us alone
+ *   <data directory>/owner.json          the live process that started it (embedded/owner.ts)
+ *   <tmp>/assay-<hash>                   the socket, in a directory that nobody else may enter; a socket's path has to be short
  *
  * What may be killed: Node (PostgreSQL runs on; the next start stops it and starts afresh) and PostgreSQL (the owner
  * starts it again). Neither loses a committed row.
@@ -14,23 +15,33 @@ import { mkdir, realpath, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf, ignore } from './error-code.ts'
-import { describeCluster, ensureSocketDirectory, toSocketDirectory, type ClusterOptions } from './embedded/cluster.ts'
+import {
+  describeCluster,
+  ensureSocketDirectory,
+  findPassword,
+  keepPassword,
+  newPassword,
+  toSocketDirectory,
+  type ClusterOptions,
+} from './embedded/cluster.ts'
 import { claimDataDirectory, findOwner } from './embedded/owner.ts'
 import {
   createCluster,
   databaseName,
   hasExited,
   isReady,
+  roleName,
+  setPassword,
   startPostmaster,
   stopOrphan,
   stopPostmaster,
-  superuser,
   type Cluster,
 } from './embedded/postmaster.ts'
 
 interface SocketAddress {
   host: string
   user: string
+  password: string
   database: string
 }
 
@@ -59,10 +70,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const cluster = await describeCluster(options, dataDirectory)
     if (existsSync(cluster.directory)) await stopOrphan(cluster)
     else await createCluster(cluster)
+    const password = await ensurePassword(cluster, dataDirectory)
     await ensureSocketDirectory(socketDirectory, cluster.identity)
     const supervisor = await supervise(cluster)
     return {
-      connection: toAddress(socketDirectory),
+      connection: toAddress(socketDirectory, password),
       async stop() {
         await supervisor.stop()
         await giveBack()
@@ -87,7 +99,7 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
       const advice = `Run this as the user who runs process ${owner.pid}, or as root.`
       throw new Error(`The database in ${directory} belongs to another user. ${advice}`, { cause: error })
     })
-    if (ready) return toAddress(owner.socketDirectory)
+    if (ready) return toAddress(owner.socketDirectory, (await findPassword(directory)) ?? '')
     if (performance.now() > deadline) {
       throw new Error(`Process ${owner.pid} owns ${directory}, but its PostgreSQL does not become ready.`)
     }
@@ -95,8 +107,17 @@ export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress
   }
 }
 
-function toAddress(socketDirectory: string): SocketAddress {
-  return { host: socketDirectory, user: superuser, database: databaseName }
+function toAddress(socketDirectory: string, password: string): SocketAddress {
+  return { host: socketDirectory, user: roleName, password, database: databaseName }
+}
+
+async function ensurePassword(cluster: Cluster, dataDirectory: string): Promise<string> {
+  const known = await findPassword(dataDirectory)
+  if (known !== undefined) return known
+  const password = newPassword()
+  await setPassword(cluster, password)
+  await keepPassword(dataDirectory, password)
+  return password
 }
 
 /** Keeps PostgreSQL running until it is stopped on purpose. */

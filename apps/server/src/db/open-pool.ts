@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 /** Where a database is. A host that begins with "/" is the directory of a Unix socket. */
-export type DatabaseAddress = { url: string } | { host: string; user: string; database: string }
+export type DatabaseAddress = { url: string } | { host: string; user: string; password?: string; database: string }
 
 export interface OpenPool {
   pool: pg.Pool

@@ -26,7 +26,7 @@ async function throughPooler(t: TestContext, target: TestAddress, statementTimeo
   await writeFile(
     ini,
     `[databases]
-* = host=${target.host} port=5432 user=${target.user}
+* = host=${target.host} port=5432 user=${target.user} password=${target.password}
 [pgbouncer]
 listen_addr =
 listen_port = 5432

@@ -4,13 +4,13 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { openTestDatabase, startTestPostgres } from '../../../../test/postgres.ts'
+import { openTestDatabase, startTestPostgres, type TestAddress } from '../../../../test/postgres.ts'
 import { findBinaries } from './embedded/binaries.ts'
 
 test('pool, migrations and installation hold on PostgreSQL 15', async (t) => {
   const server = await startTestPostgres(await findBinaries(`postgres-15-${process.platform}-${process.arch}`))
   t.after(() => server.stop())
-  const address = JSON.parse(server.address) as { host: string; user: string }
+  const address = JSON.parse(server.address) as Omit<TestAddress, 'database'>
   const db = openTestDatabase({ ...address, database: 'postgres' })
   t.after(() => db.close())
   const { version } = await db.row<{ version: string }>("select current_setting('server_version') as version")

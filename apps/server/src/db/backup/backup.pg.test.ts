@@ -245,7 +245,7 @@ describe('a restore', () => {
     assert.equal(await readFile(inRoot('keyed/sealing.keys'), 'utf8'), keys)
     assert.equal(await readFile(inRoot('keyed/sealing.keys.replaced'), 'utf8'), 'other keys')
     const left = (await readdir(inRoot('keyed'))).toSorted()
-    assert.deepEqual(left, ['owner.json', 'postgres', 'sealing.keys', 'sealing.keys.replaced'])
+    assert.deepEqual(left, ['database.password', 'owner.json', 'postgres', 'sealing.keys', 'sealing.keys.replaced'])
   })
 
   test('into a directory with other keys is refused unless told to replace', async () => {

@@ -27,7 +27,7 @@ const command = "BASE_BACKUP (LABEL 'assay', PROGRESS, CHECKPOINT 'fast', WAL, W
 
 const messageKinds = { archive: 0x6e, data: 0x64 }
 
-export async function startBaseBackup(address: { host: string; user: string }): Promise<BaseBackup> {
+export async function startBaseBackup(address: { host: string; user: string; password: string }): Promise<BaseBackup> {
   const client = new pg.Client({ ...address, ...replication, port: 5432, ssl: false, application_name: 'assay backup' })
   // The stream below ends with the same error.
   client.on('error', () => undefined)

@@ -8,7 +8,7 @@ import { chown, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, sta
 import path from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { readVersion, type ServerIdentity } from '../embedded/binaries.ts'
-import { describeCluster, ensureSocketDirectory, toSocketDirectory } from '../embedded/cluster.ts'
+import { describeCluster, ensureSocketDirectory, forgetPassword, toSocketDirectory } from '../embedded/cluster.ts'
 import { claimDataDirectory } from '../embedded/owner.ts'
 import { startPostmaster, stopOrphan, stopPostmaster, syncDirectory, type Cluster } from '../embedded/postmaster.ts'
 import { codeOf, ignore } from '../error-code.ts'
@@ -84,6 +84,9 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
     if (keys !== undefined) await refuseOtherKeys(keysFile, keys, options.replace)
     await prove(draft, options.signal)
     if (keys !== undefined) await putKeys(keysFile, keys)
+    // The password belongs to the cluster that was there. A start gives a cluster without one its own, whichever of the
+    // two it finds.
+    await forgetPassword(dataDirectory)
     await takePlace(cluster, draft)
     return { description: archive.description, keysFile: keys === undefined ? undefined : keysFile }
   } catch (error) {
@@ -95,7 +98,7 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
 }
 
 /** What a data directory may hold before a restore: our own claim, the keys, the leavings of a killed start. */
-const expected = new Set(['owner.json', keysName, 'postgres.draft'])
+const expected = new Set(['owner.json', 'database.password', keysName, 'postgres.draft'])
 
 async function refuseUnlessEmpty(dataDirectory: string): Promise<void> {
   const others = (await readdir(dataDirectory)).filter((name) => !expected.has(name))

@@ -2,9 +2,9 @@
  * Where a cluster lives and who runs it: PostgreSQL's own directory below the data directory, the user it runs as when we
  * are root, and a socket that nobody else may reach.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, lstat, mkdir, stat } from 'node:fs/promises'
+import { chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { codeOf } from '../error-code.ts'
@@ -39,6 +39,38 @@ export async function describeCluster(options: ClusterOptions, dataDirectory: st
   }
 }
 
+const passwordBytes = 32
+
+/** Where the password of our role is kept: readable by us alone, also when PostgreSQL runs as another user. */
+function passwordFileOf(dataDirectory: string): string {
+  return path.join(dataDirectory, 'database.password')
+}
+
+/** Undefined when there is none, as in a data directory that was restored. */
+export async function findPassword(dataDirectory: string): Promise<string | undefined> {
+  try {
+    return (await readFile(passwordFileOf(dataDirectory), 'utf8')).trim()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The caller sets it in the cluster first: a password that is on file is one that works. */
+export async function keepPassword(dataDirectory: string, password: string): Promise<void> {
+  const file = passwordFileOf(dataDirectory)
+  await writeFile(`${file}.draft`, `${password}\n`, { mode: 0o600, flush: true })
+  await rename(`${file}.draft`, file)
+}
+
+export async function forgetPassword(dataDirectory: string): Promise<void> {
+  await rm(passwordFileOf(dataDirectory), { force: true })
+}
+
+export function newPassword(): string {
+  return randomBytes(passwordBytes).toString('base64url')
+}
+
 /** Root hands over to whoever owns the cluster; anyone else must own it. */
 async function chooseIdentity(directory: string): Promise<ServerIdentity | undefined> {
   const owner = existsSync(directory) ? await stat(directory) : undefined
@@ -67,7 +99,7 @@ export async function ensureSocketDirectory(directory: string, identity: ServerI
     if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    // The socket asks for no password: whoever can enter this directory has the data.
+    // Another user who made the directory could put a socket of their own there, and would be told the password's proof.
     const found = await lstat(directory)
     if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
       throw new Error(`${directory} was made by somebody else. Remove it and start again.`, { cause: error })

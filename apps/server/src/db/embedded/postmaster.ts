@@ -6,7 +6,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -27,8 +27,17 @@ export interface Cluster {
   log: DatabaseLog
 }
 
-export const superuser = 'assay'
+/** Runs initdb and has no password, so it cannot connect: only single-user mode is its own. */
+const superuser = 'postgres'
+/** The role that we connect as. It owns its databases and may take backups, and is not a superuser. */
+export const roleName = 'assay'
 export const databaseName = 'assay'
+
+// One file for every connection: a socket's directory keeps other users out, but not other programs of the user that
+// PostgreSQL runs as. When we are root that user is `nobody`, whom many programs share.
+const hostBasedAuthentication = `local all all scram-sha-256
+local replication all scram-sha-256
+`
 
 /** Crash recovery may replay a gigabyte of log. */
 const startTimeoutMs = 300_000
@@ -74,10 +83,27 @@ export async function createCluster(cluster: Cluster): Promise<void> {
   }
   const options = ['-U', superuser, '--locale=C', '--encoding=UTF8', '--auth=trust', '--no-instructions']
   await runToEnd(draft, 'initdb', [...directoryArgument(draft), ...options])
-  const createDatabase = `create database ${databaseName}\n`
-  await runToEnd(draft, 'postgres', ['--single', ...directoryArgument(draft), 'postgres'], createDatabase)
+  await runSingle(draft, [
+    `create role ${roleName} login createdb replication in role pg_checkpoint, pg_read_all_stats`,
+    `create database ${databaseName} owner ${roleName}`,
+  ])
+  await writeFile(path.join(draft.directory, 'pg_hba.conf'), hostBasedAuthentication)
   await rename(draft.directory, cluster.directory)
   await syncDirectory(path.dirname(cluster.directory))
+}
+
+/**
+ * Gives our role its password. Single-user mode needs none itself, so this also works for a cluster whose password was
+ * lost, such as one that was restored from a backup. PostgreSQL must not be running.
+ */
+export async function setPassword(cluster: Cluster, password: string): Promise<void> {
+  await runSingle(cluster, [`alter role ${roleName} password '${password}'`])
+}
+
+/** A statement for each line of input, as the superuser. */
+async function runSingle(cluster: Cluster, statements: readonly string[]): Promise<void> {
+  const words = ['--single', ...directoryArgument(cluster), 'postgres']
+  await runToEnd(cluster, 'postgres', words, `${statements.join('\n')}\n`)
 }
 
 /** A rename that a power failure takes back would make the next start throw the cluster away as a draft. */
