@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ownedBySuite } from '../apps/server/src/oauth/test-oauth.ts'
 import { walkHotPaths, type HotPaths } from './hot-paths.ts'
-import { testDatabase } from './postgres.ts'
+import { testDatabase, toDatabaseUrl } from './postgres.ts'
 import { findUnnamedTables, isPlannable, listUserTables, type UserTables } from './user-keys.ts'
 
 /** Tables that are not looked up by user, and why. */
@@ -67,7 +67,7 @@ describe('user keys', async () => {
   // The first to end: the database goes with its connections.
   after(() => client.end())
   const { db, connection } = await testDatabase(ownedBySuite())
-  const connectionString = `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`
+  const connectionString = toDatabaseUrl(connection)
   const client = new pg.Client({ connectionString })
   let tables: UserTables = new Map()
   let paths: HotPaths = new Map()

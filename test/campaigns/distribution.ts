@@ -20,7 +20,7 @@ import { installQueue } from '../../apps/server/src/jobs/index.ts'
 import { copyRows } from '../cluster/copy-rows.ts'
 import { distribute, emptyDatabase, listTables, type Distribution } from '../cluster/distribute.ts'
 import { walkHotPaths, type HotPaths } from '../hot-paths.ts'
-import { silentLog, startTestPostgres, testDatabase } from '../postgres.ts'
+import { silentLog, startTestPostgres, testDatabase, toDatabaseUrl } from '../postgres.ts'
 import { patienceMs } from '../until.ts'
 import { findUnnamedTables, isPlannable, listUserTables } from '../user-keys.ts'
 
@@ -88,7 +88,7 @@ async function walkOnOneNode(cluster: Database): Promise<Walked[]> {
   const ends: (() => unknown)[] = [() => postgres.stop()]
   try {
     const { db, connection } = await testDatabase({ after: (end) => void ends.push(end as () => unknown) })
-    const url = `postgres://${connection.user}@${encodeURIComponent(connection.host)}/${connection.database}`
+    const url = toDatabaseUrl(connection)
     const client = await connect(url)
     ends.push(() => client.end())
     const found = new Map<string, unknown[]>()
