@@ -5,7 +5,7 @@
 import type { WireRequest } from '../core/listener.ts'
 import type { HarborAccount } from './api.ts'
 import { accessLifeMs, scopesOf, type OAuthState } from './token.ts'
-import type { Claims } from './tokens.ts'
+import type { Claims } from '../core/tokens.ts'
 import { HarborRefusal } from './wire.ts'
 
 export interface Caller {

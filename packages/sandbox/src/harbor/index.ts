@@ -12,14 +12,15 @@ import type { Scenario } from '../core/scenario.ts'
 import { balances, entries, me } from './api.ts'
 import { answerAuthorize } from './authorize.ts'
 import { authenticate, findClaims, meterCall, withScope, type Caller } from './bearer.ts'
-import { createFamilies } from './families.ts'
+import { createFamilies } from '../core/families.ts'
 import { buildWorld, withEvents, type World } from './history.ts'
 import { deposit, type Story } from './story.ts'
 import { answerToken, findAccountOf, type OAuthState } from './token.ts'
-import { createTokens } from './tokens.ts'
+import { createTokens } from '../core/tokens.ts'
 import { failure, HarborRefusal, success } from './wire.ts'
 
 const documentedLimit = { max: 10, decayPerSecond: 10 }
+const prefixes = { code: 'hc_', access: 'ha_', refresh: 'hr_' }
 
 export interface Harbor extends OAuthState {
   provider: Provider
@@ -48,7 +49,7 @@ export function createHarbor(options: {
 }): Harbor {
   const { seed, nowMs, newId } = options
   const accounts = createAccounts<Story, World>({ ...options, provider: 'harbor', documentedLimit, build: buildWorld })
-  const state: OAuthState = { accounts, tokens: createTokens(seed), families: createFamilies() }
+  const state: OAuthState = { accounts, tokens: createTokens(seed, 'harbor', prefixes), families: createFamilies() }
 
   const provider: Provider = {
     id: 'harbor',

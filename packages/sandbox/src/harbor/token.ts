@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
 import type { HarborAccounts } from './api.ts'
-import type { Families } from './families.ts'
-import { isSame, type Claims, type Tokens } from './tokens.ts'
+import type { Families } from '../core/families.ts'
+import { isSame, type Claims, type Tokens } from '../core/tokens.ts'
 import { HarborRefusal, isRepeated, success } from './wire.ts'
 
 const codeLifeMs = 60_000

@@ -26,25 +26,24 @@ interface ClaimsOf {
   access: Claims
   refresh: Claims
 }
-type Kind = keyof ClaimsOf
-
-const prefixes: Readonly<Record<Kind, string>> = { code: 'hc_', access: 'ha_', refresh: 'hr_' }
+export type TokenKind = keyof ClaimsOf
 
 export interface Tokens {
-  seal<K extends Kind>(kind: K, claims: ClaimsOf[K]): string
+  seal<K extends TokenKind>(kind: K, claims: ClaimsOf[K]): string
   /** Undefined for anything that was not sealed as this kind with this seed. */
-  open<K extends Kind>(kind: K, text: string): ClaimsOf[K] | undefined
+  open<K extends TokenKind>(kind: K, text: string): ClaimsOf[K] | undefined
 }
 
-export function createTokens(seed: string): Tokens {
-  const macOf = (kind: Kind, body: string): string =>
-    createHmac('sha256', seed).update(`harbor\n${kind}\n${body}`).digest('base64url')
+/** `prefixes` are what the provider's codes and tokens begin with. */
+export function createTokens(seed: string, provider: string, prefixes: Readonly<Record<TokenKind, string>>): Tokens {
+  const macOf = (kind: TokenKind, body: string): string =>
+    createHmac('sha256', seed).update(`${provider}\n${kind}\n${body}`).digest('base64url')
   return {
     seal(kind, claims) {
       const body = Buffer.from(JSON.stringify(claims)).toString('base64url')
       return `${prefixes[kind]}${body}.${macOf(kind, body)}`
     },
-    open<K extends Kind>(kind: K, text: string) {
+    open<K extends TokenKind>(kind: K, text: string) {
       if (!text.startsWith(prefixes[kind])) return undefined
       const [body = '', mac = '', ...more] = text.slice(prefixes[kind].length).split('.')
       if (more.length > 0 || !isSame(mac, macOf(kind, body))) return undefined

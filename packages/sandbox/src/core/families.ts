@@ -23,6 +23,8 @@ export interface Families {
   spendCode(claims: Claims): boolean
   /** A refresh token's one use, by the same rule. */
   spendRefresh(claims: Claims): boolean
+  /** Everything that came of one signing in. */
+  end(claims: Claims): void
   /** Of an account: every token that there is now. Whoever signs in afterwards begins anew. */
   endAll(account: string): void
   /** Ends the family once it has read this many. */
@@ -57,6 +59,9 @@ export function createFamilies(): Families {
       if (claims.serial < family.nextSerial) family.ended = true
       family.nextSerial = Math.max(family.nextSerial, claims.serial + 1)
       return !family.ended
+    },
+    end(claims) {
+      familyOf(claims).ended = true
     },
     endAll(account) {
       endedAccounts.add(account)
