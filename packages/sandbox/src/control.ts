@@ -6,6 +6,8 @@
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
  *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent reckoning
  *   POST   /control/accounts/{account_id}/entries     books more ledger entries
+ *   POST   /control/accounts/{account_id}/withdrawn   { ids }: lists and balances are as if these were never booked
+ *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? } corrects one record
  *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? }
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
  *   GET    /control/clock                             POST { offset_ms } moves it forward
@@ -26,6 +28,10 @@ export interface Controlled {
   state(accountId: string): object | undefined
   /** Throws a RangeError when the entries cannot be booked. */
   addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number): string[] | undefined
+  /** Absent where records cannot be withdrawn. Undefined, and nothing changed, when one of them is not there. */
+  withdraw?(accountId: string, ids: readonly string[]): true | undefined
+  /** Absent where records cannot be changed. Throws a RangeError when the account could not be like that. */
+  changeRecord?(accountId: string, change: RecordChange): object | undefined
   changeKey(accountId: string, change: KeyChange): object | undefined
 }
 
@@ -43,6 +49,18 @@ const newEntrySchema = z.strictObject({
 })
 export type NewEntry = z.infer<typeof newEntrySchema>
 
+const recordChangeSchema = z.strictObject({
+  /** As on the wire. */
+  id: z.string().min(1).max(200),
+  /** True: the record is not shown any more, nor does it count. False: it is back. */
+  withdrawn: z.boolean().optional(),
+  amount: z.string().max(80).optional(),
+  status: z.string().max(60).optional(),
+  type: z.string().min(1).max(60).optional(),
+  time: z.iso.datetime().optional(),
+})
+export type RecordChange = z.infer<typeof recordChangeSchema>
+
 const keyChangeSchema = z.strictObject({
   permissions: z.array(z.string().max(60)).max(40).optional(),
   revoked: z.boolean().optional(),
@@ -58,6 +76,7 @@ const mintSchema = z.strictObject({
   account: z.string().min(1).max(500),
 })
 const entriesSchema = z.strictObject({ entries: z.array(newEntrySchema).min(1).max(1_000) })
+const withdrawnSchema = z.strictObject({ ids: z.array(z.string().min(1).max(200)).min(1).max(1_000) })
 const clockSchema = z.strictObject({ offset_ms: z.int().min(0).max(3_153_600_000_000) })
 
 export interface ControlDeps {
@@ -94,6 +113,18 @@ const routes: Readonly<Record<string, Route>> = {
   'POST accounts/:id/entries': (request, deps, id) => {
     const { entries } = parse(entriesSchema, request)
     return { ids: found(ofAccount(deps, id).addEntries(id, entries, deps.clock.nowMs())) }
+  },
+  'POST accounts/:id/withdrawn': (request, deps, id) => {
+    const provider = ofAccount(deps, id)
+    if (provider.withdraw === undefined) throw new ControlRefusal(404, `${provider.providerId} keeps its records`)
+    const { ids } = parse(withdrawnSchema, request)
+    found(provider.withdraw(id, ids))
+    return { ids }
+  },
+  'POST accounts/:id/records': (request, deps, id) => {
+    const provider = ofAccount(deps, id)
+    if (provider.changeRecord === undefined) throw new ControlRefusal(404, `${provider.providerId} keeps its records`)
+    return found(provider.changeRecord(id, parse(recordChangeSchema, request)))
   },
   'POST accounts/:id/key': (request, deps, id) =>
     found(ofAccount(deps, id).changeKey(id, parse(keyChangeSchema, request))),
