@@ -24,6 +24,7 @@ describe('the control API', () => {
         ['kraken', sandbox.urls.kraken],
         ['harbor', sandbox.urls.harbor],
         ['binance', sandbox.urls.binance],
+        ['coinbase', sandbox.urls.coinbase],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)

@@ -11,6 +11,8 @@ import { createJournal } from './core/journal.ts'
 import { listen, type Listener } from './core/listener.ts'
 import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
+import { controlCoinbase } from './coinbase/controlled.ts'
+import { createCoinbase } from './coinbase/index.ts'
 import { createCoinGecko } from './coingecko/index.ts'
 import { controlBinance } from './binance/controlled.ts'
 import { createBinanceControls } from './binance/controls.ts'
@@ -21,6 +23,7 @@ import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
+import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
 import { harborScenarios } from './scenarios/harbor/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 
@@ -34,12 +37,12 @@ export interface SandboxOptions {
   /** A loopback address. */
   host?: string
   /** 0, the default, lets the system choose. */
-  ports?: { control?: number; kraken?: number; harbor?: number; binance?: number; prices?: number }
+  ports?: { control?: number; kraken?: number; harbor?: number; binance?: number; coinbase?: number; prices?: number }
 }
 
 export interface Sandbox {
   controlUrl: string
-  urls: { kraken: string; harbor: string; binance: string; coingecko: string }
+  urls: { kraken: string; harbor: string; binance: string; coinbase: string; coingecko: string }
   /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
   controls: { kraken: KrakenControls; binance: SimulatorControls }
   close(): Promise<void>
@@ -55,6 +58,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const kraken = createKraken({ seed, pace, scenarios: krakenScenarios, nowMs })
   const harbor = createHarbor({ seed, pace, scenarios: harborScenarios, nowMs, newId: randomUUID })
   const binance = createBinance({ seed, pace, scenarios: binanceScenarios, nowMs })
+  const coinbase = createCoinbase({ seed, pace, scenarios: coinbaseScenarios, nowMs, newId: randomUUID })
   const coingecko = createCoinGecko({ pace, nowMs })
   const faults = new Map<string, Faults>()
 
@@ -63,11 +67,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const krakenListener = await open(kraken.provider, ports.kraken)
     const harborListener = await open(harbor.provider, ports.harbor)
     const binanceListener = await open(binance.provider, ports.binance)
+    const coinbaseListener = await open(coinbase.provider, ports.coinbase)
     const pricesListener = await open(coingecko, ports.prices)
     const providers = [
       controlKraken(kraken, krakenListener.url, nowMs),
       controlHarbor(harbor, harborListener.url),
       controlBinance(binance, binanceListener.url),
+      controlCoinbase(coinbase, coinbaseListener.url, nowMs),
     ]
     const deps = { clock, journal, providers, pricesUrl: pricesListener.url, faults }
     const control = await listen(host, ports.control ?? 0, async (request) => answerControl(request, deps), onBug)
@@ -78,6 +84,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         kraken: krakenListener.url,
         harbor: harborListener.url,
         binance: binanceListener.url,
+        coinbase: coinbaseListener.url,
         coingecko: pricesListener.url,
       },
       controls: {
