@@ -9,7 +9,7 @@ import { startApi, underLoad, type Api } from '../world/api.ts'
 import { measureLatency } from '../world/latency.ts'
 import type { LoadRequest } from '../world/load.ts'
 import { describeCpus, loadedSide } from '../world/loaded-side.ts'
-import { tenantId, tenantToken } from '../world/people.ts'
+import { tenantToken } from '../world/people.ts'
 import { preparePgbench } from '../world/pgbench.ts'
 import { openPopulation, type Population } from '../world/population.ts'
 import type { BenchDatabase } from '../world/postgres.ts'
@@ -50,7 +50,7 @@ function populationsOf({ size }: Bench): [Population, Population] {
 async function comparePages(
   bench: Bench,
   api: Api,
-  { db, url }: BenchDatabase,
+  { url }: BenchDatabase,
   { users, transactionsEach }: Population,
 ): Promise<Finding[]> {
   const { seconds } = bench
@@ -62,11 +62,7 @@ async function comparePages(
   await checkSameData(ours, theirs)
   const apiSide = await loadedSide({ name: 'api', ...ours, seconds })
   const bareSide = await loadedSide({ name: 'prototype', ...theirs, seconds })
-  const { tenant_key: tenantKey } = await db.row<{ tenant_key: number }>(
-    'select tenant_key from tenants where id = $1',
-    [tenantId],
-  )
-  const run = preparePgbench('enterprise', url, await tenantPageScript(tenantKey), seconds)
+  const run = preparePgbench('enterprise', url, await tenantPageScript(), seconds)
   const [mine, bare, alone] = await measureAll([apiSide, bareSide, { name: 'pgbench', run }], bench)
   const title = `GET ${endpoint.path} at random depth, ${users} users × ${transactionsEach} transactions`
   const unit = 'pages/s'

@@ -11,11 +11,12 @@ import { text } from 'node:stream/consumers'
 import type { Database } from '../../apps/server/src/db/index.ts'
 import { newUserToken } from '../../apps/server/src/oauth/token-values.ts'
 import type { Benchmark, Finding } from '../benchmark.ts'
-import { compare, measureAll, toComparison, type Effort, type Side } from '../measure.ts'
+import { compare, measureAll, toComparison, type Effort } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
 import { clientId, sha256, userIdOf, userKeyOf } from '../world/people.ts'
 import { openPopulation } from '../world/population.ts'
-import { startProcess } from '../world/process.ts'
+import { describeCpu, describeCpus, type LoadedSide } from '../world/loaded-side.ts'
+import { cpuSecondsOf, startProcess } from '../world/process.ts'
 
 const program = path.resolve(import.meta.dirname, '../programs/oidc-provider.mjs')
 const secret = 'a secret that only the benchmark has'
@@ -27,6 +28,8 @@ const users = 400
 
 interface Server {
   tokenUrl: string
+  /** The process that answers. */
+  pid: number
   /** New codes, none of them redeemed. */
   issueCodes(count: number): Promise<string[]>
 }
@@ -48,9 +51,13 @@ export const token: Benchmark = {
     bench.onEnd(() => peer.stop())
 
     const tokenUrl = `${api.url}/oauth/token`
-    const ours = { tokenUrl, issueCodes: (count: number) => insertCodes(db, count) }
-    const sessions = { tokenUrl, issueCodes: (count: number) => insertSessionCodes(db, count) }
-    const theirs = { tokenUrl: `${peer.ready}/token`, issueCodes: (count: number) => fetchCodes(peer.ready, count) }
+    const ours = { tokenUrl, pid: api.pid, issueCodes: (count: number) => insertCodes(db, count) }
+    const sessions = { tokenUrl, pid: api.pid, issueCodes: (count: number) => insertSessionCodes(db, count) }
+    const theirs = {
+      tokenUrl: `${peer.ready}/token`,
+      pid: peer.pid,
+      issueCodes: (count: number) => fetchCodes(peer.ready, count),
+    }
     const count = bench.size === 'try' ? 50 : 2_000
     return [
       ...(await compareExchange({ ours, sessions, theirs }, count, bench)),
@@ -64,17 +71,17 @@ async function compareExchange(
   count: number,
   effort: Effort,
 ): Promise<Finding[]> {
-  const side = (name: string, server: Server): Side => ({
-    name,
-    run: async () => timed(await server.issueCodes(count), (code, agent) => redeem(server, agent, code)),
-  })
-  const [code, ofSession, peer] = await measureAll(
-    [side('api', ours), side('api, code of a session', sessions), side('oidc-provider', theirs)],
-    effort,
-  )
+  const side = (name: string, server: Server): LoadedSide =>
+    tokenSide(name, server, async (run) => {
+      const codes = await server.issueCodes(count)
+      return run(codes, 1, (code, agent) => redeem(server, agent, code))
+    })
+  const sides = [side('api', ours), side('api, code of a session', sessions), side('oidc-provider', theirs)] as const
+  const [code, ofSession, peer] = await measureAll([...sides], effort)
   const unit = 'exchanges/s'
+  const notes = [describeCpus(sides)]
   return [
-    { title: 'Code exchange', unit, measured: toComparison(code, peer), goal: { atLeast: 2 }, notes: [] },
+    { title: 'Code exchange', unit, measured: toComparison(code, peer), goal: { atLeast: 2 }, notes },
     {
       title: 'Code exchange of a connect session that made one connection',
       unit,
@@ -86,20 +93,36 @@ async function compareExchange(
 }
 
 async function compareRefresh(ours: Server, theirs: Server, count: number, effort: Effort): Promise<Finding> {
-  const run = async (server: Server): Promise<number> => {
-    const tokens: string[] = []
-    const codes = await server.issueCodes(count / 2)
-    await timed(codes, async (code, agent) => void tokens.push(await redeem(server, agent, code)))
-    const twice = async (spent: string, agent: http.Agent): Promise<string> =>
-      refresh(server, agent, await refresh(server, agent, spent))
-    return (await timed(tokens, twice)) * 2
+  const side = (name: string, server: Server): LoadedSide =>
+    tokenSide(name, server, async (run) => {
+      const tokens: string[] = []
+      const codes = await server.issueCodes(count / 2)
+      await timed(codes, async (code, agent) => void tokens.push(await redeem(server, agent, code)))
+      const twice = async (spent: string, agent: http.Agent): Promise<string> =>
+        refresh(server, agent, await refresh(server, agent, spent))
+      return run(tokens, 2, twice)
+    })
+  const sides = [side('api', ours), side('oidc-provider', theirs)] as const
+  const measured = await compare(...sides, effort)
+  return { title: 'Refresh', unit: 'refreshes/s', measured, goal: { atLeast: 2 }, notes: [describeCpus(sides)] }
+}
+
+type Work = (item: string, agent: http.Agent) => Promise<unknown>
+
+/** `measure` prepares, and runs what is measured: the work on each item, so many requests for each. */
+function tokenSide(
+  name: string,
+  { pid }: Server,
+  measure: (run: (items: readonly string[], each: number, work: Work) => Promise<number>) => Promise<number>,
+): LoadedSide {
+  const cpus: number[] = []
+  const run = async (items: readonly string[], each: number, work: Work): Promise<number> => {
+    const before = cpuSecondsOf(pid)
+    const perSecond = (await timed(items, work)) * each
+    cpus.push(((cpuSecondsOf(pid) - before) * 1_000_000) / (items.length * each))
+    return perSecond
   }
-  const measured = await compare(
-    { name: 'api', run: () => run(ours) },
-    { name: 'oidc-provider', run: () => run(theirs) },
-    effort,
-  )
-  return { title: 'Refresh', unit: 'refreshes/s', measured, goal: { atLeast: 2 }, notes: [] }
+  return { name, run: () => measure(run), describeCpu: () => describeCpu(name, cpus) }
 }
 
 /** How many items a second, `connections` at a time. */

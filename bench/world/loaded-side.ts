@@ -28,9 +28,13 @@ export async function loadedSide({ name, server, requests, seconds }: LoadedServ
       cpus.push(cpuUs)
       return perSecond
     },
-    // Without the run that warmed it up.
-    describeCpu: () => `${name} ${show(median(cpus.slice(1)))} µs`,
+    describeCpu: () => describeCpu(name, cpus),
   }
+}
+
+/** Of all runs but the first, which warmed it up. */
+export function describeCpu(name: string, cpusUs: readonly number[]): string {
+  return `${name} ${show(median(cpusUs.slice(1)))} µs`
 }
 
 /** For the notes of a finding: a ratio of processor times can be believed on a machine that is not quiet. */

@@ -8,6 +8,7 @@ import type { Owner } from '../owner.ts'
 import { readFeed, type FeedRequest } from './feed.ts'
 import { bringUpToDate } from './fold.ts'
 import type { CoveredScope } from './grants.ts'
+import * as pages from './page-store.ts'
 import * as stats from './stats-store.ts'
 import * as transactions from './transactions-store.ts'
 import * as users from './users-store.ts'
@@ -15,7 +16,8 @@ import * as users from './users-store.ts'
 export { sweepFeed } from './feed-sweep.ts'
 export type { FeedItem, TenantPlace } from './feed.ts'
 export { createStatistics, type Statistics } from './statistics.ts'
-export type { TransactionRow } from './transactions-store.ts'
+export type { TenantReading } from './page-store.ts'
+export type { RemovedRow, TransactionRow } from './transactions-store.ts'
 export type { UserRow } from './users-store.ts'
 
 export interface EnterpriseDeps {
@@ -69,6 +71,12 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
 
     listPositions: (userKey: string, page: Parameters<typeof users.listPositions>[2]) =>
       users.listPositions(db, userKey, page),
+
+    /** A page without filters; undefined when the token is not valid. */
+    readPage: (tokenHash: Buffer, request: Parameters<typeof pages.readPage>[2]) =>
+      pages.readPage(db, tokenHash, request),
+    /** Who holds a token that is not checked yet; undefined when it is not valid. */
+    findCaller: (tokenHash: Buffer) => pages.findCaller(db, tokenHash),
 
     listTransactions: (tenantKey: number, request: transactions.TransactionRequest) =>
       transactions.listTransactions(db, tenantKey, request),

@@ -85,19 +85,22 @@ interface UncheckedCall<E extends Endpoint> extends Pick<Call<E>, 'params' | 'qu
     : undefined
 }
 
-/** A user's token, before it was checked. */
-type UserToken = Extract<AccessToken, { kind: 'user' }>
+/** The token that an endpoint is called with, before it was checked: a tenant's own, or a user's. */
+type TokenFor<E extends Endpoint> = Extract<
+  AccessToken,
+  { kind: E['scope'] extends `enterprise:${string}` ? 'client' : 'user' }
+>
 
 interface ReadingSteps<E extends Endpoint, Reading extends { caller: Caller }> {
   /** Undefined when the token is not valid. */
-  read: (token: UserToken, call: UncheckedCall<E>) => Promise<Reading | undefined>
+  read: (token: TokenFor<E>, call: UncheckedCall<E>) => Promise<Reading | undefined>
   /** The token is valid and has the scope, and the cursor is the caller's. */
   answer: (reading: Reading, call: Call<E>) => Answer<E>
 }
 
 export interface Serve {
   <E extends Endpoint>(app: FastifyInstance, endpoint: E, handler: (call: Call<E>) => Promise<Answer<E>>): void
-  /** For users' GETs whose statement checks the token. */
+  /** For GETs whose statement checks the token. */
   reading<E extends Endpoint, Reading extends { caller: Caller }>(
     app: FastifyInstance,
     endpoint: E,
@@ -140,11 +143,12 @@ export function createServe(deps: ServeDependencies): Serve {
     steps: ReadingSteps<E, Reading>,
   ): void => {
     const open = callOpener(endpoint, deps.cursors)
+    const kind = endpoint.scope?.startsWith('enterprise:') === true ? 'client' : 'user'
     app.route({
       ...routeOf(endpoint),
       handler: async (request, reply) => {
         const bearer = readBearer(request.headers.authorization)
-        if (bearer?.kind !== 'user') throw await refuseOthers(request, reply)
+        if (bearer?.kind !== kind) throw await refuseOthers(request, reply)
         // The limit is used up: the check of the token says 401 or counts on, which says 429.
         if (deps.admission?.hasRoom(bearer.tokenHash) === false) await identify(endpoint, request, reply)
         const { call, found } = await readOrRefuse(request, reply, bearer)
@@ -162,16 +166,17 @@ export function createServe(deps: ServeDependencies): Serve {
       },
     })
 
-    /** No token, not an access token, or a tenant's own: none of them reads as a user. */
+    /** No token, not an access token, or one of the other kind. */
     async function refuseOthers(request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
       await identify(endpoint, request, reply)
-      return new Refusal('insufficient_scope', 'this access token belongs to no user')
+      const owner = kind === 'user' ? 'no user' : 'a user'
+      return new Refusal('insufficient_scope', `this access token belongs to ${owner}`)
     }
 
-    async function readOrRefuse(request: FastifyRequest, reply: FastifyReply, bearer: UserToken) {
+    async function readOrRefuse(request: FastifyRequest, reply: FastifyReply, bearer: AccessToken) {
       try {
         const call = open(request)
-        return { call, found: await steps.read(bearer, call as never) }
+        return { call, found: await steps.read(bearer as never, call as never) }
       } catch (error) {
         if (error instanceof Refusal) await identify(endpoint, request, reply)
         throw error

@@ -1,9 +1,10 @@
 /** How many statements a request takes, counted where they are sent: with routes, handlers and token check as in the service. */
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
+import { createEnterprise } from '../enterprise/index.ts'
 import { createLimits } from '../limits/index.ts'
 import { createOauth } from '../oauth/index.ts'
 import { ownedBySuite, testKeys } from '../oauth/test-oauth.ts'
@@ -11,6 +12,7 @@ import { createPortfolio } from '../portfolio/index.ts'
 import { addConnection, addRows, addUser, toId } from '../portfolio/test-portfolio.ts'
 import { createTenants } from '../tenants/index.ts'
 import { createAdmission } from './admission.ts'
+import { registerEnterprise } from './enterprise/index.ts'
 import type { FrontDoors } from './front-doors.ts'
 import { startTestServer } from './test-server.ts'
 import { registerV1 } from './v1/index.ts'
@@ -66,6 +68,7 @@ describe('a request takes', async () => {
       const portfolio = createPortfolio({ db: counting })
       // The other front doors are not reached by these requests.
       const doors = { serve, portfolio, now: () => Date.now(), removalsKeptMs: 1e9 } as unknown as FrontDoors
+      registerEnterprise(app, { ...doors, enterprise: createEnterprise({ db: counting, endGrants: async () => 0 }) })
       registerV1(app, doors)
       registerV2(app, doors)
     },
@@ -95,6 +98,25 @@ describe('a request takes', async () => {
   for (const [title, path] of Object.entries(ones)) {
     it(`one statement: ${title}`, async () => assert.deepEqual(await ask(path, ann.token), [200, 1]))
   }
+
+  it('one statement: a tenant’s page, also when it is refused', async () => {
+    const tokenOf = async (scope: string): Promise<string> => {
+      const token = randomBytes(32).toString('base64url')
+      await db.execute(
+        `insert into client_tokens (token_hash, client_id, tenant_key, tenant_id, scopes, issued_at, expires_at)
+         values ($1, 'cli_a', $2, 'ten_a', $3, $4, $4::timestamptz + interval '1 hour')`,
+        [hash('sha256', token, 'buffer'), ann.tenantKey, [scope], db.now()],
+      )
+      return token
+    }
+    const path = '/enterprise/v2/transactions'
+    const reader = await tokenOf('enterprise:read')
+    assert.deepEqual(await ask(path, reader), [200, 1])
+    assert.deepEqual(await ask(`${path}?limit=0`, reader), [400, 1])
+    assert.deepEqual(await ask(path, await tokenOf('enterprise:manage')), [403, 1])
+    assert.deepEqual(await ask(path, ann.token), [403, 1])
+    assert.deepEqual(await ask(path, randomBytes(32).toString('base64url')), [401, 1])
+  })
 
   it('one statement: a page in the depth', async () => {
     const first = await server.get(page, { authorization: `Bearer ${ann.token}` })

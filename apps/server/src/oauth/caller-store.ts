@@ -27,6 +27,16 @@ export const callerCte = `
   join clients on clients.id = token.client_id and clients.disabled_at is null
   where token.user_key = $1::bigint and token.token_hash = $2::bytea and token.expires_at > $3::timestamptz`
 
+/**
+ * The same for a tenant's own token, which has neither a user nor a family. Parameters: `$1` token_hash bytea, `$2` now
+ * timestamptz. One row (tenant_key, tenant_id, client_id, scopes, issued_at, expires_at), or none.
+ */
+export const clientCallerCte = `
+  select token.tenant_key, token.tenant_id, token.client_id, token.scopes, token.issued_at, token.expires_at
+  from client_tokens token
+  join clients on clients.id = token.client_id and clients.disabled_at is null
+  where token.token_hash = $1::bytea and token.expires_at > $2::timestamptz`
+
 /** A user's token as it was presented. */
 interface PresentedToken {
   userKey: string
@@ -62,15 +72,11 @@ export async function findUserToken(
   )
 }
 
-/** A tenant's own token: it has neither a user nor a family. */
 async function findClientToken(sql: Sql, tokenHash: Buffer): Promise<LiveAccessToken | undefined> {
   return sql.maybeRow<LiveAccessToken>(
-    `select token.tenant_key as "tenantKey", token.tenant_id as "tenantId", token.client_id as "clientId",
-            null as "userId", null as "grantId", token.scopes, token.issued_at as "issuedAt",
-            token.expires_at as "expiresAt"
-     from client_tokens token
-     join clients on clients.id = token.client_id and clients.disabled_at is null
-     where token.token_hash = $1 and token.expires_at > $2::timestamptz`,
+    `select tenant_key as "tenantKey", tenant_id as "tenantId", client_id as "clientId", null as "userId",
+            null as "grantId", scopes, issued_at as "issuedAt", expires_at as "expiresAt"
+     from (${clientCallerCte}) caller`,
     [tokenHash, sql.now()],
   )
 }

@@ -39,7 +39,7 @@ import {
 export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './errors.ts'
 export { grantSeconds } from './lifetimes.ts'
 export { parseParameters } from './parameters.ts'
-export { callerCte } from './caller-store.ts'
+export { callerCte, clientCallerCte } from './caller-store.ts'
 export { findBearer, readBearer, type AccessToken } from './token-values.ts'
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'

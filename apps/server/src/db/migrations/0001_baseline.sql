@@ -403,6 +403,9 @@ create index connections_pending on connections (created_at) where status = 'pen
 create index connections_removed on connections (user_key, connection_key) where status = 'removed';
 create index connections_due on connections (next_sync_at)
   where session_id is null and status in ('syncing', 'active', 'degraded');
+-- What is wrong with the connections of the thirty users of a tenant's page: nearly always nothing.
+create index connections_unsettled on connections (user_key)
+  where session_id is null and status in ('syncing', 'degraded', 'needs_reauth');
 -- A tenant's list of connections, and whose a connection is.
 create index connections_tenant on connections (tenant_key, added_at, id);
 create index connections_by_id on connections (tenant_key, id);

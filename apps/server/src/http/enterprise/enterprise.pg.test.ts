@@ -79,6 +79,28 @@ describe('the enterprise API', async () => {
       assert.deepEqual(seen, own)
     })
 
+    it('pages without filters, which SQL writes, are those with a filter that excludes nothing', async () => {
+      const { db } = api.service
+      const setStatus = (status: string): Promise<number> =>
+        db.execute('update connections set status = $2 where user_id = $1', [ann.user_id, status])
+      await setStatus('syncing')
+      const read = async (query: string): Promise<unknown[]> => {
+        const pages: unknown[] = []
+        for (let next = `/enterprise/v2/transactions?limit=40${query}`; next !== '';) {
+          const { data, errors, page } = await api.ask(listEnterpriseTransactions, next, token)
+          pages.push({ data, errors })
+          next = page.next
+        }
+        return pages
+      }
+      const plain = await read('')
+      const filtered = await read('&start_time=1970-01-01T00:00:00Z')
+      await setStatus('active')
+      assert.ok(plain.length > 2)
+      assert.match(JSON.stringify(plain), /"cause":"sync_in_progress"/)
+      assert.deepEqual(plain, filtered)
+    })
+
     it('a user’s transactions have pages of their own, whose cursors fit no other user', async () => {
       const path = `${usersPath}/${ann.user_id}/transactions`
       const first = await api.ask(listUserTransactions, `${path}?limit=2&types=send`, token)

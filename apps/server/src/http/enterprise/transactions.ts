@@ -1,7 +1,8 @@
 /** GET /enterprise/v2/transactions and /enterprise/v2/users/{id}/transactions */
 import { listEnterpriseTransactions, listUserTransactions } from '@assay/contract'
+import type { ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
-import type { TransactionRow } from '../../enterprise/index.ts'
+import type { RemovedRow, TenantReading, TransactionRow } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { checkProviders } from '../providers.ts'
 import { toTransactionFilters, type TransactionQuery } from '../transactions.ts'
@@ -12,28 +13,69 @@ interface Walk {
   /** All of the tenant's users when undefined. */
   userId: string | undefined
   query: TransactionQuery & { user_ids?: string[] | undefined }
-  page: { limit: number; position: readonly string[] | undefined; next(end: readonly string[] | undefined): string }
+  page: { limit: number; position: readonly string[] | undefined }
+}
+
+/** What a page shows. */
+interface Shown {
+  items: string
+  issues: readonly ErrorItem[]
+  /** Undefined when they were not asked for. */
+  removed: readonly RemovedRow[] | undefined
+  end: readonly string[] | undefined
 }
 
 export function registerTransactions(app: FastifyInstance, deps: FrontDoors): void {
-  deps.serve(app, listEnterpriseTransactions, async ({ query, page, caller }) => ({
-    text: await writePage(deps, { tenantKey: caller.tenantKey, userId: undefined, query, page }),
-  }))
+  const { serve, enterprise } = deps
+  serve.reading(app, listEnterpriseTransactions, {
+    async read({ tokenHash }, { query, page }) {
+      checkProviders('provider_ids', query.provider_ids)
+      if (Object.keys(query).length === 0) return readPlainPage(deps, tokenHash, page)
+      const caller = await enterprise.findCaller(tokenHash)
+      if (caller?.scopes.has('enterprise:read') !== true) return caller && { caller, shown: nothing }
+      const { tenantKey } = caller
+      return { caller, shown: await readWalk(deps, { tenantKey, userId: undefined, query, page }) }
+    },
+    answer: ({ shown }, { page }) => ({ text: toPage(shown, page.next(shown.end)) }),
+  })
 
-  deps.serve(app, listUserTransactions, async ({ params, query, page, caller }) => ({
-    text: await writePage(deps, { tenantKey: caller.tenantKey, userId: params.id, query, page }),
-  }))
+  serve(app, listUserTransactions, async ({ params, query, page, caller: { tenantKey } }) => {
+    checkProviders('provider_ids', query.provider_ids)
+    const shown = await readWalk(deps, { tenantKey, userId: params.id, query, page })
+    return { text: toPage(shown, page.next(shown.end)) }
+  })
 }
 
-async function writePage(deps: FrontDoors, { tenantKey, userId, query, page }: Walk): Promise<string> {
-  checkProviders('provider_ids', query.provider_ids)
-  const { enterprise } = deps
+/** Of a caller without the scope, who gets a 403. */
+const nothing: Shown = { items: '', issues: [], removed: undefined, end: undefined }
+
+function toPage({ items, issues, removed }: Shown, next: string): string {
+  const gone = removed === undefined ? '' : `,"removed":${JSON.stringify(removed)}`
+  return `{"page":{"next":${JSON.stringify(next)}},"data":[${items}],"errors":${JSON.stringify(issues)}${gone}}`
+}
+
+async function readPlainPage(
+  { enterprise }: FrontDoors,
+  tokenHash: Buffer,
+  { limit, position }: Walk['page'],
+): Promise<{ caller: TenantReading['caller']; shown: Shown } | undefined> {
+  const [from] = toPlaces(position)
+  const after = from === undefined || from === 'end' ? undefined : { occurredAt: from.time, id: from.id }
+  const reading = await enterprise.readPage(tokenHash, { limit, after })
+  if (reading === undefined) return undefined
+  const { caller, items, issues, end } = reading
+  const last = end && { time: end.occurredAt, id: end.id }
+  return { caller, shown: { items, issues, removed: undefined, end: toPosition(last, undefined) } }
+}
+
+async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
+  const { tenantKey, userId, query, page } = walk
   const [transactionsFrom, removedFrom] = toPlaces(page.position)
   const [rows, removed] = await Promise.all([
-    listRows(deps, { tenantKey, userId, query, page }, transactionsFrom),
+    listRows(deps, walk, transactionsFrom),
     query.updated_since === undefined || removedFrom === 'end'
       ? []
-      : enterprise.listRemoved(tenantKey, {
+      : deps.enterprise.listRemoved(tenantKey, {
           since: query.updated_since,
           limit: page.limit + 1,
           after: removedFrom && { removedAt: removedFrom.time, id: removedFrom.id },
@@ -44,15 +86,15 @@ async function writePage(deps: FrontDoors, { tenantKey, userId, query, page }: W
   const shownRemoved = removed.slice(0, page.limit)
   const last = rows.length > page.limit ? shown.at(-1) : undefined
   const lastRemoved = removed.length > page.limit ? shownRemoved.at(-1) : undefined
-  const next = page.next(
-    toPosition(
+  return {
+    items: shown.map(toText).join(','),
+    issues: await issuesOf(deps, shown),
+    removed: query.updated_since === undefined ? undefined : shownRemoved,
+    end: toPosition(
       last && { time: last.occurred_at, id: last.id },
       lastRemoved && { time: lastRemoved.removed_at, id: lastRemoved.id },
     ),
-  )
-  const errors = await issuesOf(deps, shown)
-  const gone = query.updated_since === undefined ? '' : `,"removed":${JSON.stringify(shownRemoved)}`
-  return `{"page":${JSON.stringify({ next })},"data":[${shown.map(toText).join(',')}],"errors":${JSON.stringify(errors)}${gone}}`
+  }
 }
 
 async function listRows(
