@@ -6,7 +6,7 @@
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
  *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent reckoning
  *   POST   /control/accounts/{account_id}/entries     books more ledger entries
- *   POST   /control/accounts/{account_id}/withdrawn   { ids }: lists and balances are as if these were never booked
+ *   POST   /control/accounts/{account_id}/withdrawn   { ids } takes records back, as if they had never been booked
  *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? } corrects one record
  *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? }
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
@@ -28,8 +28,8 @@ export interface Controlled {
   state(accountId: string): object | undefined
   /** Throws a RangeError when the entries cannot be booked. */
   addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number): string[] | undefined
-  /** Absent where records cannot be withdrawn. Undefined, and nothing changed, when one of them is not there. */
-  withdraw?(accountId: string, ids: readonly string[]): true | undefined
+  /** All of them or none: throws a RangeError when one is unknown, or when what is left would not add up. */
+  withdraw?(accountId: string, ids: readonly string[]): object | undefined
   /** Absent where records cannot be changed. Throws a RangeError when the account could not be like that. */
   changeRecord?(accountId: string, change: RecordChange): object | undefined
   changeKey(accountId: string, change: KeyChange): object | undefined
@@ -76,7 +76,7 @@ const mintSchema = z.strictObject({
   account: z.string().min(1).max(500),
 })
 const entriesSchema = z.strictObject({ entries: z.array(newEntrySchema).min(1).max(1_000) })
-const withdrawnSchema = z.strictObject({ ids: z.array(z.string().min(1).max(200)).min(1).max(1_000) })
+const withdrawnSchema = z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(1_000) })
 const clockSchema = z.strictObject({ offset_ms: z.int().min(0).max(3_153_600_000_000) })
 
 export interface ControlDeps {
@@ -117,9 +117,7 @@ const routes: Readonly<Record<string, Route>> = {
   'POST accounts/:id/withdrawn': (request, deps, id) => {
     const provider = ofAccount(deps, id)
     if (provider.withdraw === undefined) throw new ControlRefusal(404, `${provider.providerId} keeps its records`)
-    const { ids } = parse(withdrawnSchema, request)
-    found(provider.withdraw(id, ids))
-    return { ids }
+    return found(provider.withdraw(id, parse(withdrawnSchema, request).ids))
   },
   'POST accounts/:id/records': (request, deps, id) => {
     const provider = ofAccount(deps, id)

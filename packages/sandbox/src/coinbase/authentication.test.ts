@@ -250,7 +250,7 @@ describe('the call limit', () => {
       const options = { seed: 'limit', pace, scenarios: coinbaseScenarios, nowMs: () => now.ms, newId: () => 'one' }
       const { provider, tokens, accounts } = createCoinbase(options)
       const account = accounts.mint('empty', 'limit')?.id ?? ''
-      // Somebody who signed in: twenty thousand signatures would take half a minute.
+      // An access token instead of a key: twenty thousand signatures would take half a minute.
       const token = tokens.seal('access', { account, family: 'one', serial: 0, issuedMs: now.ms, scope: '' })
       const headers = { authorization: `Bearer ${token}` }
       const call = (): number => {

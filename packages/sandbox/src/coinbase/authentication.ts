@@ -1,10 +1,10 @@
 /**
- * Who calls, and may they? A bearer token is either a JWT that a CDP key signed for this request, or an access token of
- * somebody who signed in. Order of the checks: token, call limit, scope.
+ * Decides who calls and what they may read. A bearer token is either a JWT that a CDP key signed for this request, or the
+ * access token of a sign-in. The checks run in this order: token, call limit, scope.
  *
  * A key has `view`, `trade` and `transfer`; a sign-in has scopes. The simulator keeps one list of permissions for an
- * account and reads both from it: without `view` nobody may read, with `trade` or `transfer` every sign-in is handed the
- * scope that goes with it, whatever was asked for.
+ * account and derives both from it. Without `view` every read is refused. With `trade` or `transfer` every sign-in gets
+ * the scope that goes with it, whatever the client asked for.
  */
 import { acceptKey, type Account, type Accounts } from '../core/accounts.ts'
 import type { Families } from '../core/families.ts'
@@ -19,7 +19,7 @@ import { CoinbaseRefusal } from './wire.ts'
 export type CoinbaseAccount = Account<Story, World>
 export type CoinbaseAccounts = Accounts<Story, World>
 
-/** All that the simulator knows of who may call. */
+/** Everything the simulator needs to identify a caller. */
 export interface AccessState {
   accounts: CoinbaseAccounts
   keyring: Keyring
@@ -35,7 +35,7 @@ export interface Caller {
 
 export const accessLifeMs = 3_600_000
 
-/** https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/scopes: those that only read. */
+/** The scopes that only read: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/scopes */
 export const readScopes: readonly string[] = [
   'wallet:accounts:read',
   'wallet:addresses:read',
@@ -56,10 +56,10 @@ const scopesByPermission: Readonly<Record<string, string>> = {
   transfer: 'wallet:transactions:send',
 }
 
-/** The name by which Coinbase's own clients call the host, wherever it listens. */
+/** Coinbase's clients use this name, wherever the simulator listens. */
 const publicHost = 'api.coinbase.com'
 
-/** Whose call this is, before anything about it was checked. */
+/** Finds whose call this is, before anything about it was checked. */
 export function recogniseAccount(request: WireRequest, state: AccessState): CoinbaseAccount | undefined {
   const token = bearerOf(request)
   const name = readKeyName(token)
@@ -73,14 +73,14 @@ export function authenticate(request: WireRequest, state: AccessState, nowMs: nu
   return name === undefined ? signedIn(token, state, nowMs) : signedBy(name, token, { request, state, nowMs })
 }
 
-/** What an account hands out to somebody who was granted these. */
+/** The scopes that a sign-in has after the person granted these. */
 export function scopesOf({ key }: CoinbaseAccount, granted: string): ReadonlySet<string> {
   const asked = granted.split(' ').filter((scope) => key.permissions.includes('view') || !readScopes.includes(scope))
   const more = key.permissions.flatMap((permission) => scopesByPermission[permission] ?? [])
   return new Set([...asked, ...more])
 }
 
-/** By the sandbox's clock, so that a test can move it instead of waiting. */
+/** Counts by the sandbox's clock, so that a test can move it instead of waiting. */
 export function meterCall({ account }: Caller, nowMs: number): void {
   if (account.meter?.take(1, nowMs).accepted === false) throw new CoinbaseRefusal('rate_limit_exceeded')
 }

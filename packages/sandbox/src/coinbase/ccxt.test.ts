@@ -84,6 +84,19 @@ describe('ccxt reads the account', () => {
     assert.equal(sent?.address, outsideTransfers.bitcoinOut.address)
   })
 
+  it('fetchDeposits, fetchWithdrawals of money', async () => {
+    const withdrawals = await client.fetchWithdrawals('EUR')
+    assert.deepEqual(
+      withdrawals.map(({ amount, status, type }) => [amount, status, type]),
+      [
+        [400, 'ok', 'withdrawal'],
+        [250.15, 'ok', 'withdrawal'],
+      ],
+    )
+    const deposits = await client.fetchDeposits('EUR', undefined, 100)
+    assert.deepEqual(new Set(deposits.map(({ status }) => status)), new Set(['ok', 'failed', 'pending']))
+  })
+
   it('fetchMyTrades: price × amount = cost, and the fee is in the quote', async () => {
     const trades = await client.fetchMyTrades('SOL/USD')
     assert.equal(trades.length, 3)

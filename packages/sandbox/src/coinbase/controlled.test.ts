@@ -111,7 +111,7 @@ describe('the control API of Coinbase', () => {
     const { id: wallet } = await walletOf(client, 'USD Wallet')
     const [third, fourth] = [all[2], all[3]]
     assert.ok(third && fourth)
-    await post(client, 'withdrawn', { ids: [third.id] })
+    assert.deepEqual(await post(client, 'withdrawn', { ids: [third.id] }), { withdrawn: [third.id] })
     assert.deepEqual(await listOf(client, 'USD Wallet'), all.toSpliced(2, 1))
     assert.equal((await client.get(`/v2/accounts/${wallet}/transactions/${third.id}`)).status, 404)
     const rest = await client.readAll<Transaction>(`/v2/accounts/${wallet}/transactions?starting_after=${third.id}`)
@@ -123,7 +123,7 @@ describe('the control API of Coinbase', () => {
       transactions.filter(({ withdrawn }) => withdrawn).map(({ id }) => id),
       [third.id],
     )
-    await assert.rejects(post(client, 'withdrawn', { ids: [fourth.id, 'nothing'] }), /404/)
+    await assert.rejects(post(client, 'withdrawn', { ids: [fourth.id, 'nothing'] }), /400.*no transaction/)
     assert.deepEqual(await listOf(client, 'USD Wallet'), all.toSpliced(2, 1), 'all of them or none')
     await post(client, 'records', { id: third.id, withdrawn: false })
     assert.deepEqual(await listOf(client, 'USD Wallet'), all)
@@ -191,5 +191,26 @@ describe('the control API of Coinbase', () => {
       error: null,
     }
     assert.deepEqual(requests, [{ ...line, count: 1 }])
+  })
+})
+
+describe('the state that the control API tells', () => {
+  it('is every transaction of every wallet as the wire has it', async () => {
+    const client = await open('default', 'state')
+    const state = (await control(sandbox, 'GET', `accounts/${client.accountId}/state`)) as {
+      wallets: Wallet[]
+      transactions: (Transaction & { account_id: string })[]
+    }
+    const wallets = await client.readAll<Wallet>('/v2/accounts?limit=100')
+    assert.deepEqual(new Map(state.wallets.map((one) => [one.id, one])), new Map(wallets.map((one) => [one.id, one])))
+    for (const { id } of wallets) {
+      const told = state.transactions.filter((one) => one.account_id === id)
+      const listed = await client.readAll<Transaction>(`/v2/accounts/${id}/transactions?limit=100&order=asc`)
+      const own = { account_id: id, withdrawn: false }
+      assert.deepEqual(
+        told.map((one) => ({ ...one, charged: '', echo: false })),
+        listed.map((one) => ({ ...one, ...own, charged: '', echo: false })),
+      )
+    }
   })
 })

@@ -1,7 +1,7 @@
 /**
  * What the control API can see and change of a simulated Coinbase account. Permissions are those of a key: `view`,
- * `trade`, `transfer`, and `other-portfolio` for a key that belongs to a portfolio with nothing in it; how they act on
- * somebody who signed in is told in `authentication.ts`.
+ * `trade`, `transfer`, and `other-portfolio` for a key that belongs to a portfolio with nothing in it. How they act on
+ * sign-ins is described in `authentication.ts`.
  */
 import type { Controlled, NewEntry, RecordChange } from '../control.ts'
 import { toShortText, toUnits } from '../core/units.ts'
@@ -53,7 +53,7 @@ export function controlCoinbase(
     },
     withdraw(id, recordIds) {
       const account = accounts.findById(id)
-      return account && withdraw(account, recordIds, nowMs())
+      return account && withdraw(account, recordIds)
     },
     changeRecord(id, change) {
       const account = accounts.findById(id)
@@ -67,7 +67,7 @@ export function controlCoinbase(
       key.revoked = change.revoked ?? key.revoked
       key.expired = change.expired ?? key.expired
       if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
-      // What has ended stays ended; whoever signs in afterwards begins anew.
+      // Ended tokens stay ended. A later sign-in begins anew.
       if (change.revoked === true) families.endAll(account.id)
       return keyOf(account)
     },
@@ -147,15 +147,18 @@ function detailOf(
   return { detail: { kind: 'chain', network, ...chain, ...(fee !== '0' && { fee }) } }
 }
 
-/** All of them or none. */
-function withdraw(account: CoinbaseAccount, ids: readonly string[], nowMs: number): true | undefined {
-  const before = account.world()
+/** All of them or none: throws a RangeError when one is unknown, or when a wallet would become negative. */
+function withdraw(account: CoinbaseAccount, ids: readonly string[]): object {
+  let world = account.world()
   for (const id of ids) {
-    if (changeRecord(account, { id, withdrawn: true }, nowMs) !== undefined) continue
-    account.setWorld(before)
-    return undefined
+    const number = decodeUuid(account.id, 'transaction', id)
+    const after =
+      number === undefined ? undefined : withChangedRow(world, number, (row) => ({ ...row, isWithdrawn: true }))
+    if (after === undefined) throw new RangeError(`no transaction ${id}`)
+    world = after
   }
-  return true
+  account.setWorld(world)
+  return { withdrawn: ids }
 }
 
 /** Throws a RangeError when a wallet would become negative. */
@@ -171,7 +174,7 @@ function changeRecord(account: CoinbaseAccount, change: RecordChange, nowMs: num
     type: change.type ?? row.type,
     atTicks: change.time === undefined ? row.atTicks : toTicks(change.time),
     status: status ?? row.status,
-    // A status that was told is the last one.
+    // A status that is set here is final.
     settles: status === undefined ? row.settles : undefined,
   })
   const after = withChangedRow(account.world(), number, correct)

@@ -3,7 +3,11 @@
  * public projects, never from our own reader. One listener stands in for api.coinbase.com and login.coinbase.com.
  * Truth: https://docs.cdp.coinbase.com/coinbase-app/introduction/welcome; the pages for each part are named in its file.
  *
- * Only what reads: there is no way to trade or send here, whatever permissions a key or a sign-in has.
+ * No document says these, so they are guesses until a recorded answer shows otherwise: a commission is charged on top of
+ * a fill's amount; a pending send has left the balance; a wallet's name tells that it is staked; a dust sweep pays out in
+ * the same second; the same JWT works again until it expires; codes live ten minutes; a spent refresh token gets 401.
+ *
+ * It only answers requests that read. It cannot trade or send, whatever permissions a key or a sign-in has.
  */
 import { createAccounts } from '../core/accounts.ts'
 import { createFamilies } from '../core/families.ts'
@@ -12,6 +16,7 @@ import type { Pace } from '../core/pace.ts'
 import type { CallContext, Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { createTokens } from '../core/tokens.ts'
+import { listBankTransfers, type BankList } from './api/bank.ts'
 import { listFills } from './api/fills.ts'
 import { listProducts, publicEndpoints } from './api/market-data.ts'
 import { parsePaging, toPage } from './api/paging.ts'
@@ -59,7 +64,7 @@ interface Call {
 }
 
 interface Endpoint {
-  /** Null: whoever is known may ask. */
+  /** Null: every caller with a good token may ask. */
   scope: string | null
   answer: (call: Call) => object
 }
@@ -87,6 +92,11 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
       if (!('key' in wallet)) throw new CoinbaseRefusal('not_found')
       return showTransaction(account, wallet, transactionId, context.nowMs)
     },
+  },
+  '/v2/accounts/*/deposits': { scope: 'wallet:deposits:read', answer: (call) => bankTransfersOf(call, 'deposits') },
+  '/v2/accounts/*/withdrawals': {
+    scope: 'wallet:withdrawals:read',
+    answer: (call) => bankTransfersOf(call, 'withdrawals'),
   },
   '/api/v3/brokerage/accounts': {
     scope: accountsRead,
@@ -152,7 +162,7 @@ export function createCoinbase(options: {
     recognise(request) {
       if (request.path.startsWith('/oauth2/')) {
         const accountId = findAccountOf(request, state)
-        // Signing in works in any weather.
+        // A sign-in works in any weather.
         return accountId === undefined ? undefined : { accountId, weather: 'calm', call: 0 }
       }
       const account = recogniseAccount(request, state)
@@ -205,13 +215,19 @@ function transactionsOf({ account, query, context, parts: [id = ''] }: Call): ob
   return toPage(`/v2/accounts/${id}/transactions`, parsePaging(query), [], { before: false, more: false })
 }
 
-/** A key belongs to one portfolio, and a valid one may see nothing of what the person has. */
+function bankTransfersOf({ account, query, context, parts: [id = ''] }: Call, list: BankList): object {
+  const wallet = getWallet(account, id)
+  if ('key' in wallet) return listBankTransfers(account, wallet, list, { query, context })
+  return toPage(`/v2/accounts/${id}/${list}`, parsePaging(query), [], { before: false, more: false })
+}
+
+/** A key belongs to one portfolio, so a valid key may see nothing of what the person has. */
 function seenBy({ via }: Caller, account: CoinbaseAccount): CoinbaseAccount {
   if (via === 'oauth' || !account.key.permissions.includes('other-portfolio')) return account
   return { ...account, world: () => ({ ...account.world(), wallets: [], unused: [] }) }
 }
 
-/** One row in each wallet, because nobody knows here which one is being read. */
+/** Books one row in each wallet: the fault does not say which wallet is being read. */
 function insertRows(account: CoinbaseAccount, atMs: number): void {
   const at = new Date(atMs).toISOString()
   const world = account.world()
@@ -219,7 +235,7 @@ function insertRows(account: CoinbaseAccount, atMs: number): void {
   account.setWorld(withEvents(world, events))
 }
 
-/** By segments; a path is outside data, and "constructor" must not find anything. */
+/** Compares segment by segment. A path is outside data: "constructor" must not find anything. */
 function findRoute<R>(
   table: Readonly<Record<string, R>>,
   path: string,

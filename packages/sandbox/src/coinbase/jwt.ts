@@ -38,7 +38,7 @@ export function readKeyName(token: string): string | undefined {
   return headerSchema.safeParse(parseJson(header)).data?.kid
 }
 
-/** Why the token is refused; undefined when it is good. The caller is never told: the answer is "Unauthorized" for all. */
+/** Returns why the token is refused, or undefined. Only the journal shows it: every refusal says "Unauthorized". */
 export function findJwtFault(
   token: string,
   key: { algorithm: Algorithm; publicKey: KeyObject },

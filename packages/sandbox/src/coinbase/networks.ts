@@ -1,4 +1,4 @@
-/** Hashes and addresses that look like their network's and belong to nobody. Made from hexadecimal digits. */
+/** Makes hashes and addresses from hexadecimal digits. They have their network's shape and exist on no chain. */
 const bech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 

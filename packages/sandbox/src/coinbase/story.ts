@@ -1,6 +1,6 @@
 /**
  * The words in which a scenario tells what happened on an account. `history.ts` turns them into wallets and transactions,
- * and refuses a story in which somebody spends what they do not have.
+ * and refuses a story that spends more than a wallet holds.
  *
  * A wallet is named by its currency ("BTC"); a second one of the same currency by what it is for ("SOL/staked",
  * "BTC/vault").
@@ -134,7 +134,7 @@ export function sell(at: string, what: string, currency: string): StoryEvent {
   return { at, rows: [row('sell', `-${what}`, { detail }), row('sell', received, { detail })] }
 }
 
-/** A conversion: two rows in two wallets that share a trade's id. The fee is told and already inside the amounts. */
+/** A conversion: two rows in two wallets that share a trade's id. The fee is reported and already inside the amounts. */
 export function convert(at: string, given: string, code: string): StoryEvent {
   const [amount = '', from = ''] = given.split(' ')
   const units = toUnits(amount, unitDecimals)

@@ -1,4 +1,4 @@
-/** Amounts as Coinbase prints them: text, with at least as many decimals as the currency's exponent says. */
+/** Prints amounts as Coinbase does: text with at least as many decimals as the currency's exponent says. */
 import { toShortText } from '../../core/units.ts'
 import { getCurrency, unitDecimals, type Currency } from '../assets.ts'
 import { valueIn } from '../story.ts'
@@ -12,7 +12,7 @@ export function toMoney(units: bigint, { code, exponent }: Currency): Money {
   return { amount: toPaddedText(units, exponent), currency: code }
 }
 
-/** In the person's own currency, to the cent, at that day's price; nothing when there is no price. */
+/** Converts to the person's own currency at that day's price, to the cent. Without a price the amount is 0. */
 export function toNativeMoney(units: bigint, { code }: Currency, native: string, atMs: number): Money {
   const { exponent } = getCurrency(native)
   const value = valueIn(units, code, native, atMs) ?? 0n

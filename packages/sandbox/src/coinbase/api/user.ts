@@ -1,5 +1,5 @@
 /**
- * Who the person is and what the caller may do: GET /v2/user, /v2/user/auth, /api/v3/brokerage/key_permissions.
+ * Tells who the person is and what the caller may do: GET /v2/user, /v2/user/auth, /api/v3/brokerage/key_permissions.
  * Truth: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/scopes (`GET /user` needs no scope, and tells more
  * with `wallet:user:read` and `wallet:user:email`; `GET /user/auth` tells what was granted); field names of the
  * permissions as in github.com/coinbase/coinbase-advanced-py, `coinbase/rest/types/data_api_types.py`.
@@ -11,7 +11,7 @@ import { portfolioIdOf } from './wallets.ts'
 
 const registeredAt = '2020-11-02T09:14:55Z'
 
-/** The same for every key and every sign-in of an account. */
+/** This id is the same for every key and every sign-in of an account. */
 export function userIdOf(account: CoinbaseAccount): string {
   return encodeUuid(account.id, 'user', 0)
 }
@@ -47,7 +47,7 @@ export function showAuthorization({ via, scopes }: Caller): object {
   return { data: { method: via === 'oauth' ? 'oauth' : 'api_key', scopes: [...scopes], oauth_meta: {} } }
 }
 
-/** Of a key; somebody who signed in has scopes instead. */
+/** Only a key has permissions; a sign-in has scopes instead. */
 export function showKeyPermissions({ account, via }: Caller): object {
   if (via === 'oauth') throw new CoinbaseRefusal('PERMISSION_DENIED')
   const { permissions } = account.key

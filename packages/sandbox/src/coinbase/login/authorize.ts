@@ -4,14 +4,14 @@
  * Truth: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference, …/scopes; RFC 6749 §4.1.1–4.1.2.1,
  * RFC 7636 §4.3–4.4. At Coinbase this is https://login.coinbase.com/oauth2/auth.
  *
- * The order of the checks matters: until client and redirect URI are known to be good, nobody is sent anywhere.
+ * The order of the checks matters: no redirect happens until client and redirect URI are known to be good.
  */
 import type { WireAnswer, WireRequest } from '../../core/listener.ts'
 import { readScopes, type AccessState } from '../authentication.ts'
 import { consentPage, errorPage, signInPage, type Asked } from './page.ts'
 import { client } from './token.ts'
 
-/** What a code is made with, should there be one. */
+/** What a code is made with, if the person allows. */
 interface Beginning {
   family: string
   nowMs: number
@@ -40,7 +40,7 @@ const scopeDefault = 'wallet:user:read'
 const stateLengthMin = 8
 const accountShape = /^(?<scenario>[a-z_]{1,40})(?::(?<text>[^]{1,500}))?$/
 
-/** Thrown where it would be wrong to redirect; shown to the person. */
+/** Thrown where a redirect would be wrong. The person sees its message. */
 class PageRefusal extends Error {}
 
 export function answerAuthorize(request: WireRequest, state: AccessState, beginning: Beginning): WireAnswer {
@@ -92,7 +92,7 @@ function parseAsked(fields: URLSearchParams): Asked {
   }
 }
 
-/** What Coinbase tells the client by redirect. */
+/** Finds what Coinbase tells the client by redirect. */
 function findRefusal(fields: URLSearchParams, { state, scopes, challenge }: Asked): string | undefined {
   if (fields.get('response_type') !== 'code') return 'unsupported_response_type'
   if (state !== null && state.length < stateLengthMin) return 'invalid_state'

@@ -1,6 +1,6 @@
 /**
  * The simulator's pages: sign in, allow, and what went wrong. Plain HTML that needs no script. The policy lets nothing in
- * but the one style sheet, known by its hash, and lets nobody frame them. Every page says that this is not Coinbase.
+ * but the one style sheet, known by its hash, and forbids framing. Every page says that this is not Coinbase.
  */
 import { createHash } from 'node:crypto'
 import type { WireAnswer } from '../../core/listener.ts'
@@ -11,6 +11,7 @@ const style = `${harborStyle}
 :root { --accent: #0a5c43; --chosen: #eaf6f1; }
 @media (prefers-color-scheme: dark) { :root { --accent: #7fd6b4; --chosen: #16302a; } }
 input[type="checkbox"] { flex: none; width: 16px; height: 16px; margin: 4px 0; accent-color: var(--accent); }
+h1 + p + form { margin-top: 16px; }
 code { color: var(--quiet); font-size: 13px; overflow-wrap: anywhere; }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')

@@ -2,7 +2,7 @@
  * POST /oauth2/token and /oauth2/revoke.
  * Truth: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference, …/access-and-refresh-tokens; RFC 6749
  * §4.1.3, §5.1, §5.2, §6; RFC 7636 §4.6; RFC 7009. Access tokens live an hour, refresh tokens a year and a half. A
- * refresh token is given only to who asked for `offline_access`, works once, and ends everything when it comes again
+ * client gets a refresh token only with `offline_access`. It works once, and using it again ends the whole sign-in
  * (RFC 9700 §4.14). Expired ones are answered with 401, as the documents say.
  */
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ import { accessLifeMs, scopesOf, type AccessState } from '../authentication.ts'
 const codeLifeMs = 600_000
 const refreshLifeMs = 1.5 * 365 * 86_400_000
 
-/** The one application that is registered. Public on purpose: it opens nothing but a simulator on loopback. */
+/** The one registered application. Its secret is public on purpose: it opens nothing but a simulator on loopback. */
 export const client = { id: 'assay-sandbox', secret: 'coinbase-client-secret', name: 'Assay' } as const
 
 const errors = {
@@ -50,7 +50,7 @@ export function answerToken(request: WireRequest, state: AccessState, nowMs: num
   }
 }
 
-/** Ends everything that came of the sign-in. 200 whether or not there was something to end, as the documents say. */
+/** Ends everything that came of the sign-in. The answer is 200 in any case, as the documents say. */
 export function answerRevoke(request: WireRequest, { tokens, families }: AccessState): WireAnswer {
   const text = new URLSearchParams(request.body).get('token') ?? ''
   const claims = tokens.open('access', text) ?? tokens.open('refresh', text)
@@ -58,7 +58,7 @@ export function answerRevoke(request: WireRequest, { tokens, families }: AccessS
   return { status: 200, headers: { 'cache-control': 'no-store' }, body: '{}' }
 }
 
-/** Whose call this is, by what it carries, before any of it was checked. */
+/** Finds whose call this is by the code or token in it, before any of it was checked. */
 export function findAccountOf(request: WireRequest, { tokens }: AccessState): string | undefined {
   const fields = new URLSearchParams(request.body)
   const claims =
@@ -81,7 +81,7 @@ function requireClient(fields: URLSearchParams): void {
   if (!isSame(fields.get('client_secret') ?? '', client.secret) || !isClient) throw new TokenRefusal('invalid_client')
 }
 
-/** Whoever cannot prove that the code is theirs changes nothing: neither spends it nor ends what came of it. */
+/** A caller that cannot prove that the code is its own neither spends it nor ends what came of it. */
 function redeemCode(fields: URLSearchParams, { tokens, families }: AccessState, nowMs: number): Claims {
   const [text, redirectUri] = [fields.get('code'), fields.get('redirect_uri')]
   if (text === null || redirectUri === null) throw new TokenRefusal('invalid_request')

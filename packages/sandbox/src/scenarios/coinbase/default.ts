@@ -30,7 +30,7 @@ const arrivals: StoryEvent[] = [
   receive('2023-05-11T06:50:12Z', '42.5 SOL', { type: 'receive' }),
   receive('2023-09-14T15:45:59Z', '2500.000001 USDC', { type: 'receive' }),
   receive('2024-03-01T10:10:10Z', '180.5 DOT', { type: 'receive' }),
-  // Tokens that somebody throws at everybody.
+  // Tokens that arrive unasked for.
   receive('2026-06-30T12:00:00Z', '98765432109.876543210123456789 PEPE', { type: 'receive' }),
   receive('2026-04-01T00:00:00Z', '123456789012.123456789012345678 ZQNT', { type: 'receive' }),
   receive('2026-04-02T00:00:00Z', '0.000000000000000001 ZQNT', { type: 'receive' }),

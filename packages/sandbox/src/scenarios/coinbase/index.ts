@@ -50,7 +50,8 @@ export const coinbaseScenarios: readonly Scenario<Story>[] = [
     ...calm,
     name: 'can_trade',
     title: 'Too many rights',
-    description: 'The key may trade and transfer, besides reading; a sign-in is handed scopes that nobody asked for.',
+    description:
+      'The key may trade and transfer, besides reading; a sign-in gets scopes that the client did not ask for.',
     expects: 'Is not added: excess_permission, naming the rights to take away.',
     key: { permissions: ['view', 'trade', 'transfer'] },
   },
