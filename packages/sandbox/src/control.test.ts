@@ -85,11 +85,97 @@ describe('the control API', () => {
     )
     await assert.rejects(
       control(sandbox, 'POST', `accounts/${account.accountId}/entries`, {
-        entries: [{ type: 'deposit', asset: 'NOPE', amount: '1' }],
+        entries: [{ type: 'deposit', asset: 'no code', amount: '1' }],
       }),
       /400/,
     )
     assert.deepEqual((await account.ask('Balance')).result, {})
+  })
+
+  it('books codes and types that nobody knows, with every digit', async () => {
+    for (const [provider, read] of [
+      ['kraken', (account: string) => sandbox.controls.kraken.readAccount(account).balances],
+      ['harbor', undefined],
+    ] as const) {
+      const minted = { provider_id: provider, scenario: 'empty', account: 'inventor' }
+      const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
+      for (const [asset, amount] of [
+        ['ZNEW', '0.000000000000000001'],
+        ['DOT.Q', '1000000000000000'],
+      ] as const) {
+        const entries = [{ type: 'teleport', asset, amount }]
+        await control(sandbox, 'POST', `accounts/${id}/entries`, { entries })
+      }
+      const state = (await control(sandbox, 'GET', `accounts/${id}/state`)) as { balances: Record<string, string> }
+      assert.deepEqual(state.balances, { ZNEW: '0.000000000000000001', 'DOT.Q': '1000000000000000' })
+      if (read !== undefined) assert.deepEqual(read(id), state.balances)
+    }
+    const account = await openAccount(sandbox, 'empty', 'inventor')
+    const { ledger } = (await account.ask('Ledgers')).result as { ledger: Record<string, Record<string, string>> }
+    const [newest, oldest] = Object.values(ledger)
+    assert.deepEqual([oldest?.['asset'], oldest?.['amount']], ['ZNEW', '0.000000000000000001'])
+    assert.deepEqual([newest?.['type'], newest?.['amount']], ['teleport', '1000000000000000.000000000000000000'])
+    const assets = (await (await fetch(`${sandbox.urls.kraken}/0/public/Assets`)).json()) as { result: object }
+    assert.equal('ZNEW' in assets.result, false)
+  })
+
+  it('books under a reference that is told, for Kraken alone', async () => {
+    const account = await openAccount(sandbox, 'empty', 'references')
+    const path = `accounts/${account.accountId}/entries`
+    for (const refid of ['Unknown', 'TAAAAA-BBBBB-CCCCCC', 'Unknown']) {
+      const entries = [{ type: 'earn', asset: 'ETH', amount: '1' }]
+      await control(sandbox, 'POST', path, { entries, refid })
+    }
+    const { ledger } = (await account.ask('Ledgers')).result as { ledger: Record<string, { refid: string }> }
+    assert.deepEqual(
+      Object.values(ledger).map(({ refid }) => refid),
+      ['Unknown', 'TAAAAA-BBBBB-CCCCCC', 'Unknown'],
+    )
+    for (const provider of ['harbor', 'binance']) {
+      const minted = { provider_id: provider, scenario: 'empty', account: 'references' }
+      const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
+      const entries = [{ type: 'deposit', asset: 'ETH', amount: '1' }]
+      await assert.rejects(control(sandbox, 'POST', `accounts/${id}/entries`, { entries, refid: 'x' }), /400/)
+    }
+  })
+
+  it('withdraws records as if they had never been booked, all of them or none', async () => {
+    for (const provider of ['kraken', 'harbor', 'binance']) {
+      const minted = { provider_id: provider, scenario: 'empty', account: 'withdrawn' }
+      const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
+      const ids: string[] = []
+      for (const amount of ['1', '2', '4']) {
+        const entries = [{ type: 'deposit', asset: 'SOL', amount }]
+        const booked = (await control(sandbox, 'POST', `accounts/${id}/entries`, { entries })) as { ids: string[] }
+        ids.push(...booked.ids)
+      }
+      const [first = '', second = '', third = ''] = ids
+      const path = `accounts/${id}/withdrawn`
+      const held = async (): Promise<string | undefined> => {
+        const state = await control(sandbox, 'GET', `accounts/${id}/state`)
+        return (state as { balances: Record<string, string> }).balances['SOL']
+      }
+      await assert.rejects(control(sandbox, 'POST', path, { ids: [first, 'nonsense'] }), /400/, provider)
+      assert.equal(await held(), '7', provider)
+      await control(sandbox, 'POST', path, { ids: [first, third] })
+      assert.equal(await held(), '2', provider)
+      await assert.rejects(control(sandbox, 'POST', path, { ids: [third] }), /400/, provider)
+      await control(sandbox, 'POST', path, { ids: [second] })
+      assert.equal(await held(), provider === 'binance' ? undefined : '0', provider)
+    }
+  })
+
+  it('makes Kraken tell a wrong count, too low or too high', async () => {
+    const account = await openAccount(sandbox, 'default', 'counted wrong')
+    const told = async (count: number): Promise<unknown[]> => {
+      const fault = { kind: 'wrong_count', count, account_id: account.accountId, endpoint: 'Ledgers', times: 1 }
+      await control(sandbox, 'POST', 'providers/kraken/faults', fault)
+      const ask = async (): Promise<unknown> => ((await account.ask('Ledgers')).result as { count: number }).count
+      return [await ask(), await ask()]
+    }
+    const { ledger } = (await control(sandbox, 'GET', `accounts/${account.accountId}/state`)) as { ledger: object[] }
+    assert.deepEqual(await told(7), [7, ledger.length])
+    assert.deepEqual(await told(100_000), [100_000, ledger.length])
   })
 
   it('counts calls by endpoint, account and outcome', async () => {

@@ -5,7 +5,7 @@
  *   GET    /control/providers                         what there is, and where
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
  *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent reckoning
- *   POST   /control/accounts/{account_id}/entries     books more ledger entries
+ *   POST   /control/accounts/{account_id}/entries     { entries, refid? } books more ledger entries, under one reference
  *   POST   /control/accounts/{account_id}/withdrawn   { ids } takes records back, as if they had never been booked
  *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? } corrects one record
  *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? }
@@ -26,10 +26,10 @@ export interface Controlled {
   scenarios: readonly { name: string; title: string; description: string; expects: string }[]
   mint(scenario: string, account: string): { account_id: string; credentials: Record<string, string> } | undefined
   state(accountId: string): object | undefined
-  /** Throws a RangeError when the entries cannot be booked. */
-  addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number): string[] | undefined
+  /** Throws a RangeError when the entries cannot be booked. `refid`: the reference that all of them get. */
+  addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number, refid?: string): string[] | undefined
   /** All of them or none: throws a RangeError when one is unknown, or when what is left would not add up. */
-  withdraw?(accountId: string, ids: readonly string[]): object | undefined
+  withdraw(accountId: string, ids: readonly string[]): object | undefined
   /** Absent where records cannot be changed. Throws a RangeError when the account could not be like that. */
   changeRecord?(accountId: string, change: RecordChange): object | undefined
   changeKey(accountId: string, change: KeyChange): object | undefined
@@ -75,7 +75,11 @@ const mintSchema = z.strictObject({
   scenario: z.string().default('default'),
   account: z.string().min(1).max(500),
 })
-const entriesSchema = z.strictObject({ entries: z.array(newEntrySchema).min(1).max(1_000) })
+const entriesSchema = z.strictObject({
+  entries: z.array(newEntrySchema).min(1).max(1_000),
+  /** A reference to the letter, for providers that write one into their entries: one that is there already, or "Unknown". */
+  refid: z.string().min(1).max(60).optional(),
+})
 const withdrawnSchema = z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(1_000) })
 const clockSchema = z.strictObject({ offset_ms: z.int().min(0).max(3_153_600_000_000) })
 
@@ -111,14 +115,11 @@ const routes: Readonly<Record<string, Route>> = {
   'POST accounts': mintAccount,
   'GET accounts/:id/state': (_, deps, id) => found(ofAccount(deps, id).state(id)),
   'POST accounts/:id/entries': (request, deps, id) => {
-    const { entries } = parse(entriesSchema, request)
-    return { ids: found(ofAccount(deps, id).addEntries(id, entries, deps.clock.nowMs())) }
+    const { entries, refid } = parse(entriesSchema, request)
+    return { ids: found(ofAccount(deps, id).addEntries(id, entries, deps.clock.nowMs(), refid)) }
   },
-  'POST accounts/:id/withdrawn': (request, deps, id) => {
-    const provider = ofAccount(deps, id)
-    if (provider.withdraw === undefined) throw new ControlRefusal(404, `${provider.providerId} keeps its records`)
-    return found(provider.withdraw(id, parse(withdrawnSchema, request).ids))
-  },
+  'POST accounts/:id/withdrawn': (request, deps, id) =>
+    found(ofAccount(deps, id).withdraw(id, parse(withdrawnSchema, request).ids)),
   'POST accounts/:id/records': (request, deps, id) => {
     const provider = ofAccount(deps, id)
     if (provider.changeRecord === undefined) throw new ControlRefusal(404, `${provider.providerId} keeps its records`)

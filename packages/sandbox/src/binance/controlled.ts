@@ -1,12 +1,13 @@
 /** What the control API can see and change of a simulated Binance account. Plain terms: decimal text, ids as on the wire. */
 import type { Controlled, NewEntry } from '../control.ts'
 import type { BinanceAccount } from './authentication.ts'
-import { balancesOf, describeRow, recordIdOf } from './controls.ts'
+import { balancesOf, describeRow, recordIdOf, withdrawRecords } from './controls.ts'
 import { withEvent } from './history.ts'
 import { uidOf } from './ids.ts'
 import type { Binance } from './index.ts'
 import { toBinanceKey } from './keys.ts'
 import type { AccountEvent } from './story.ts'
+import { ensureAsset } from './symbols.ts'
 
 export function controlBinance({ accounts }: Binance, url: string): Controlled {
   return {
@@ -23,9 +24,16 @@ export function controlBinance({ accounts }: Binance, url: string): Controlled {
       const account = accounts.findById(id)
       return account && stateOf(account)
     },
-    addEntries(id, entries, nowMs) {
+    addEntries(id, entries, nowMs, refid) {
+      if (refid !== undefined) throw new RangeError('the records of Binance have no reference')
       const account = accounts.findById(id)
       return account && [addEntries(account, entries, nowMs)]
+    },
+    withdraw(id, ids) {
+      const account = accounts.findById(id)
+      if (account === undefined) return undefined
+      withdrawRecords(account, ids)
+      return { withdrawn: ids }
     },
     changeKey(id, change) {
       const account = accounts.findById(id)
@@ -73,9 +81,11 @@ function stateOf(account: BinanceAccount): object {
 function addEntries(account: BinanceAccount, entries: readonly NewEntry[], nowMs: number): string {
   const [first] = entries
   const atMs = first?.time === undefined ? nowMs : Date.parse(first.time)
-  const after = withEvent(account.world(), eventOf(entries), atMs)
+  const event = eventOf(entries)
+  for (const { asset } of entries) ensureAsset(asset)
+  const after = withEvent(account.world(), event, atMs)
   account.setWorld(after)
-  return `${eventOf(entries).kind} ${after.next - 1}`
+  return `${event.kind} ${after.next - 1}`
 }
 
 function eventOf(entries: readonly NewEntry[]): AccountEvent {

@@ -11,7 +11,7 @@ import { describeConvert, describeFiatOrder, describePayment } from './exchanges
 import { toRow, toWorld, withEvent, type Row, type RowOf, type World } from './history.ts'
 import { describeTrade } from './spot.ts'
 import type { AccountEvent } from './story.ts'
-import { decimals, findAsset } from './symbols.ts'
+import { decimals, ensureAsset } from './symbols.ts'
 import { describeDeposit, describeDividend, describeDust, describeWithdrawal } from './wallet.ts'
 
 export function createBinanceControls(accounts: BinanceAccounts): SimulatorControls {
@@ -24,16 +24,11 @@ export function createBinanceControls(accounts: BinanceAccounts): SimulatorContr
   return {
     readAccount: (accountId) => readingOf(open(accountId)),
     withdrawRecord(accountId, recordId) {
-      const account = open(accountId)
-      const gone = getRow(account.world(), recordId)
-      setRows(
-        account,
-        account.world().rows.filter((row) => row !== gone),
-      )
+      withdrawRecords(open(accountId), [recordId])
     },
     addLateRecord(accountId, { time, asset, amount }) {
       const account = open(accountId)
-      if (findAsset(asset) === undefined) throw new RangeError(`no asset ${asset}`)
+      ensureAsset(asset)
       const event = { kind: 'deposit', coin: asset, amount, network: asset, status: 1 } as const
       const after = withEvent(account.world(), event, toMs(time))
       account.setWorld(after)
@@ -50,6 +45,15 @@ export function createBinanceControls(accounts: BinanceAccounts): SimulatorContr
       )
     },
   }
+}
+
+/** All of them or none: throws a RangeError when one is unknown, or when what is left would not add up. */
+export function withdrawRecords(account: BinanceAccount, ids: readonly string[]): void {
+  const gone = new Set(ids.map((id) => getRow(account.world(), id)))
+  setRows(
+    account,
+    account.world().rows.filter((row) => !gone.has(row)),
+  )
 }
 
 export function recordIdOf({ event, number }: Row): string {

@@ -123,8 +123,10 @@ export interface SpotBalance {
 export function spotBalances(world: World): SpotBalance[] {
   const held = world.balances.get('spot')
   const earning = world.balances.get('flexible') ?? new Map<string, bigint>()
+  // What was invented by a test is shown once it is held.
+  const names = new Set([...assets.map(({ name }) => name), ...(held?.keys() ?? [])])
   return [
-    ...assets.map(({ name }) => {
+    ...[...names].map((name) => {
       const total = held?.get(name) ?? 0n
       const locked = world.inOrders.get(name) ?? 0n
       return { asset: name, free: total - locked, locked }

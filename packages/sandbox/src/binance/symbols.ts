@@ -79,6 +79,17 @@ export function findAsset(name: string): Asset | undefined {
   return assetByName.get(name)
 }
 
+// Tests invent a handful.
+const inventedMax = 1_000
+
+/** One that the exchange lists from today on: no symbol trades it, and it has a price nowhere. */
+export function ensureAsset(name: string): void {
+  if (assetByName.has(name)) return
+  if (!/^[A-Za-z0-9][A-Za-z0-9.]{0,39}$/.test(name)) throw new RangeError(`not an asset code: ${name}`)
+  if (assetByName.size > assets.length + inventedMax) throw new RangeError('too many asset codes were invented')
+  assetByName.set(name, { name, coin: undefined, isFiat: false })
+}
+
 /** TRADING and BREAK are listed. `gone`: myTrades still answers. `erased`: nothing answers, though trades happened. */
 export type SymbolStatus = 'TRADING' | 'BREAK' | 'gone' | 'erased'
 

@@ -17,6 +17,7 @@ const kinds = [
   'clock_skew',
   'duplicate_rows',
   'shifting_page',
+  'wrong_count',
   'rate_limited',
   'service_unavailable',
   'down',
@@ -51,6 +52,8 @@ export const faultSchema = z.strictObject({
   latency_ms: z.int().min(0).max(msMax).optional(),
   /** shifting_page: how long before now the row is booked that moves the others (0). */
   late_ms: z.int().min(0).max(lateMsMax).optional(),
+  /** wrong_count: how many rows the provider says there are (0). */
+  count: z.int().min(0).max(1_000_000_000).optional(),
   /** duplicate_rows: how many rows of the page before are sent again (3). */
   rows: z.int().min(1).max(1_000).optional(),
 })

@@ -15,6 +15,8 @@ export interface CallContext {
   nowMs: number
   /** Every list goes through here, so that faults on rows need no help from the endpoints. */
   cutPage<R>(view: View<R>, offset: number, size: number): R[]
+  /** How many rows the provider says there are: the number itself, unless a fault makes it say another. */
+  tellCount(count: number): number
 }
 
 export interface Provider {
@@ -64,6 +66,10 @@ export function createProviderServer(
       let shifting: Fault | undefined
       const context: CallContext = {
         nowMs: deps.clock.nowMs() + skewOf(effects),
+        tellCount(count) {
+          const wrong = effects.find((fault) => fault.kind === 'wrong_count')
+          return wrong === undefined ? count : (wrong.count ?? 0)
+        },
         cutPage(view, offset, size) {
           const faults = [...deps.faults.takeForPage(call), ...onRows]
           shifting = faults.find((fault) => fault.kind === 'shifting_page')

@@ -140,6 +140,9 @@ describe("Harbor's API", () => {
     const refused = await harbor.get(token, '/v1/entries')
     assert.deepEqual([refused.status, await refused.json()], [403, { error: 'insufficient_scope' }])
     assert.deepEqual((await harbor.read<{ scopes: string[] }>(token, '/v1/me')).scopes, ['trade'])
+    await control(sandbox, 'POST', `accounts/${accountId}/key`, { permissions: ['none'] })
+    assert.deepEqual((await harbor.read<{ scopes: string[] }>(token, '/v1/me')).scopes, [])
+    assert.equal((await harbor.get(token, '/v1/balances')).status, 403)
   })
 
   it('429 with Retry-After: the eleventh request of a second, for each account; at fast pace a hundredth of one', async () => {
@@ -182,8 +185,8 @@ describe('the control API of Harbor', () => {
     assert.equal(new Set((await readAll(token)).map(({ reference }) => reference)).size, 2)
     const tooMuch = { entries: [{ type: 'withdrawal', asset: 'ETH', amount: '-0.5' }] }
     await assert.rejects(control(sandbox, 'POST', path, tooMuch), /400.*would be -0\.000000000000000001/)
-    const unknown = { entries: [{ type: 'deposit', asset: 'NOPE', amount: '1' }] }
-    await assert.rejects(control(sandbox, 'POST', path, unknown), /400.*no asset/)
+    const malformed = { entries: [{ type: 'deposit', asset: 'no code', amount: '1' }] }
+    await assert.rejects(control(sandbox, 'POST', path, malformed), /400.*not an asset code/)
   })
 
   it('sets faults on the token endpoint of one account, and counts calls without their tokens', async () => {

@@ -1,12 +1,12 @@
 /**
  * What the control API can see and change of a simulated Harbor account. `permissions` are the scopes that every token
- * of the account has from now on; an empty list gives back what was asked for.
+ * of the account has from now on; an empty list gives back what was asked for, and `none` takes every scope away.
  */
 import type { Controlled, NewEntry } from '../control.ts'
 import { toShortText } from '../core/units.ts'
 import { describeEntry, entryId, publicIdOf, type HarborAccount } from './api.ts'
-import { getAsset } from './assets.ts'
-import { withEvents } from './history.ts'
+import { ensureAsset, getAsset } from './assets.ts'
+import { withEvents, withoutEntries } from './history.ts'
 import type { Harbor } from './index.ts'
 
 export function controlHarbor({ accounts, families }: Harbor, url: string): Controlled {
@@ -23,9 +23,14 @@ export function controlHarbor({ accounts, families }: Harbor, url: string): Cont
       const account = accounts.findById(id)
       return account && stateOf(account)
     },
-    addEntries(id, entries, nowMs) {
+    addEntries(id, entries, nowMs, refid) {
+      if (refid !== undefined) throw new RangeError('Harbor gives references of its own')
       const account = accounts.findById(id)
       return account && addEntries(account, entries, nowMs)
+    },
+    withdraw(id, ids) {
+      const account = accounts.findById(id)
+      return account && withdrawEntries(account, ids)
     },
     changeKey(id, { permissions, revoked, ...ends }) {
       const account = accounts.findById(id)
@@ -62,6 +67,7 @@ function addEntries(account: HarborAccount, entries: readonly NewEntry[], nowMs:
   if (entries.some(({ type, subtype }) => type !== first?.type || subtype !== undefined)) {
     throw new RangeError('entries of one reference are of one type here, and there are no subtypes')
   }
+  for (const { asset } of entries) ensureAsset(asset)
   const after = withEvents(before, [
     {
       at: first?.time ?? new Date(nowMs).toISOString(),
@@ -72,4 +78,15 @@ function addEntries(account: HarborAccount, entries: readonly NewEntry[], nowMs:
   ])
   account.setWorld(after)
   return after.entries.rows.filter((row) => row.number >= before.next).map((row) => entryId(account, row))
+}
+
+function withdrawEntries(account: HarborAccount, ids: readonly string[]): object {
+  const world = account.world()
+  const numbers = ids.map((id) => {
+    const row = world.entries.rows.find((one) => entryId(account, one) === id)
+    if (row === undefined) throw new RangeError(`no entry ${id}`)
+    return row.number
+  })
+  account.setWorld(withoutEntries(world, new Set(numbers)))
+  return { withdrawn: ids }
 }

@@ -72,6 +72,15 @@ export function withEvents(world: World, events: readonly StoryEvent[]): World {
   return { ...world, entries: createTimeline(rows), balances: settle(rows, world.staked), next }
 }
 
+/** A world without these entries. Throws a RangeError where the law would break. */
+export function withoutEntries(world: World, numbers: ReadonlySet<number>): World {
+  const rows = world.entries.rows.filter((row) => !numbers.has(row.number))
+  // A code that was held once stays in the balances, at zero.
+  const emptied = [...world.balances.keys()].map((code) => [code, 0n] as const)
+  const balances = new Map([...emptied, ...settle(rows, world.staked)])
+  return { ...world, entries: createTimeline(rows), balances }
+}
+
 export function toTicks(at: string): number {
   const ms = Date.parse(at)
   if (Number.isNaN(ms)) throw new RangeError(`not a time: ${at}`)

@@ -43,9 +43,10 @@ export function findAccountOf(request: WireRequest, tokens: Tokens): string | un
   return claims?.account
 }
 
-/** What an account hands out: what was asked for, unless it is one that always gives the same. */
+/** What an account hands out: what was asked for, unless it is one that always gives the same, or `none` at all. */
 export function scopesOf({ key }: { key: { permissions: readonly string[] } }, asked: string): readonly string[] {
-  return key.permissions.length > 0 ? key.permissions : asked.split(' ')
+  if (key.permissions.length === 0) return asked.split(' ')
+  return key.permissions.filter((scope) => scope !== 'none')
 }
 
 function formOf(request: WireRequest): URLSearchParams {

@@ -89,7 +89,7 @@ export function bookEntries(draft: Draft, event: Entries, atTicks: number, lette
 function referenceOf(draft: Draft, { reference: name }: Entries, letter: string): Reference {
   const known = name === undefined ? undefined : draft.named.get(name)
   if (known !== undefined) return known
-  const made: Reference = { letter, number: draft.next, ...(name === 'Unknown' && { literal: 'Unknown' as const }) }
+  const made: Reference = { letter, number: draft.next, ...(name === 'Unknown' && { literal: name }) }
   draft.next += 1
   if (name !== undefined) draft.named.set(name, made)
   return made

@@ -3,14 +3,15 @@ import type { Controlled, NewEntry } from '../control.ts'
 import { ticksPerSecond } from '../core/timeline.ts'
 import { toShortText } from '../core/units.ts'
 import { allocationsOf, publicAccountId } from './account-data.ts'
-import { findAsset, getAsset } from './assets.ts'
+import { findAsset, getAsset, inventAsset } from './assets.ts'
 import type { KrakenAccount } from './authentication.ts'
+import { entryNumber } from './controls.ts'
 import { describeFunding } from './funding.ts'
 import { withEntries } from './history.ts'
 import { ledgerId } from './ids.ts'
 import type { Kraken } from './index.ts'
 import { describeEntry, describeTrade, tradeId } from './ledgers.ts'
-import { withHoldsEnded } from './revisions.ts'
+import { withHoldsEnded, withoutEntries } from './revisions.ts'
 
 export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => number): Controlled {
   return {
@@ -29,9 +30,15 @@ export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => nu
       account.setWorld(withHoldsEnded(account.world(), nowMs()))
       return stateOf(account, nowMs())
     },
-    addEntries(id, entries, atMs) {
+    addEntries(id, entries, atMs, refid) {
       const account = accounts.findById(id)
-      return account && addEntries(account, entries, atMs)
+      return account && addEntries(account, entries, atMs, refid)
+    },
+    withdraw(id, ids) {
+      const account = accounts.findById(id)
+      if (account === undefined) return undefined
+      account.setWorld(withoutEntries(account.world(), new Set(ids.map((one) => entryNumber(account, one)))))
+      return { withdrawn: ids }
     },
     changeKey(id, change) {
       const account = accounts.findById(id)
@@ -75,17 +82,17 @@ function stateOf(account: KrakenAccount, nowMs: number): object {
 }
 
 /** One reference for all of them, and the time of the first: they are one happening. */
-function addEntries(account: KrakenAccount, entries: readonly NewEntry[], nowMs: number): string[] {
+function addEntries(account: KrakenAccount, entries: readonly NewEntry[], nowMs: number, refid?: string): string[] {
   const before = account.world()
   const [first] = entries
   const atMs = first?.time === undefined ? nowMs : Date.parse(first.time)
   const legs = entries.map((entry) => {
-    const asset = findAsset(entry.asset)
-    if (asset === undefined) throw new RangeError(`no asset ${entry.asset}`)
+    const asset = findAsset(entry.asset) ?? inventAsset(entry.asset)
     const { type, amount } = entry
     return { code: asset.code, type, amount, subtype: entry.subtype ?? '', fee: entry.fee ?? '0' }
   })
-  const after = withEntries(before, { type: first?.type ?? '', legs }, Math.floor((atMs / 1000) * ticksPerSecond))
+  const atTicks = Math.floor((atMs / 1000) * ticksPerSecond)
+  const after = withEntries(before, { type: first?.type ?? '', legs }, atTicks, refid)
   account.setWorld(after)
   return after.ledger.rows.filter((row) => row.number >= before.next).map((row) => ledgerId(account.id, row.number))
 }

@@ -2,13 +2,13 @@
 import type { AccountReading, SimulatorControls } from '../core/controls.ts'
 import { ticksPerSecond } from '../core/timeline.ts'
 import { toShortText } from '../core/units.ts'
-import { findAsset, getAsset } from './assets.ts'
+import { findAsset, getAsset, inventAsset } from './assets.ts'
 import type { KrakenAccount, KrakenAccounts } from './authentication.ts'
 import { describeFunding } from './funding.ts'
 import { withEntries } from './history.ts'
 import { findNumber, idOf, ledgerId } from './ids.ts'
 import { describeEntry, describeTrade, tradeId } from './ledgers.ts'
-import { withCorrection, withHoldEnded, withHoldsEnded, withoutEntry, type EntryChange } from './revisions.ts'
+import { withCorrection, withHoldEnded, withHoldsEnded, withoutEntries, type EntryChange } from './revisions.ts'
 import type { HoldEnd } from './rows.ts'
 
 export interface KrakenControls extends SimulatorControls {
@@ -28,7 +28,7 @@ export function createKrakenControls(accounts: KrakenAccounts, nowMs: () => numb
     readAccount: (accountId) => readingOf(open(accountId)),
     withdrawRecord(accountId, recordId) {
       const account = open(accountId)
-      account.setWorld(withoutEntry(account.world(), entryNumber(account, recordId)))
+      account.setWorld(withoutEntries(account.world(), new Set([entryNumber(account, recordId)])))
     },
     addLateRecord(accountId, { time, asset, amount }) {
       const account = open(accountId)
@@ -84,16 +84,14 @@ function readingOf(account: KrakenAccount): AccountReading {
   }
 }
 
-function entryNumber(account: KrakenAccount, id: string): number {
+export function entryNumber(account: KrakenAccount, id: string): number {
   const number = findNumber(account.id, 'L', id)
   if (number === undefined) throw new RangeError(`${id} is not the id of a ledger entry of this account`)
   return number
 }
 
 function codeOf(name: string): string {
-  const asset = findAsset(name)
-  if (asset === undefined) throw new RangeError(`no asset ${name}`)
-  return asset.code
+  return (findAsset(name) ?? inventAsset(name)).code
 }
 
 function ticksOf(time: string): number {

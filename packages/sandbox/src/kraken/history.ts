@@ -42,10 +42,20 @@ export function buildWorld(story: Story): World {
   }
 }
 
-/** A world in which these entries were booked too, all under one new reference. Throws where the law would break. */
-export function withEntries(world: World, event: Omit<Entries, 'kind' | 'at'>, atTicks: number): World {
+/**
+ * A world in which these entries were booked too, all under one new reference, or under the one that is given as text.
+ * Throws where the law would break.
+ */
+export function withEntries(
+  world: World,
+  event: Omit<Entries, 'kind' | 'at' | 'reference'>,
+  atTicks: number,
+  refid?: string,
+): World {
   const draft = newDraft(world.next)
-  bookEntries(draft, { ...event, kind: 'entries', at: '' }, atTicks, 'F')
+  if (refid !== undefined) draft.named.set('given', { letter: 'F', number: draft.next++, literal: refid })
+  const reference = refid === undefined ? {} : { reference: 'given' }
+  bookEntries(draft, { ...event, ...reference, kind: 'entries', at: '' }, atTicks, 'F')
   const touched = new Set(event.legs.map((one) => one.code))
   const { rows, balances } = settle([...world.ledger.rows, ...draft.ledger], touched)
   return {

@@ -36,7 +36,7 @@ export function ledgers(account: KrakenAccount, sent: URLSearchParams, context: 
   const rows = context.cutPage(view, offset, pageSize)
   const last = rows.at(-1)
   const more = last !== undefined && offset + pageSize < view.count
-  const count = Math.max(0, whole.count - world.countShort)
+  const count = context.tellCount(Math.max(0, whole.count - world.countShort))
   return {
     ledger: Object.fromEntries(rows.map((row) => [ledgerId(account.id, row.number), describeEntry(account, row)])),
     ...(!isTrue(parameters, 'without_count') && { count }),
@@ -99,7 +99,7 @@ export function tradesHistory(account: KrakenAccount, parameters: URLSearchParam
   const trades = Object.fromEntries(
     rows.map((row) => [tradeId(account, row), describeTrade(account, row, withLedgers)]),
   )
-  return isTrue(parameters, 'without_count') ? { trades } : { count: view.count, trades }
+  return isTrue(parameters, 'without_count') ? { trades } : { count: context.tellCount(view.count), trades }
 }
 
 export function describeEntry(account: KrakenAccount, row: LedgerRow): object {

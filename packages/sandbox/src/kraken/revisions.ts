@@ -19,23 +19,22 @@ export interface EntryChange {
 }
 
 /**
- * The entry disappears from every list. The deposit, withdrawal or trade behind it goes with it once the ledger holds no
- * other entry of that reference.
+ * The entries disappear from every list. The deposit, withdrawal or trade behind one goes with it once the ledger holds
+ * no other entry of that reference.
  */
-export function withoutEntry(world: World, number: number): World {
-  const gone = world.ledger.find(number)
-  if (gone === undefined) throw new RangeError(`no entry has the number ${number}`)
-  const rest = world.ledger.rows.filter((row) => row.number !== number)
-  const { reference } = gone
-  if (rest.some((row) => isSame(row.reference, reference))) return withLedger(world, rest)
-  const others = (row: FundingRow): boolean => !isSame(row.reference, reference)
+export function withoutEntries(world: World, numbers: ReadonlySet<number>): World {
+  for (const number of numbers) {
+    if (world.ledger.find(number) === undefined) throw new RangeError(`no entry has the number ${number}`)
+  }
+  const rest = world.ledger.rows.filter((row) => !numbers.has(row.number))
+  const left = new Set(rest.map((row) => nameOf(row.reference)))
+  const gone = new Set(world.ledger.rows.map((row) => nameOf(row.reference)).filter((name) => !left.has(name)))
+  const isLeft = (row: { reference: Reference }): boolean => !gone.has(nameOf(row.reference))
   return {
     ...withLedger(world, rest),
-    deposits: createTimeline(world.deposits.rows.filter(others)),
-    withdrawals: createTimeline(world.withdrawals.rows.filter(others)),
-    trades: createTimeline(
-      world.trades.rows.filter((row) => reference.letter !== 'T' || row.number !== reference.number),
-    ),
+    deposits: createTimeline(world.deposits.rows.filter(isLeft)),
+    withdrawals: createTimeline(world.withdrawals.rows.filter(isLeft)),
+    trades: createTimeline(world.trades.rows.filter(({ number }) => !gone.has(nameOf({ letter: 'T', number })))),
   }
 }
 
@@ -107,5 +106,9 @@ function withLedger(world: World, entries: (LedgerRow | Omit<LedgerRow, 'balance
 }
 
 function isSame(a: Reference, b: Reference): boolean {
-  return a.letter === b.letter && a.number === b.number
+  return nameOf(a) === nameOf(b)
+}
+
+function nameOf({ letter, number }: Reference): string {
+  return `${letter}${number}`
 }

@@ -8,7 +8,7 @@ export interface Reference {
   letter: string
   number: number
   /** Written as it is instead: Kraken answers "Unknown" where it has lost the reference of an Earn entry. */
-  literal?: 'Unknown'
+  literal?: string
 }
 
 export interface LedgerRow extends Row {
