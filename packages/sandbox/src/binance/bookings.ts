@@ -9,7 +9,7 @@
  */
 import { divideUnits, multiplyUnits, toFixedText, toUnits } from '../core/units.ts'
 import { dayOf, findCoin, priceText } from '../market/series.ts'
-import type { Move, Wallet } from './history.ts'
+import type { Move, Wallet } from './rows.ts'
 import type { AccountEvent, Fill, Order, Payment } from './story.ts'
 import { decimals, findAsset, findSymbol, type TradingPair } from './symbols.ts'
 

@@ -7,26 +7,8 @@
 import { toFixedText, toUnits } from '../core/units.ts'
 import { movesOf, toFill } from './bookings.ts'
 import { decimals } from './symbols.ts'
+import type { Move, Row, RowOf, Wallet } from './rows.ts'
 import type { AccountEvent, Story } from './story.ts'
-
-/** The spot wallet, the flexible products, or one locked position. */
-export type Wallet = 'spot' | 'flexible' | `locked ${number}`
-
-export interface Move {
-  wallet: Wallet
-  asset: string
-  change: bigint
-}
-
-export interface Row<Event extends AccountEvent = AccountEvent> {
-  /** Stable within the account; ids are made from it. Rises with time, except for rows that were added late. */
-  number: number
-  atMs: number
-  event: Event
-  moves: readonly Move[]
-}
-
-export type RowOf<Kind extends AccountEvent['kind']> = Row<Extract<AccountEvent, { kind: Kind }>>
 
 export interface World {
   /** Oldest first. */

@@ -1,6 +1,6 @@
 /** Ids as Binance gives them: numbers that rise with time for trades, texts and hashes elsewhere. None is shared by two accounts. */
 import { hexOf } from '../core/ids.ts'
-import type { Row } from './history.ts'
+import type { Row } from './rows.ts'
 
 /** The account's own number, the same for every key of it: `uid` of /api/v3/account. Nine digits. */
 export function uidOf(accountId: string): number {
