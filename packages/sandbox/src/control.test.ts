@@ -92,7 +92,7 @@ describe('the control API', () => {
     assert.deepEqual((await account.ask('Balance')).result, {})
   })
 
-  it('books codes and types that nobody knows, with every digit', async () => {
+  it('books unknown codes and types, with every digit', async () => {
     for (const [provider, read] of [
       ['kraken', (account: string) => sandbox.controls.kraken.readAccount(account).balances],
       ['harbor', undefined],

@@ -28,7 +28,7 @@ export interface Controlled {
   state(accountId: string): object | undefined
   /** Throws a RangeError when the entries cannot be booked. `refid`: the reference that all of them get. */
   addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number, refid?: string): string[] | undefined
-  /** All of them or none: throws a RangeError when one is unknown, or when what is left would not add up. */
+  /** Withdraws all records or none. Throws a RangeError when an id is unknown or a balance would become negative. */
   withdraw(accountId: string, ids: readonly string[]): object | undefined
   /** Absent where records cannot be changed. Throws a RangeError when the account could not be like that. */
   changeRecord?(accountId: string, change: RecordChange): object | undefined

@@ -48,7 +48,7 @@ export function createBinanceControls(accounts: BinanceAccounts): SimulatorContr
   }
 }
 
-/** All of them or none: throws a RangeError when one is unknown, or when what is left would not add up. */
+/** Withdraws all records or none. Throws a RangeError when an id is unknown or a balance would become negative. */
 export function withdrawRecords(account: BinanceAccount, ids: readonly string[]): void {
   const gone = new Set(ids.map((id) => getRow(account.world(), id)))
   setRows(
@@ -72,7 +72,7 @@ function setRows(account: BinanceAccount, rows: readonly Row[]): void {
   account.setWorld(toWorld(rows, inOrders, next))
 }
 
-/** What has one amount can have another. A trade, a conversion or a dust sweep has several: those cannot be corrected. */
+/** Only an event with a single amount can be corrected: a trade, a conversion or a dust sweep has several. */
 function corrected(event: AccountEvent, { amount, fee }: RecordChange): AccountEvent {
   if (amount === undefined && fee === undefined) return event
   if (!('amount' in event)) throw new RangeError(`a ${event.kind} has no single amount to correct`)
@@ -126,7 +126,7 @@ function endpointOf({ event }: Row): string {
   return 'product' in event ? `simple-earn/${event.product}/${name}` : name
 }
 
-/** As it goes over the wire, but for the ids of conversions: those are bigints here and digits there. */
+/** The record as it goes over the wire, except that the ids of conversions are bigints here. */
 export function describeRow(accountId: string, row: Row): object {
   const describe: { [Kind in AccountEvent['kind']]: (accountId: string, row: RowOf<Kind>) => object } = {
     trade: describeTrade,

@@ -3,8 +3,8 @@
  * Truth: https://developers.binance.com/docs/convert/trade/Get-Convert-Trade-History,
  * https://developers.binance.com/docs/fiat/rest-api/Get-Fiat-Deposit-Withdraw-History, …/Get-Fiat-Payments-History
  *
- * Two things the documents leave out. A range of more than thirty days is no error for conversions: the list is empty
- * (https://github.com/ccxt/ccxt/issues/22289). And a fiat answer without rows has no `data` at all (seen by rotki:
+ * The documents leave two things out. Conversions answer a range of more than thirty days with an empty list, not an error
+ * (https://github.com/ccxt/ccxt/issues/22289). A fiat answer without rows has no `data` (rotki met this; see
  * `_api_query_list` in its binance.py).
  */
 import type { CallContext } from '../core/provider-server.ts'
@@ -117,7 +117,7 @@ export function describePayment(accountId: string, row: RowOf<'payment'>): objec
     totalFee: event.fee,
     price: event.price,
     status: event.status,
-    // Purchases alone say how they were paid.
+    // Binance tells the method only for purchases.
     ...(event.direction === 'buy' && { paymentMethod: event.method }),
     createTime: row.atMs,
     updateTime: row.atMs + 30_000,

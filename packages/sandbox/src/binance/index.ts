@@ -3,8 +3,8 @@
  * Truth: https://github.com/binance/binance-spot-api-docs (/api/v3), https://developers.binance.com/docs (/sapi), and the
  * weights in https://github.com/binance/binance-api-swagger/blob/master/spot_api.yaml
  *
- * Only what reads: there is no way to trade or withdraw here, whatever a key's permissions say. A key of Binance.US is one
- * that this exchange does not know.
+ * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It does not
+ * know the keys of Binance.US.
  */
 import { createAccounts } from '../core/accounts.ts'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
@@ -27,7 +27,7 @@ type Signed = (account: BinanceAccount, query: URLSearchParams, context: CallCon
 interface Endpoint {
   counter: Counter
   weight: number
-  /** Without a key, or for whoever signed the call. */
+  /** An open endpoint needs no key; a signed one answers the account whose key signed the call. */
   open?: Open
   signed?: Signed
 }
@@ -66,7 +66,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   [`GET ${locked}/history/subscriptionRecord`]: byIp(150, { signed: (...call) => subscriptions(...call, 'locked') }),
   [`GET ${flexible}/history/redemptionRecord`]: byIp(150, { signed: (...call) => redemptions(...call, 'flexible') }),
   [`GET ${locked}/history/redemptionRecord`]: byIp(150, { signed: (...call) => redemptions(...call, 'locked') }),
-  // ccxt asks for margin pairs and futures before it reads anything; this account has neither.
+  // ccxt asks for margin pairs and futures before it reads anything; this exchange has neither.
   'GET /sapi/v1/margin/allPairs': byIp(1, { open: () => [] }),
   'GET /sapi/v1/margin/isolated/allPairs': byIp(10, { open: () => [] }),
   'GET /fapi/v1/exchangeInfo': api(1, { open: () => ({ symbols: [] }) }),
@@ -99,7 +99,7 @@ export function createBinance(options: {
   const accounts = createAccounts<Story, World>({
     ...options,
     provider: 'binance',
-    // Binance counts by address, not by key: `limits.ts` does. This is what a key alone may use in a minute.
+    // Not used: Binance counts by address, which `limits.ts` does. The accounts of core want a limit for each key.
     documentedLimit: { max: 6_000, decayPerSecond: 100 },
     build: buildWorld,
   })

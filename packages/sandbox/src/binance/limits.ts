@@ -1,6 +1,7 @@
 /**
  * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi, by
- * account (UID) for the rest of /sapi. Past the limit comes 429 with Retry-After; who goes on anyway is banned with 418.
+ * account (UID) for the rest of /sapi. A call past the limit gets 429 with Retry-After; a caller that continues is banned
+ * and gets 418.
  * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
  * https://developers.binance.com/docs/wallet/general-info (12,000 by IP and 180,000 by UID for /sapi).
  *
@@ -25,7 +26,7 @@ const longestBanMs = 3 * 86_400_000
 // Addresses come from outside: past this many, the counts start again.
 const addressesMax = 10_000
 
-/** What the call comes out as. Headers tell the weight that was used, whatever became of the call. */
+/** Whether the call may pass. The headers tell the used weight in either case. */
 export interface Taken {
   headers: Readonly<Record<string, string>>
   refused?: { status: 429 | 418; retryAfterS: number; untilMs: number; limit: number }
@@ -99,7 +100,7 @@ function banned(conduct: Conduct, limit: number, nowMs: number): Taken {
   return { headers: {}, refused: { status: 418, retryAfterS: secondsTo(untilMs, nowMs), untilMs, limit } }
 }
 
-/** Whole seconds are all that the header can say, at the fast pace too. */
+/** The header holds whole seconds, so at the fast pace it says more than is needed. */
 function secondsTo(untilMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((untilMs - nowMs) / 1000))
 }

@@ -101,7 +101,7 @@ export interface Payment {
   status: 'Completed' | 'Failed' | 'Processing' | 'Refunded'
 }
 
-/** Airdrops, distributions and the like. Direction −1: taken back. */
+/** An airdrop or another distribution; with direction −1 the exchange takes it back. */
 export interface Dividend {
   kind: 'dividend'
   asset: string
@@ -110,7 +110,7 @@ export interface Dividend {
   direction: 1 | -1
 }
 
-/** Small rests turned into BNB. What is received has the service charge taken off already. */
+/** Small remainders were turned into BNB. `received` has the service charge taken off already. */
 export interface Dust {
   kind: 'dust'
   details: readonly { asset: string; amount: string; received: string; charge: string }[]

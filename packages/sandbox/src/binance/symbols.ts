@@ -82,7 +82,7 @@ export function findAsset(name: string): Asset | undefined {
 // Tests invent a handful.
 const inventedMax = 1_000
 
-/** One that the exchange lists from today on: no symbol trades it, and it has a price nowhere. */
+/** Adds an asset that is not known yet. It has no symbol and no price. */
 export function ensureAsset(name: string): void {
   if (assetByName.has(name)) return
   if (!/^[A-Za-z0-9][A-Za-z0-9.]{0,39}$/.test(name)) throw new RangeError(`not an asset code: ${name}`)
@@ -90,7 +90,7 @@ export function ensureAsset(name: string): void {
   assetByName.set(name, { name, coin: undefined, isFiat: false })
 }
 
-/** TRADING and BREAK are listed. `gone`: myTrades still answers. `erased`: nothing answers, though trades happened. */
+/** exchangeInfo lists TRADING and BREAK. For `gone` only myTrades answers; for `erased` nothing does, though trades happened. */
 export type SymbolStatus = 'TRADING' | 'BREAK' | 'gone' | 'erased'
 
 export interface TradingPair {

@@ -83,7 +83,7 @@ export function describeWithdrawal(accountId: string, row: RowOf<'withdrawal'>):
     status: event.status,
     address: addressOf(accountId, event.network ?? '', 1 + (number % 3)),
     ...(ended && event.withoutTxId !== true && { txId }),
-    // UTC, in whole seconds, and the only times that Binance writes as text.
+    // Withdrawals have the only times that Binance writes as text: UTC, in whole seconds.
     applyTime: timeText(row.atMs),
     ...(event.network !== undefined && { network: event.network }),
     transferType: event.internal === true ? 1 : 0,
@@ -95,7 +95,7 @@ export function describeWithdrawal(accountId: string, row: RowOf<'withdrawal'>):
   }
 }
 
-/** No pages: the newest of a range of at most 180 days. Which error a longer one gets is not documented. */
+/** Gives the newest rows of at most 180 days; there are no pages. The error for a longer range is not documented. */
 export function assetDividend(of: BinanceAccount, query: URLSearchParams, context: CallContext): object {
   const toMs = findNumber(query, 'endTime') ?? context.nowMs
   const fromMs = findNumber(query, 'startTime') ?? toMs - 180 * dayMs
@@ -123,7 +123,7 @@ export function describeDividend(accountId: string, row: RowOf<'dividend'>): obj
   }
 }
 
-/** Only the newest hundred, and none from before December 2020. */
+/** Binance gives only the newest hundred sweeps, and none from before December 2020. */
 export function dustLog(of: BinanceAccount, query: URLSearchParams, context: CallContext): object {
   const fromMs = Math.max(dribbletsFromMs, findNumber(query, 'startTime') ?? 0)
   const toMs = findNumber(query, 'endTime') ?? context.nowMs
@@ -169,7 +169,7 @@ export function apiRestrictions(of: BinanceAccount): object {
     enableMargin: may('enableMargin'),
     enableSpotAndMarginTrading: may('enableSpotAndMarginTrading'),
     enablePortfolioMarginTrading: may('enablePortfolioMarginTrading'),
-    // Only for keys that may trade and are not bound to an address.
+    // Binance tells this only for keys that may trade and are not bound to an address.
     ...(may('enableSpotAndMarginTrading') && { tradingAuthorityExpirationTime: Date.UTC(2027, 1, 20) }),
   }
 }
@@ -203,7 +203,7 @@ function hashOf(accountId: string, network: string, number: number): string {
   return network === 'ETH' || network === 'BSC' ? `0x${hex}` : hex
 }
 
-/** Looks like an address of its network and is nobody's. */
+/** It looks like an address of its network, but no wallet has it. */
 function addressOf(accountId: string, network: string, which: number): string {
   const hex = hexOf(accountId, `address/${network}`, which, 40)
   if (network === 'ETH' || network === 'BSC') return `0x${hex}`

@@ -5,13 +5,13 @@
  * it could not.
  */
 export interface SimulatorControls {
-  /** Everything the account holds, exactly: what an independent reckoning starts from. */
+  /** Reads out everything that the account holds, for an independent reckoning. */
   readAccount(accountId: string): AccountReading
-  /** The record was shown and is gone: it disappears from every list, and the balances follow. */
+  /** Removes a record from every list, also one that was shown before; the balances follow. */
   withdrawRecord(accountId: string, recordId: string): void
-  /** Something is booked now that happened earlier. Returns the id of its record. */
+  /** Books something now that happened earlier. Returns the id of its record. */
   addLateRecord(accountId: string, record: LateRecord): string
-  /** The record keeps its id and says something else. */
+  /** Changes a record, which keeps its id. */
   correctRecord(accountId: string, recordId: string, change: RecordChange): void
 }
 

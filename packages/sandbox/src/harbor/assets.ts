@@ -28,7 +28,7 @@ const byCode = new Map(assets.map((asset) => [asset.code, asset]))
 // Tests invent a handful.
 const inventedMax = 1_000
 
-/** One that Harbor lists from today on, with as many decimals as any coin and a price nowhere. */
+/** Adds an asset that is not known yet. It gets eighteen decimals and no price. */
 export function ensureAsset(code: string): void {
   if (byCode.has(code)) return
   if (!/^[A-Za-z0-9][A-Za-z0-9.]{0,39}$/.test(code)) throw new RangeError(`not an asset code: ${code}`)

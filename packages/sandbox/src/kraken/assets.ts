@@ -159,7 +159,7 @@ export function findAsset(name: string): Asset | undefined {
 // Tests invent a handful.
 const inventedMax = 1_000
 
-/** A code that the exchange brings out today: /Assets does not name it, and it has as many decimals as any coin. */
+/** Adds a code that /Assets does not name. It gets eighteen decimals, because any coin may have that many. */
 export function inventAsset(code: string): Asset {
   if (!/^[A-Za-z0-9][A-Za-z0-9.]{0,39}$/.test(code)) throw new RangeError(`not an asset code: ${code}`)
   if (byCode.size > assets.length + inventedMax) throw new RangeError('too many asset codes were invented')

@@ -1,6 +1,6 @@
 /**
- * An account that traded what is gone: one symbol whose trades are still told although the exchange no longer lists it,
- * and one that answers −1121 to everything, so that no reader can explain all of the balances.
+ * An account that traded delisted symbols. Binance still tells the trades of one although it no longer lists the symbol;
+ * the other answers −1121 to everything, so that no reader can explain all of the balances.
  */
 import { buy, deposit, sell, type Story } from '../../binance/story.ts'
 
