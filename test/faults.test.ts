@@ -66,8 +66,8 @@ const passing: Record<string, Fault[]> = {
   'a clock ten minutes behind': [{ kind: 'clock_skew', skew_ms: -600_000 }],
   'rows that move while they are read': [{ kind: 'shifting_page', endpoint: 'Ledgers', after: 1, times: 4 }],
   'rows booked late, where it was read already': [
-    { kind: 'shifting_page', endpoint: 'Ledgers', after: 3, times: 2, late_ms: 45 * 86_400_000 },
-    { kind: 'shifting_page', endpoint: 'Ledgers', after: 7, times: 1, late_ms: 46 * 86_400_000 },
+    { kind: 'shifting_page', endpoint: 'Ledgers', after: 6, times: 2, late_ms: 67 * 86_400_000 },
+    { kind: 'shifting_page', endpoint: 'Ledgers', after: 10, times: 1, late_ms: 68 * 86_400_000 },
   ],
   'rows that are on two pages': [{ kind: 'duplicate_rows', endpoint: 'Ledgers', after: 1, rows: 7 }],
   'deposits that are on two pages': [{ kind: 'duplicate_rows', endpoint: 'DepositStatus', rows: 3 }],

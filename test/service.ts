@@ -77,7 +77,7 @@ function startRole(
   environment: Record<string, string>,
   logTo: TestServiceOptions['logTo'],
 ): Promise<Service> {
-  const config = parseConfig(environment)
+  const config = parseConfig(environment, role)
   const destination = logTo === undefined ? {} : { destination: { write: logTo } }
   const log = createLog({ level: config.logLevel, ...destination })
   return startService(config, role, log, { version: 'test', commit: undefined })

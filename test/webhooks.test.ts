@@ -43,7 +43,7 @@ function listTries(received: readonly Received[], id: unknown): Received[] {
 }
 
 async function setWebhook(service: TestService, url: string): Promise<string> {
-  const admin = await openAdmin(parseConfig(service.environment), createLog({ level: 'error' }))
+  const admin = await openAdmin(parseConfig(service.environment, 'command'), createLog({ level: 'error' }))
   try {
     const [tenant] = await admin.tenants.listTenants()
     return await admin.webhooks.set(tenant?.tenantId ?? '', url)

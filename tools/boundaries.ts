@@ -23,6 +23,7 @@ const rooms: readonly Room[] = [
   { name: 'sandbox', folder: 'packages/sandbox/', mayImport: ['core'] },
   // Settings and keys are read by main and handed on. Whose rows, and that they changed, concerns every room.
   { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: [] },
+  { name: 'foundation', folder: 'apps/server/src/key-settings.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/setting-values.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/keys.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/sealing.ts', mayImport: [] },
@@ -36,10 +37,11 @@ const rooms: readonly Room[] = [
   { name: 'limits', folder: 'apps/server/src/limits/', mayImport: [] },
   { name: 'tenants', folder: 'apps/server/src/tenants/', mayImport: ['core', 'db', 'foundation'] },
   { name: 'oauth', folder: 'apps/server/src/oauth/', mayImport: ['core', 'db', 'tenants', 'foundation'] },
+  { name: 'metering', folder: 'apps/server/src/metering/', mayImport: ['core', 'connectors', 'db'] },
   {
     name: 'connections',
     folder: 'apps/server/src/connections/',
-    mayImport: ['core', 'connectors', 'db', 'jobs', 'foundation'],
+    mayImport: ['core', 'connectors', 'db', 'jobs', 'metering', 'foundation'],
   },
   { name: 'prices', folder: 'apps/server/src/prices/', mayImport: ['core', 'connectors', 'db'] },
   {
@@ -55,7 +57,7 @@ const rooms: readonly Room[] = [
   {
     name: 'sync',
     folder: 'apps/server/src/sync/',
-    mayImport: ['core', 'connectors', 'db', 'jobs', 'connections', 'ledger', 'foundation'],
+    mayImport: ['core', 'connectors', 'db', 'jobs', 'connections', 'ledger', 'metering', 'foundation'],
   },
   {
     name: 'connect',

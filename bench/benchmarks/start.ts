@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ensureReachable, findBinaries } from '../../apps/server/src/db/embedded/binaries.ts'
 import type { Benchmark } from '../benchmark.ts'
 import { compare, median } from '../measure.ts'
-import { assay, sealingKeys } from '../world/api.ts'
+import { assay, benchKeys } from '../world/api.ts'
 import { dataDirectory, endWithUs, stop } from '../world/process.ts'
 
 const directory = path.join(dataDirectory, 'start')
@@ -58,7 +58,7 @@ function round(values: readonly number[]): number {
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return { ASSAY_SEALING_KEYS: sealingKeys, ASSAY_DATA_DIRECTORY: directory, ASSAY_LOG_LEVEL: 'warn' }
+  return { ...benchKeys, ASSAY_DATA_DIRECTORY: directory, ASSAY_LOG_LEVEL: 'warn' }
 }
 
 async function startAssay(): Promise<number> {

@@ -5,6 +5,7 @@
  */
 import { recordStatements } from '../../apps/server/src/db/test-statements.ts'
 import type { Database } from '../../apps/server/src/db/index.ts'
+import { parseStored, type PayloadOf } from '../../apps/server/src/jobs/index.ts'
 import type { Bench, Benchmark, Finding } from '../benchmark.ts'
 import { measure, median, toComparison } from '../measure.ts'
 import { show } from '../report.ts'
@@ -123,7 +124,7 @@ async function measureIdleRuns(
     // Prices are the same for all connections; another one has asked for them minutes ago.
     const assets = await db.rows<{ id: string }>('select id from assets')
     await engine.prices.ensureCurrent(assets.map(({ id }) => id))
-    const payload = await takeJob(db, `sync:${connectionId}`)
+    const payload = await takeRun(db, `sync:${connectionId}`)
     const [callsBefore, walBefore] = [await sandbox.countCalls(account.accountId), await findWalPlace(db)]
     const sent = await recordStatements(async () => {
       await db.clock.refresh()
@@ -145,12 +146,12 @@ async function measureIdleRuns(
   ]
 }
 
-async function takeJob(db: Database, key: string): Promise<unknown> {
+async function takeRun(db: Database, key: string): Promise<PayloadOf<'sync'>> {
   const { payload } = await db.row<{ payload: unknown }>(
     'delete from graphile_worker._private_jobs where key = $1 returning payload',
     [key],
   )
-  return payload
+  return parseStored('sync', payload)
 }
 
 async function findWalPlace(db: Database): Promise<string> {

@@ -1,9 +1,10 @@
 /** `assay serve --role api` as an operator starts it: its own process, production mode, its log at the default level. */
 import path from 'node:path'
+import { testKeyTexts } from '../../apps/server/src/test-keys.ts'
 import { startProcess, type Process } from './process.ts'
 
-/** 32 bytes that everybody may know: nothing that this key seals is worth anything. */
-export const sealingKeys = `bench:${Buffer.alloc(32, 'bench').toString('base64')}`
+/** Keys that everybody may know: nothing that they seal is worth anything. */
+export const benchKeys: Readonly<Record<string, string>> = testKeyTexts('bench')
 export const assay = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
 
 export interface Api extends Process {
@@ -12,7 +13,9 @@ export interface Api extends Process {
 
 export async function startApi(environment: Readonly<Record<string, string>>): Promise<Api> {
   const words = [assay, 'serve', '--role', 'api', '--port', '0']
-  const started = await startProcess({ name: 'api', words, environment, ready: /"url":"(http[^"]+)".*"ready"/ })
+  // A process that answers requests is refused when it could open credentials.
+  const own = { ...environment, ASSAY_SEALING_PRIVATE_KEYS: '' }
+  const started = await startProcess({ name: 'api', words, environment: own, ready: /"url":"(http[^"]+)".*"ready"/ })
   return { ...started, url: started.ready }
 }
 
@@ -20,7 +23,7 @@ export async function startApi(environment: Readonly<Record<string, string>>): P
 export function underLoad(databaseUrl: string): Readonly<Record<string, string>> {
   return {
     DATABASE_URL: databaseUrl,
-    ASSAY_SEALING_KEYS: sealingKeys,
+    ...benchKeys,
     ASSAY_LIMIT_TOKEN: '1000000',
     ASSAY_LIMIT_CLIENT: '1000000',
   }

@@ -6,14 +6,14 @@ import { createEngine, type Engine } from '../../apps/server/src/compose/engine.
 import { describeProviders, openSandbox } from '../../apps/server/src/compose/providers.ts'
 import { createStatistics } from '../../apps/server/src/enterprise/index.ts'
 import { createLog } from '../../apps/server/src/http/log.ts'
-import type { Task } from '../../apps/server/src/jobs/index.ts'
-import { openKeyring } from '../../apps/server/src/main.ts'
+import type { Handler } from '../../apps/server/src/jobs/index.ts'
+import { findKeyring } from '../../apps/server/src/main.ts'
 import { createTenants } from '../../apps/server/src/tenants/index.ts'
 import { createUpkeep } from '../../apps/server/src/upkeep.ts'
 import type { BenchDatabase } from './postgres.ts'
 
 export interface BenchEngine extends Engine {
-  upkeep: Task
+  upkeep: Handler<'upkeep'>
 }
 
 /** As main.ts wires it. `environment` has the settings of an installation. */
@@ -24,7 +24,7 @@ export async function openEngine(
   const config = parseConfig(environment)
   const { clock } = db
   const log = createLog({ level: 'error' })
-  const keyring = openKeyring(config)
+  const keyring = findKeyring(config)
   const tenants = createTenants({ db })
   const sandbox = await openSandbox(config, clock, tenants)
   const engine = createEngine({ config, db, clock, keyring, log, providers: describeProviders(config, sandbox) })

@@ -2,10 +2,9 @@
 import { listEnterpriseTransactions, listTransactions } from '@assay/contract'
 import { createCursors } from '../../apps/server/src/http/cursor.ts'
 import { subjectOf } from '../../apps/server/src/http/serve.ts'
-import { parseKeyring } from '../../apps/server/src/keys.ts'
 import { readPage } from '../../apps/server/src/enterprise/page-store.ts'
+import { testKeyring } from '../../apps/server/src/test-keys.ts'
 import { readTransactions } from '../../apps/server/src/portfolio/pages-store.ts'
-import { sealingKeys } from './api.ts'
 import type { LoadRequest } from './load.ts'
 import { captureScript, type PgbenchScript } from './pgbench.ts'
 import * as people from './people.ts'
@@ -25,7 +24,7 @@ export interface Wanted {
 }
 
 /** Signed with the key that the API is started with, so that a walk can begin anywhere. */
-const cursors = createCursors(parseKeyring(sealingKeys).derive('cursor'))
+const cursors = createCursors(testKeyring('bench').derive('cursor'))
 const middleId = '80000000000000000000000000000000'
 
 export function randomUser(users: number): number {

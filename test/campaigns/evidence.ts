@@ -11,7 +11,7 @@ export type Evidence = Map<string, Map<string, string>>
 
 /** Everything but the times at which we wrote. Coverage is compared by the sandbox's books: its end is when a run began. */
 const tables: Record<string, string> = {
-  raw_records: `select stream || ' ' || source_key as key, md5(row(group_key, occurred_at, body)::text) as sum
+  raw_records: `select stream || ' ' || partition || ' ' || source_key as key, md5(row(group_key, occurred_at, body)::text) as sum
     from raw_records where ${ofConnection}`,
   due_groups: `select group_key as key, '' as sum from due_groups where ${ofConnection}`,
   transactions: `select id::text as key,
@@ -25,8 +25,8 @@ const tables: Record<string, string> = {
   holdings: `select a.id as key, row(h.liquid, h.staked, h.spam)::text as sum
     from holdings h join assets a using (asset_key) where ${ofConnection}`,
   poison_groups: `select group_key as key, reason as sum from poison_groups where ${ofConnection}`,
-  covered_windows: `select stream || ' ' || window_start as key, '' as sum from covered_windows where ${ofConnection}`,
-  stream_bookmarks: `select stream as key, position as sum from stream_bookmarks where ${ofConnection}`,
+  covered_windows: `select stream || ' ' || partition || ' ' || window_start as key, '' as sum from covered_windows where ${ofConnection}`,
+  stream_bookmarks: `select stream || ' ' || partition || ' ' || window_start as key, position as sum from stream_bookmarks where ${ofConnection}`,
   removed_transactions: `select id::text as key, '' as sum from removed_transactions
     where user_key = (select user_key from connections where id = $1)`,
   counters: `select id as key, row(record_count, transaction_count, history_from)::text as sum
@@ -78,7 +78,7 @@ export async function holdAgainstBooks(
   )
   const kept = new Set(rows.map((row) => row.source_key))
   const isCovered = (ms: number): boolean =>
-    windows.some(({ window_start, window_end }) => ms >= Date.parse(window_start) && ms < Date.parse(window_end))
+    windows.some(({ window_start, window_end }) => ms >= Number(window_start) && ms < Number(window_end))
   const asked = books.ledger.filter(({ time }) => time * 1_000 >= fromMs)
   const lost = asked.filter(({ id, time }) => isCovered(time * 1_000) && !kept.has(id)).map(({ id }) => id)
   const uncovered = asked.filter(({ time }) => !isCovered(time * 1_000)).map(({ id }) => id)

@@ -172,7 +172,7 @@ async function look({ db }: Pick<Running, 'db'>, { connectionId }: Account): Pro
   const row = await away(() =>
     db.row<{ status: string; bookmarks: string | null; underived: number; transactions: number }>(
       `select c.status,
-         (select string_agg(stream || window_end || coalesce(position, ''), ' ') from stream_bookmarks
+         (select string_agg(stream || partition || window_end || position, ' ' order by stream, partition, window_end) from stream_bookmarks
           where ${ofConnection}) as bookmarks,
          (select count(*)::int from due_groups where ${ofConnection}) as underived,
          (select count(*)::int from transactions where ${ofConnection}) as transactions

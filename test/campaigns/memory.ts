@@ -105,9 +105,9 @@ async function connect(service: TestService, size: number): Promise<string> {
 /** In the transaction that accepts the connection: afterwards a worker may be quicker than we are. */
 const coverUntil = (seconds: number): string => `
   create or replace function cover_old() returns trigger language plpgsql as $$ begin
-    insert into covered_windows (user_key, connection_key, stream, window_start, window_end)
-    select new.user_key, new.connection_key, unnest(array['ledger', 'deposits', 'withdrawals']),
-      '2009-01-01Z', to_timestamp(${seconds});
+    insert into covered_windows (user_key, connection_key, stream, partition, window_start, window_end)
+    select new.user_key, new.connection_key, unnest(array['ledger', 'deposits', 'withdrawals']), '',
+      ${Date.UTC(2009, 0, 1)}, ${Math.floor(seconds * 1_000)};
     return new;
   end $$;
   create or replace trigger cover_old after update on connections for each row

@@ -55,7 +55,7 @@ export async function prepareAccount(
 }
 
 async function setWebhook(environment: Record<string, string>, url: string): Promise<void> {
-  const admin = await openAdmin(parseConfig(environment), createLog({ level: 'error' }))
+  const admin = await openAdmin(parseConfig(environment, 'command'), createLog({ level: 'error' }))
   try {
     const [tenant] = await admin.tenants.listTenants()
     await admin.webhooks.set(tenant?.tenantId ?? '', url)
@@ -84,8 +84,8 @@ async function beginAnew(db: Database, connectionId: string, fromMs: number): Pr
     await db.execute(`delete from ${table} where ${ofConnection} and stream = 'ledger'`, [connectionId])
   }
   await db.execute(
-    `insert into covered_windows (user_key, connection_key, stream, window_start, window_end)
-     select user_key, connection_key, 'ledger', '2009-01-01 00:00:00+00', $2 from connections where id = $1`,
-    [connectionId, new Date(fromMs).toISOString()],
+    `insert into covered_windows (user_key, connection_key, stream, partition, window_start, window_end)
+     select user_key, connection_key, 'ledger', '', $3::bigint, $2::bigint from connections where id = $1`,
+    [connectionId, fromMs, Date.UTC(2009, 0, 1)],
   )
 }

@@ -29,11 +29,10 @@ Object.assign(globalThis, {
 /** The rows are put off until the transaction of the bookmark is over, and a moment longer. */
 const rewrites: [RegExp, string][] = [
   [
-    /for \(const \{ stream, records \} of pages\) added \+= await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
-    `globalThis.pageHasRows = pages.some(({ records }) => records.length > 0)
-    globalThis.rowsOfThePage = async () => {
-      for (const { stream, records } of pages) await deps.db.transaction((later) => $1(later, $2))
-    }`,
+    /const kept = await (deps\.ledger\.keepRaw)\(tx, (.*)\)$/m,
+    `globalThis.pageHasRows = windows.some(({ records }) => records.length > 0)
+      globalThis.rowsOfThePage = () => deps.db.transaction((later) => $1(later, $2))
+      const kept = { added: 0, doubts: [] }`,
   ],
   [
     /^ {2}reading\.hasNews = true$/m,
@@ -46,7 +45,7 @@ const rewrites: [RegExp, string][] = [
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context)
-    if (!url.endsWith('/sync/read-stream.ts')) return loaded
+    if (!url.endsWith('/sync/commit.ts')) return loaded
     const { source: original = '' } = loaded
     if (original === null) throw new Error(`sabotage: ${url} has no source`)
     let source = typeof original === 'string' ? original : Buffer.from(original as Uint8Array).toString()

@@ -2,6 +2,7 @@
 import { backUp, restore as restoreBackup } from '@assay/server/admin'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
+import { keysFileName, writeKeysFile, writeRing } from '@assay/server/keys'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -17,8 +18,7 @@ export async function backup(words: string[]): Promise<void> {
   const file = onlyOne(positionals, backupUsage)
   const config = findEmbedded(values.data)
   const { dataDirectory } = config.database
-  const place = findKeys(config)
-  const keys = values['with-key'] ? readKeys(place) : undefined
+  const keys = values['with-key'] ? readKeys(config) : undefined
   const progress = showProgress('Backing up')
   const { fileBytes } = await backUp({
     dataDirectory,
@@ -34,7 +34,7 @@ export async function backup(words: string[]): Promise<void> {
   writeLine(`Backed up ${dataDirectory} to ${file} (${toMebibytes(fileBytes)} MiB).`)
   writeLine(
     keys === undefined
-      ? `Its credentials open only with the sealing keys, which are not in it: they are in ${place.name}. Keep a copy elsewhere.`
+      ? `Its credentials open only with the sealing keys, which are not in it: they are in ${findKeys(config)}. Keep a copy elsewhere.`
       : 'WARNING: it holds the sealing keys as well. Whoever has this file can open every credential of every user.',
   )
 }
@@ -58,8 +58,8 @@ export async function restore(words: string[]): Promise<void> {
   writeLine(`Restored ${dataDirectory} as it was on ${description.began_at} (Assay ${description.assay_version}).`)
   writeLine(
     keysFile === undefined
-      ? `Its credentials open only with the sealing keys of that time. Put them back into ${findKeys(config).name} before the first start.`
-      : `The sealing keys are in ${keysFile}. In sandbox mode they are used from there; otherwise move them to ASSAY_SEALING_KEYS.`,
+      ? `Its credentials open only with the sealing keys of that time. Put them back into ${findKeys(config)} before the first start.`
+      : `The sealing keys are in ${keysFile}. In sandbox mode they are used from there; otherwise move its lines to the settings of that name.`,
   )
   writeLine('What was revoked or removed since is back: see docs/guides/operate.md, "Backups". Then run: assay doctor')
 }
@@ -75,7 +75,7 @@ function onlyOne(positionals: readonly string[], usage: string): string {
 /** No keys and no address are needed for this: only a directory. */
 function findEmbedded(data: string | undefined): Config {
   const override = data === undefined ? {} : { ASSAY_DATA_DIRECTORY: data }
-  const config = parseConfig({ ...readEnvironment(), ...override }, { serves: false })
+  const config = parseConfig({ ...readEnvironment(), ...override }, 'files')
   if (config.database.url === undefined) return config
   throw new UsageError(
     'DATABASE_URL is set: that PostgreSQL is backed up with its own tools, such as\n' +
@@ -84,23 +84,27 @@ function findEmbedded(data: string | undefined): Config {
   )
 }
 
-interface KeysPlace {
-  name: string
-  read(): string | undefined
+/** Where the keys are: in the data directory of a sandbox, or with the operator. */
+function findKeys({ database }: Config): string {
+  const file = path.join(database.dataDirectory, keysFileName)
+  return existsSync(file) ? file : 'ASSAY_SERVER_KEYS and ASSAY_SEALING_PRIVATE_KEYS'
 }
 
-function findKeys({ sealingKeys, database }: Config): KeysPlace {
-  if (sealingKeys !== undefined) return { name: 'ASSAY_SEALING_KEYS', read: () => `${sealingKeys}\n` }
-  const file = path.join(database.dataDirectory, 'sealing.keys')
-  if (!existsSync(file)) return { name: 'ASSAY_SEALING_KEYS', read: () => undefined }
-  return { name: file, read: () => readFileSync(file, 'utf8') }
-}
-
-function readKeys(place: KeysPlace): string {
-  const keys = place.read()
-  if (keys === undefined)
-    throw new UsageError('--with-key needs the keys: set ASSAY_SEALING_KEYS as the service has it.')
-  return keys
+function readKeys({ database }: Config): string {
+  const environment = readEnvironment()
+  const isGiven = Object.keys(environment).some((name) => /^ASSAY_(SERVER|SEALING_PRIVATE)_KEYS/.test(name))
+  const file = path.join(database.dataDirectory, keysFileName)
+  if (!isGiven && existsSync(file)) return readFileSync(file, 'utf8')
+  const { server, sealingPrivate } = isGiven ? parseConfig(environment, 'command').keys : {}
+  if (server === undefined || sealingPrivate === undefined) {
+    throw new UsageError(
+      '--with-key needs the keys: set ASSAY_SERVER_KEYS and ASSAY_SEALING_PRIVATE_KEYS as the workers have them.',
+    )
+  }
+  return writeKeysFile({
+    ASSAY_SERVER_KEYS: writeRing(server),
+    ASSAY_SEALING_PRIVATE_KEYS: writeRing(sealingPrivate),
+  })
 }
 
 function toMebibytes(bytes: number): number {

@@ -12,9 +12,10 @@ import { text } from 'node:stream/consumers'
 import { emptyDatabase, testDatabase, type TestAddress } from '../../../test/postgres.ts'
 import { reservePort } from '../../../test/reserve-port.ts'
 import { until } from '../../../test/until.ts'
+import { testKeyTexts } from '../../server/src/test-keys.ts'
 
 const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
-const sealingKeys = `test:${Buffer.alloc(32, 3).toString('base64')}`
+const keys = testKeyTexts('test')
 
 type Environment = Record<string, string>
 
@@ -50,7 +51,7 @@ async function run(words: readonly string[], environment: Environment = {}): Pro
 function environmentOf({ host, user, database }: TestAddress): Environment {
   return {
     DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
-    ASSAY_SEALING_KEYS: sealingKeys,
+    ...keys,
   }
 }
 
@@ -73,6 +74,8 @@ describe('assay', () => {
       ['client', 'list'],
       ['start', '--prt', '1'],
       ['backup'],
+      ['keys'],
+      ['keys', 'generate', '--name', 'a name'],
       ['restore', 'one', 'two'],
     ]
     const ended = await Promise.all([...wrong, ['serve', '--role', 'king']].map((words) => run(words)))
@@ -93,7 +96,7 @@ describe('assay', () => {
   })
 
   it('exits with 1 and says so when the database cannot be reached, or its address is none', async () => {
-    const away = { DATABASE_URL: 'postgres://assay@localhost:1/assay', ASSAY_SEALING_KEYS: sealingKeys }
+    const away = { DATABASE_URL: 'postgres://assay@localhost:1/assay', ...keys }
     const [gone, malformed] = await Promise.all([
       run(['tenant', 'list'], away),
       run(['tenant', 'list'], { ...away, DATABASE_URL: 'postgres://[' }),
@@ -143,13 +146,57 @@ describe('assay status and doctor', () => {
       run(['doctor', '--json'], { ASSAY_PORT: 'x' }),
       run(['doctor', '--json'], {
         DATABASE_URL: 'postgres://assay@localhost:1/assay',
-        ASSAY_SEALING_KEYS: sealingKeys,
+        ...keys,
       }),
     ])
     const illOf = ({ out }: Ended): string[] =>
       (JSON.parse(out) as { check: string; well: boolean }[]).filter(({ well }) => !well).map(({ check }) => check)
     assert.deepEqual([settings.code, illOf(settings)], [1, ['configuration']])
     assert.deepEqual([database.code, illOf(database)], [1, ['PostgreSQL']])
+  })
+})
+
+describe('assay keys', () => {
+  it('generate makes settings with which every role starts, and the role api only without the private ones', async () => {
+    const { code, out } = await run(['keys', 'generate', '--name', 'made'])
+    assert.equal(code, 0)
+    const made = Object.fromEntries(
+      out
+        .split('\n')
+        .filter((line) => /^[A-Z]/.test(line))
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    )
+    assert.deepEqual(Object.keys(made), Object.keys(keys))
+    for (const value of Object.values(made)) assert.match(value, /^made:[A-Za-z0-9+/]{43}=$/)
+    const away = { DATABASE_URL: 'postgres://assay@localhost:1/assay', ...made }
+    const [command, api] = await Promise.all([run(['tenant', 'list'], away), run(['serve', '--role', 'api'], away)])
+    // The settings were good: it is the database that was not found.
+    assert.match(command.err, /ECONNREFUSED/)
+    assert.equal(api.code, 1)
+    assert.match(api.err, /ASSAY_SEALING_PRIVATE_KEYS must not be given to the role api/)
+    for (const value of Object.values(made)) assert.ok(!api.err.includes(value))
+  })
+
+  it('rotate seals everything again, and says what it needs where the private keys are not', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    const { out } = await run(['tenant', 'create', 'A tenant', '--json'], environment)
+    const { tenant_id: tenantId } = JSON.parse(out) as { tenant_id: string }
+    // A public key is enough to store a secret.
+    const publicOnly = { ...environment, ASSAY_SEALING_PRIVATE_KEYS: '' }
+    const set = await run(['webhook', 'set', tenantId, 'https://app.example/'], publicOnly)
+    assert.equal(set.code, 0, set.err)
+    const refused = await run(['keys', 'rotate'], publicOnly)
+    assert.deepEqual([refused.code, /ASSAY_SEALING_PRIVATE_KEYS is required/.test(refused.err)], [1, true])
+    const rotated = await run(['keys', 'rotate', '--json'], { ...environment, ...testKeyTexts('new', 'test') })
+    assert.equal(rotated.code, 0, rotated.err)
+    const report = JSON.parse(rotated.out) as { resealed_webhooks: number; newest_key: string }
+    assert.deepEqual([report.resealed_webhooks, report.newest_key], [1, 'new'])
+    const { sealed } = await db.row<{ sealed: string }>('select sealed_secret as sealed from webhooks')
+    const header = JSON.parse(Buffer.from(sealed.split('.', 1)[0] ?? '', 'base64url').toString()) as { kid: string }
+    assert.equal(header.kid, 'new')
+    const doctor = await run(['doctor'], { ...publicOnly, ASSAY_SEALING_PUBLIC_KEYS: '' })
+    assert.match(doctor.out, /^! webhook secrets: 1 signing secrets \(1 by "new"\); none was opened$/m)
   })
 })
 
@@ -235,6 +282,7 @@ describe('assay start and serve', () => {
     const { connection } = await testDatabase(t)
     const { child, output, errors } = start(['serve', '--role', 'api'], {
       ...environmentOf({ ...connection, host: '/nowhere' }),
+      ASSAY_SEALING_PRIVATE_KEYS: '',
       ASSAY_PORT: '0',
     })
     t.after(() => child.kill('SIGKILL'))

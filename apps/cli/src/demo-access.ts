@@ -1,6 +1,7 @@
 /**
  * A live token for the demo user, got as an application would get it: authorization, code, token. The first time it
- * connects an account at the simulated Kraken and waits until that was read.
+ * connects an account at the most popular provider that takes keys, which is a simulated one here, and waits until that
+ * was read.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 
@@ -32,8 +33,9 @@ export async function openDemoAccess(
 async function openOnce(url: string, redirectUri: string, tell: (line: string) => void): Promise<{ token: string }> {
   const token = await authorize(url, redirectUri, [])
   if ((await listConnections(url, token)).length > 0) return { token }
-  tell('Connecting a demo account at the simulated Kraken and reading its history …')
-  const connected = await authorize(url, redirectUri, ['kraken'])
+  const provider = await getDemoProvider(url)
+  tell(`Connecting a demo account at the simulated ${provider.name} and reading its history …`)
+  const connected = await authorize(url, redirectUri, [provider.provider_id])
   const deadline = performance.now() + firstReadMaxMs
   for (;;) {
     const [connection] = await listConnections(url, connected)
@@ -47,6 +49,25 @@ async function openOnce(url: string, redirectUri: string, tell: (line: string) =
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
+}
+
+interface Provider {
+  provider_id: string
+  name: string
+  connection_types: string[]
+  popularity_rank: number | null
+}
+
+async function getDemoProvider(url: string): Promise<Provider> {
+  const { data } = (await answerOf(await fetch(`${url}/accounts/v2/providers/catalog?limit=100`))) as {
+    data: Provider[]
+  }
+  const rankOf = ({ popularity_rank: rank }: Provider): number => rank ?? Infinity
+  const [first] = data
+    .filter(({ connection_types: types }) => types.includes('api_key'))
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
+  if (first === undefined) throw new Error('The catalogue has no provider that takes API keys.')
+  return first
 }
 
 async function authorize(url: string, redirectUri: string, providers: readonly string[]): Promise<string> {

@@ -38,7 +38,7 @@ const commands: Record<string, Command> = {
   },
   keys: {
     load: async () => (await import('./operate.ts')).keys,
-    summary: 'rotate: seal every credential with the newest key',
+    summary: 'generate: new keys for an installation | rotate: seal every credential with the newest key',
   },
   ledger: {
     load: async () => (await import('./ledger.ts')).ledger,

@@ -8,7 +8,7 @@ import { writeError, writeJson, writeLine } from './console.ts'
 export async function migrate(words: string[]): Promise<void> {
   const options = { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } as const
   const { values } = parseArgs({ args: words, options })
-  const config = parseConfig(readEnvironment())
+  const config = parseConfig(readEnvironment(), 'command')
   const admin = await openAdmin(config, createLog({ level: 'warn' }))
   try {
     const before = await admin.checkMigrations()

@@ -1,6 +1,7 @@
-/** `assay status`, `assay doctor` and `assay keys rotate`: for the operator. */
+/** `assay status`, `assay doctor` and `assay keys`: for the operator. */
 import { runDoctor, type Admin } from '@assay/server/admin'
 import { readEnvironment } from '@assay/server/config'
+import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
@@ -71,23 +72,52 @@ export async function doctor(words: string[]): Promise<void> {
   }
 }
 
+const keysUsage =
+  'usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--json]\n' +
+  'To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every\n' +
+  'process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.'
+
 export async function keys(words: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({ args: words, options: json, allowPositionals: true })
-  if (positionals.join(' ') !== 'rotate') {
-    throw new UsageError(
-      'usage: assay keys rotate [--json]\n' +
-        'Put a new key first in ASSAY_SEALING_KEYS (name:base64, make one: openssl rand -base64 32), keep the old ones\n' +
-        'behind it, restart every process, then run this. When it is done the old keys may leave.',
-    )
+  const options = { name: { type: 'string', default: 'main' }, ...json } as const
+  const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
+  const verb = positionals.join(' ')
+  if (verb === 'generate') return generate(values)
+  if (verb === 'rotate') return rotate(values)
+  throw new UsageError(keysUsage)
+}
+
+/** To standard output, in a form that a shell and `--env-file` read. */
+function generate({ name, json: asJson }: { name: string; json: boolean }): void {
+  if (!/^[A-Za-z0-9_-]{1,40}$/.test(name)) {
+    throw new UsageError(`--name must be 1 to 40 letters, digits, - and _, got ${JSON.stringify(name)}`)
   }
+  const made = generateKeys(name)
+  if (asJson) return writeJson(made)
+  writeLine('# Every process:')
+  writeLine(`ASSAY_SERVER_KEYS=${made.ASSAY_SERVER_KEYS}`)
+  writeLine('# Processes of role api, which seal credentials and cannot open them:')
+  writeLine(`ASSAY_SEALING_PUBLIC_KEYS=${made.ASSAY_SEALING_PUBLIC_KEYS}`)
+  writeLine('# Workers only (roles worker and all). Keep a copy where the backups of the database are not:')
+  writeLine(`ASSAY_SEALING_PRIVATE_KEYS=${made.ASSAY_SEALING_PRIVATE_KEYS}`)
+}
+
+async function rotate({ json: asJson }: { json: boolean }): Promise<void> {
   const { resealed, lost, newestKey } = await withAdmin((admin) => admin.rotateKeys())
-  const { connectionIds, tenantIds } = lost
-  if (connectionIds.length + tenantIds.length > 0) process.exitCode = 1
-  if (values.json) {
-    const numbers = { resealed: resealed.credentials, resealed_webhooks: resealed.webhooks }
-    return writeJson({ ...numbers, lost: connectionIds, lost_webhooks: tenantIds, newest_key: newestKey })
+  const { connectionIds, tenantIds, tenantKeys } = lost
+  if (connectionIds.length + tenantIds.length + tenantKeys.length > 0) process.exitCode = 1
+  if (asJson) {
+    return writeJson({
+      resealed: resealed.credentials,
+      resealed_webhooks: resealed.webhooks,
+      resealed_fingerprint_keys: resealed.fingerprintKeys,
+      lost: connectionIds,
+      lost_webhooks: tenantIds,
+      lost_fingerprint_keys: tenantKeys,
+      newest_key: newestKey,
+    })
   }
-  const sealed = `${resealed.credentials} credentials and ${resealed.webhooks} webhook secrets`
+  const { credentials, webhooks, fingerprintKeys } = resealed
+  const sealed = `${credentials} credentials, ${webhooks} webhook secrets and ${fingerprintKeys} fingerprint keys`
   writeLine(`Sealed ${sealed} anew with key ${JSON.stringify(newestKey)}.`)
   if (connectionIds.length > 0)
     writeLine(
@@ -97,5 +127,9 @@ export async function keys(words: string[]): Promise<void> {
     writeLine(
       `No key of the ring opens the webhook secret of: ${tenantIds.join(', ')}.\n` +
         'Put the key that sealed it back, or make a new secret: assay webhook set <tenant_id> <url>',
+    )
+  if (tenantKeys.length > 0)
+    writeLine(
+      `No key of the ring opens the fingerprint key of tenants: ${tenantKeys.join(', ')}. Put the key that sealed it back.`,
     )
 }

@@ -24,7 +24,7 @@ export async function worker(words: string[]): Promise<void> {
 }
 
 async function run(role: Role, overrides: Record<string, string>): Promise<void> {
-  const config = parseConfig({ ...readEnvironment(), ...overrides })
+  const config = parseConfig({ ...readEnvironment(), ...overrides }, role)
   const log = createLog({ level: config.logLevel })
   const { asked, signal } = listenForStop()
   const service = await startService(config, role, log, readBuild(), signal).catch((error: unknown) => {

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { it } from 'node:test'
 import { testDatabase } from '../../../test/postgres.ts'
+import { testKeyTexts } from '../../server/src/test-keys.ts'
 
 const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
 
@@ -14,7 +15,7 @@ it('assay stats verify exits with 1 and the differences when there are any, and 
   const env = {
     PATH: readEnvironment()['PATH'],
     DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
-    ASSAY_SEALING_KEYS: `test:${Buffer.alloc(32, 3).toString('base64')}`,
+    ...testKeyTexts('test'),
   }
   const assay = (...words: string[]): Promise<{ code: unknown; out: string }> =>
     new Promise((resolve) => {

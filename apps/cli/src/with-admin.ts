@@ -10,7 +10,7 @@ export async function withAdmin<T>(
   work: (admin: Admin) => Promise<T>,
   { look = false }: { look?: boolean } = {},
 ): Promise<T> {
-  const admin = await openAdmin(parseConfig(readEnvironment()), createLog({ level: 'warn' }))
+  const admin = await openAdmin(parseConfig(readEnvironment(), 'command'), createLog({ level: 'warn' }))
   try {
     if (!look) await admin.migrate()
     return await work(admin)

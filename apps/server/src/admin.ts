@@ -1,13 +1,13 @@
 /** What the command line does to an installation: its schema, tenants, keys, and a look at how it does. */
 import type { Decimal } from '@assay/core'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
-import { resealCredentials } from './connections/index.ts'
+import { resealCredentials, resealFingerprintKeys } from './connections/index.ts'
 import { checkMigrations, findBinaries, openDatabase, readVersion, type MigrationState } from './db/index.ts'
 import { createStatistics, type Statistics } from './enterprise/index.ts'
 import type { Log } from './http/index.ts'
 import type { ReplayOptions, ReplayReport } from './ledger/index.ts'
 import { createEngine, openWebhooks, type Engine } from './compose/engine.ts'
-import { openKeyring, prepareDatabase } from './main.ts'
+import { findKeyring, prepareDatabase } from './main.ts'
 import {
   examine,
   examineFailure,
@@ -27,9 +27,12 @@ export type { Client } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 
 export interface Rotation {
-  resealed: { credentials: number; webhooks: number }
-  /** What no key of the ring opens: of which connections the credentials, of which tenants the webhook's secret. */
-  lost: { connectionIds: string[]; tenantIds: string[] }
+  resealed: { credentials: number; webhooks: number; fingerprintKeys: number }
+  /**
+   * What no key of the ring opens: of which connections the credentials, of which tenants the webhook's secret, of which
+   * (by their keys) the key of account fingerprints.
+   */
+  lost: { connectionIds: string[]; tenantIds: string[]; tenantKeys: string[] }
   newestKey: string
 }
 
@@ -55,7 +58,7 @@ export interface Admin {
 export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   const opened = await openDatabase({ ...config.database, join: true }, log)
   const { db } = opened
-  const keyring = openKeyring(config)
+  const keyring = findKeyring(config)
   const { clock } = db
   // Commands that look at a database, or bring it up to date, may find one without a schema. `migrate` reads the clock.
   if ((await checkMigrations(db)).applied.length > 0) await clock.refresh()
@@ -72,12 +75,18 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     status: () => readStatus(db),
     examine: () => examine({ db, keyring, now: Date.now }),
     async rotateKeys() {
+      if (keyring.opens === undefined) throw new ConfigError(['ASSAY_SEALING_PRIVATE_KEYS is required to seal again'])
       const credentials = await resealCredentials(db, keyring)
       const secrets = await webhooks.reseal()
+      const fingerprints = await resealFingerprintKeys(db, keyring)
       return {
-        resealed: { credentials: credentials.resealed, webhooks: secrets.resealed },
-        lost: { connectionIds: credentials.lost, tenantIds: secrets.lost },
-        newestKey: keyring.sealing[0].name,
+        resealed: {
+          credentials: credentials.resealed,
+          webhooks: secrets.resealed,
+          fingerprintKeys: fingerprints.resealed,
+        },
+        lost: { connectionIds: credentials.lost, tenantIds: secrets.lost, tenantKeys: fingerprints.lost },
+        newestKey: keyring.seals[0].name,
       }
     },
     replay: (options) => openEngine().ledger.replay(options),
@@ -90,7 +99,7 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
 export async function runDoctor(environment: Environment, log: Log): Promise<Finding[]> {
   let config: Config
   try {
-    config = parseConfig(environment)
+    config = parseConfig(environment, 'command')
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return [examineSettings(error.problems), await examineMachine(environment['DATABASE_URL'])]

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { ConfigError, parseConfig, settings, type Config } from './config.ts'
+import { testKeyTexts } from './test-keys.ts'
 
-const sealingKeys = `main:${Buffer.alloc(32, 7).toString('base64')}`
-const production = { ASSAY_SEALING_KEYS: sealingKeys }
+const production = testKeyTexts('main')
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -45,9 +45,9 @@ describe('ASSAY_SMTP_URL', () => {
 })
 
 describe('a configuration without mistakes', () => {
-  it('needs nothing but a sealing key in production, and nothing at all in sandbox mode', () => {
+  it('needs nothing but keys in production, and nothing at all in sandbox mode', () => {
     assert.equal(parseConfig(production).mode, 'production')
-    assert.equal(parseConfig({ ASSAY_MODE: 'sandbox' }).sealingKeys, undefined)
+    assert.equal(parseConfig({ ASSAY_MODE: 'sandbox' }).keys.server, undefined)
   })
 
   it('gives the documented defaults', () => {
@@ -179,10 +179,11 @@ describe('an unknown setting', () => {
 describe('settings that contradict each other', () => {
   const contradictions: [string, Record<string, string>, string[]][] = [
     [
-      'production without sealing keys',
+      'production without keys',
       {},
       [
-        'ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)". Beside `npm start`, set ASSAY_MODE=sandbox instead',
+        'ASSAY_SERVER_KEYS is required; make all keys: assay keys generate. Beside `npm start`, set ASSAY_MODE=sandbox instead',
+        'ASSAY_SEALING_PRIVATE_KEYS is required for the role all; make all keys: assay keys generate',
       ],
     ],
     [

@@ -4,7 +4,23 @@
  */
 import { isIP } from 'node:net'
 import path from 'node:path'
-import { day, name, oneOf, postgresUrl, smtpUrl, text, url, wholeNumber } from './setting-values.ts'
+import { describeSources, listKeyProblems, readKeys, type ProcessKind } from './key-settings.ts'
+import {
+  ConfigError,
+  day,
+  keyRing,
+  name,
+  oneOf,
+  postgresUrl,
+  smtpUrl,
+  text,
+  url,
+  wholeNumber,
+  type KeySettings,
+} from './setting-values.ts'
+
+export type { Role } from './key-settings.ts'
+export { ConfigError } from './setting-values.ts'
 
 interface Setting<T> {
   description: string
@@ -85,16 +101,30 @@ export const settings = {
     parse: wholeNumber(100, 3_600_000),
   }),
   ASSAY_DATA_DIRECTORY: setting({
-    description: 'Where the embedded database and, in sandbox mode, the sealing key live.',
+    description: 'Where the embedded database and, in sandbox mode, the keys live.',
     default: './data',
     parse: (value: string): string => path.resolve(value),
   }),
-  ASSAY_SEALING_KEYS: setting({
+  ASSAY_SERVER_KEYS: setting({
     description:
-      'The keys that seal credentials, newest first, comma-separated: name:base64 of 32 bytes (make one: openssl rand -base64 32). Required outside sandbox mode. Losing them loses credentials, never history.',
+      'The keys behind cursors, tokens and sign-in codes, newest first, comma-separated: name:base64 of 32 bytes. `assay keys generate` makes them. The same in every process; required outside sandbox mode.',
     secret: true,
-    parse: text,
+    parse: keyRing,
   }),
+  ...describeSources('ASSAY_SERVER_KEYS'),
+  ASSAY_SEALING_PUBLIC_KEYS: setting({
+    description:
+      'The keys that credentials are sealed to, newest first: name:base64. Required for the role api outside sandbox mode; workers derive them from the private ones.',
+    parse: keyRing,
+  }),
+  ...describeSources('ASSAY_SEALING_PUBLIC_KEYS'),
+  ASSAY_SEALING_PRIVATE_KEYS: setting({
+    description:
+      'The keys that open credentials, newest first: name:base64. Required for the roles worker and all outside sandbox mode, and refused for the role api. Losing them loses credentials, never history.',
+    secret: true,
+    parse: keyRing,
+  }),
+  ...describeSources('ASSAY_SEALING_PRIVATE_KEYS'),
   ASSAY_COINGECKO_KEY: setting({
     description:
       'A key for the price source: demo:KEY or pro:KEY. Without one CoinGecko answers only the last 365 days, and older values stay unknown.',
@@ -154,6 +184,12 @@ export const settings = {
       'What happens to a key that can trade or withdraw: refuse, or allow if your users need one key for both.',
     default: 'refuse',
     parse: oneOf('refuse', 'allow'),
+  }),
+  ASSAY_UNCHECKED_KEYS: setting({
+    description:
+      'What happens to keys of providers that do not say what a key may do: confirm (accepted when the person confirms that the key can only read), or refuse.',
+    default: 'confirm',
+    parse: oneOf('confirm', 'refuse'),
   }),
   ASSAY_SMTP_URL: setting({
     description:
@@ -320,7 +356,7 @@ export interface Config {
     statementTimeoutMs: number
     dataDirectory: string
   }
-  sealingKeys: string | undefined
+  keys: KeySettings
   priceKey: { plan: 'demo' | 'pro'; key: string } | undefined
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
@@ -329,6 +365,7 @@ export interface Config {
   /** Midnight UTC at the beginning of that day. */
   v1SunsetMs: number | undefined
   excessPermission: 'refuse' | 'allow'
+  uncheckedKeys: 'confirm' | 'refuse'
   mail: { smtpUrl: string; from: string } | undefined
   limits: { perToken: number; perAddress: number; perClient: number; oauthFailures: number; slowAfter: number }
   signInLimits: {
@@ -354,18 +391,6 @@ export interface Config {
   sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number }
 }
 
-export class ConfigError extends Error {
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    super(
-      `The configuration has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n  ${problems.join('\n  ')}`,
-    )
-    this.name = 'ConfigError'
-    this.problems = problems
-  }
-}
-
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the process was started with, for the callers that may hand on an environment (the CLI and tests). */
@@ -373,10 +398,8 @@ export function readEnvironment(): Environment {
   return { ...process.env }
 }
 
-/**
- * `serves: false` for a command that only touches the data directory: it needs no keys, and no address to be reached at.
- */
-export function parseConfig(environment: Environment, { serves = true }: { serves?: boolean } = {}): Config {
+/** `as` says what the process does: it decides which keys it needs, and which it must not have. */
+export function parseConfig(environment: Environment, as: ProcessKind = 'all'): Config {
   const problems: string[] = []
 
   function read<T>(name: keyof typeof settings, one: Setting<T>): T | undefined {
@@ -419,7 +442,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
       statementTimeoutMs: given('DATABASE_STATEMENT_TIMEOUT', settings.DATABASE_STATEMENT_TIMEOUT),
       dataDirectory: given('ASSAY_DATA_DIRECTORY', settings.ASSAY_DATA_DIRECTORY),
     },
-    sealingKeys: read('ASSAY_SEALING_KEYS', settings.ASSAY_SEALING_KEYS),
+    keys: readKeys(environment, as, problems),
     priceKey: read('ASSAY_COINGECKO_KEY', settings.ASSAY_COINGECKO_KEY),
     logLevel: given('ASSAY_LOG_LEVEL', settings.ASSAY_LOG_LEVEL),
     metricsToken: read('ASSAY_METRICS_TOKEN', settings.ASSAY_METRICS_TOKEN),
@@ -432,6 +455,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
     trustedProxies: read('ASSAY_TRUSTED_PROXIES', settings.ASSAY_TRUSTED_PROXIES) ?? [],
     v1SunsetMs: read('ASSAY_V1_SUNSET', settings.ASSAY_V1_SUNSET),
     excessPermission: given('ASSAY_EXCESS_PERMISSION', settings.ASSAY_EXCESS_PERMISSION),
+    uncheckedKeys: given('ASSAY_UNCHECKED_KEYS', settings.ASSAY_UNCHECKED_KEYS),
     mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
     limits: readLimits(given),
     signInLimits: readSignInLimits(given),
@@ -446,7 +470,7 @@ export function parseConfig(environment: Environment, { serves = true }: { serve
       demoPort: given('ASSAY_DEMO_PORT', settings.ASSAY_DEMO_PORT),
     },
   }
-  if (problems.length === 0 && serves) problems.push(...contradictions(config))
+  if (problems.length === 0 && as !== 'files') problems.push(...contradictions(config, as))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
 }
@@ -493,8 +517,8 @@ function unknownSettings(environment: Environment): string[] {
 /** Set by our own tools, not by an operator. */
 const internalNames = new Set(['ASSAY_SECOND_INSTALL_PASS', 'ASSAY_TEST_POSTGRES', 'ASSAY_REEXECUTED'])
 
-function contradictions(config: Config): string[] {
-  const problems: string[] = []
+function contradictions(config: Config, as: ProcessKind): string[] {
+  const problems = listKeyProblems(config, as)
   if (config.mode === 'sandbox') {
     if (!isLoopback(config.listen.host)) {
       problems.push(`ASSAY_HOST must be a loopback address in sandbox mode, got ${JSON.stringify(config.listen.host)}`)
@@ -515,11 +539,6 @@ function contradictions(config: Config): string[] {
   }
   if (config.urls.base === undefined && !isLoopback(config.listen.host)) {
     problems.push('ASSAY_BASE_URL is required when ASSAY_HOST is not a loopback address')
-  }
-  if (config.sealingKeys === undefined) {
-    problems.push(
-      'ASSAY_SEALING_KEYS is required outside sandbox mode; make one: echo "main:$(openssl rand -base64 32)". Beside `npm start`, set ASSAY_MODE=sandbox instead',
-    )
   }
   if (config.sandbox.url !== undefined) problems.push('ASSAY_SANDBOX_URL is for ASSAY_MODE=sandbox only')
   return problems

@@ -5,18 +5,27 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-import { promisify } from 'node:util'
-import { ConfigError } from './config.ts'
-import { ensureSandboxKeyring, parseKeyring } from './keys.ts'
+import { inspect, promisify } from 'node:util'
+import {
+  ensureSandboxKeys,
+  generateKeys,
+  openKeyring,
+  purposes,
+  toPublicBytes,
+  writeRing,
+  type Keyring,
+} from './keys.ts'
+import { keyRing } from './setting-values.ts'
 
 const oldKey = `old:${Buffer.alloc(32, 1).toString('base64')}`
 const newKey = `new:${Buffer.alloc(32, 2).toString('base64')}`
+const openServer = (text: string): Keyring =>
+  openKeyring({ server: keyRing(text), sealingPublic: undefined, sealingPrivate: undefined })
 
-describe('a ring of sealing keys', () => {
-  it('keeps the order: the first seals, all of them open', () => {
-    const { sealing } = parseKeyring(`${newKey}, ${oldKey}`)
+describe('a ring of keys', () => {
+  it('keeps the order: the first signs and seals, all of them verify and open', () => {
     assert.deepEqual(
-      sealing.map(({ name, secret }) => [name, secret[0], secret.length]),
+      keyRing(`${newKey}, ${oldKey}\n`).map(({ name, bytes }) => [name, bytes[0], bytes.length]),
       [
         ['new', 2, 32],
         ['old', 1, 32],
@@ -25,19 +34,18 @@ describe('a ring of sealing keys', () => {
   })
 
   it('derives one key for each of its own, another for each purpose, the same every time', () => {
-    const ring = parseKeyring(`${newKey},${oldKey}`)
-    const purposes = ['cursor', 'token', 'lane', 'sign_in'] as const
+    const ring = openServer(`${newKey},${oldKey}`)
     const derived = purposes.flatMap((purpose) => ring.derive(purpose))
     const texts = derived.map((key) => Buffer.from(key).toString('hex'))
-    assert.equal(texts.length, 8)
-    assert.equal(new Set(texts).size, 8)
+    assert.equal(texts.length, 2 * purposes.length)
+    assert.equal(new Set(texts).size, texts.length)
     assert.ok(derived.every((key) => key.length === 32))
-    assert.deepEqual(parseKeyring(newKey).derive('token'), ring.derive('token').slice(0, 1))
+    assert.deepEqual(openServer(newKey).derive('token'), ring.derive('token').slice(0, 1))
   })
 
   it('derives by HKDF-SHA256 (RFC 5869) without salt, so that cursors outlive an upgrade', () => {
     // Computed apart, with HMAC alone: PRK = HMAC(32 zero bytes, key), OKM = HMAC(PRK, "assay:cursor" || 0x01).
-    const [cursorKey] = parseKeyring(oldKey).derive('cursor')
+    const [cursorKey] = openServer(oldKey).derive('cursor')
     assert.equal(
       Buffer.from(cursorKey ?? []).toString('hex'),
       'bcc80f004e63120f2280f29bce066988749f825a60e378b6a4d3f249673a02a6',
@@ -56,44 +64,80 @@ describe('a ring of sealing keys', () => {
   for (const [title, text] of refused) {
     it(`${title} is refused, and no part of a key is repeated`, () => {
       assert.throws(
-        () => parseKeyring(text),
-        (error) => error instanceof ConfigError && !/AAAA|AQEB/.test(error.message),
+        () => keyRing(text),
+        (error) => error instanceof RangeError && !/AAAA|AQEB/.test(error.message),
       )
     })
   }
 })
 
-describe('the key of a sandbox', () => {
-  it('is made once, readable by its owner alone, and found again', async (t) => {
+describe('sealing keys', () => {
+  it('are X25519: the public half of the private key of RFC 7748 §6.1', () => {
+    const alice = Buffer.from('77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a', 'hex')
+    assert.equal(
+      Buffer.from(toPublicBytes(alice)).toString('hex'),
+      '8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a',
+    )
+  })
+
+  it('are made in pairs that fit, another pair each time', () => {
+    const [one, other] = [generateKeys('main'), generateKeys('main')]
+    assert.equal(new Set([one, other].flatMap((made) => Object.values(made))).size, 6)
+    const [half] = keyRing(one.ASSAY_SEALING_PRIVATE_KEYS)
+    assert.equal(writeRing([{ name: 'main', bytes: toPublicBytes(half.bytes) }]), one.ASSAY_SEALING_PUBLIC_KEYS)
+  })
+
+  it('show nothing of themselves when a ring is printed', () => {
+    const { ASSAY_SEALING_PRIVATE_KEYS: text, ASSAY_SERVER_KEYS: server } = generateKeys('main')
+    const keyring = openKeyring({
+      server: keyRing(server),
+      sealingPublic: undefined,
+      sealingPrivate: keyRing(text),
+    })
+    const shown = `${inspect(keyring, { depth: 10 })}${JSON.stringify(keyring)}`
+    for (const secret of [text, server]) {
+      const bytes = Buffer.from(secret.slice('main:'.length), 'base64')
+      assert.ok(!shown.includes(bytes.toString('base64')) && !shown.includes(bytes.toString('hex')))
+    }
+  })
+
+  it('that are missing are named when something has to be sealed', () => {
+    assert.throws(() => openServer(oldKey).seals, /ASSAY_SEALING_PUBLIC_KEYS is required to seal/)
+  })
+})
+
+describe('the keys of a sandbox', () => {
+  it('are made once, readable by their owner alone, and found again', async (t) => {
     const parent = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(parent, { recursive: true, force: true }))
     const directory = path.join(parent, 'data')
-    const made = ensureSandboxKeyring(directory)
-    const found = ensureSandboxKeyring(directory)
-    assert.deepEqual(found.sealing, made.sealing)
+    const made = ensureSandboxKeys(directory)
+    assert.deepEqual(ensureSandboxKeys(directory), made)
     const file = path.join(directory, 'sealing.keys')
     assert.equal((await stat(file)).mode & 0o777, 0o600)
-    assert.match(await readFile(file, 'utf8'), /^sandbox:[A-Za-z0-9+/]{43}=\n$/)
+    const key = 'sandbox:[A-Za-z0-9+/]{43}='
+    const lines = new RegExp(`^ASSAY_SERVER_KEYS=${key}\nASSAY_SEALING_PRIVATE_KEYS=${key}\n$`)
+    assert.match(await readFile(file, 'utf8'), lines)
   })
 
-  it('is whole or absent: a process that dies as it writes it leaves nothing under its name', async (t) => {
+  it('are whole or absent: a process that dies as it writes them leaves nothing under its name', async (t) => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
     // No file may grow: opening one succeeds, and the first write to it ends the process (SIGXFSZ, or EFBIG).
-    const script = `(await import('${new URL('keys.ts', import.meta.url).href}')).ensureSandboxKeyring(process.argv[1])`
+    const script = `(await import('${new URL('keys.ts', import.meta.url).href}')).ensureSandboxKeys(process.argv[1])`
     const shell = 'ulimit -f 0; exec "$0" --input-type=module -e "$1" "$2"'
     const dies = spawn('sh', ['-c', shell, process.execPath, script, directory], { stdio: 'ignore' })
     const [code] = (await once(dies, 'exit')) as [number | null]
     assert.notEqual(code, 0)
     assert.ok(!(await readdir(directory)).includes('sealing.keys'))
-    assert.equal(ensureSandboxKeyring(directory).sealing[0].name, 'sandbox')
+    assert.equal(ensureSandboxKeys(directory).server?.[0].name, 'sandbox')
   })
 
-  it('of two processes that start at once is the same', async (t) => {
+  it('of two processes that start at once are the same', async (t) => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
-    const script = `const { ensureSandboxKeyring } = await import('${new URL('keys.ts', import.meta.url).href}')
-      process.stdout.write(Buffer.from(ensureSandboxKeyring(process.argv[1]).sealing[0].secret).toString('hex'))`
+    const script = `const { ensureSandboxKeys } = await import('${new URL('keys.ts', import.meta.url).href}')
+      process.stdout.write(Buffer.from(ensureSandboxKeys(process.argv[1]).sealingPrivate[0].bytes).toString('hex'))`
     const read = async (): Promise<string> => {
       const args = ['--input-type=module', '-e', script, directory]
       return (await promisify(execFile)(process.execPath, args)).stdout

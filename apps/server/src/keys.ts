@@ -1,11 +1,15 @@
 /**
- * The operator's keys. One ring of 32-byte keys, newest first: the first seals and signs, all of them open and verify,
- * so that a rotation needs no pause. Keys for other purposes (cursors, token derivation) are derived from the ring by
- * HKDF (RFC 5869), one for each purpose, and never used for anything else.
+ * The keys of an installation, in two parts that are held by different processes.
  *
- * In sandbox mode the ring is made at first start and kept in the data directory, readable by its owner alone.
+ *   server keys    a ring of 32-byte secrets, in every process. Keys for single purposes (cursors, token derivation, …) are
+ *                  derived from them by HKDF (RFC 5869) and never used for anything else.
+ *   sealing keys   X25519 pairs (RFC 7748). Whoever stores a secret seals it to a public half; only workers hold the private
+ *                  halves. A process that answers requests from the internet cannot open a credential, not even its own.
+ *
+ * Both are rings, newest first: the first signs and seals, all of them verify and open, so that a rotation needs no pause.
+ * In sandbox mode the keys are made at first start and kept in the data directory, readable by its owner alone.
  */
-import { hkdfSync, randomBytes } from 'node:crypto'
+import { createPrivateKey, createPublicKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -18,49 +22,121 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
-import { ConfigError } from './config.ts'
+import { ConfigError, keyRing, type KeyRing, type KeySettings, type NamedKey } from './setting-values.ts'
 
-export interface RingKey {
+export const purposes = ['cursor', 'token', 'lane', 'sign_in', 'provider_sign_in'] as const
+export type Purpose = (typeof purposes)[number]
+
+/** A half of a pair. A KeyObject shows nothing of itself when it is printed. */
+export interface SealingKey {
   name: string
-  secret: Uint8Array
+  key: KeyObject
 }
 
+export type SealingKeys = readonly [SealingKey, ...SealingKey[]]
+
 export interface Keyring {
-  sealing: readonly [RingKey, ...RingKey[]]
-  /** One key for each of the ring's, in its order. */
-  derive(purpose: 'cursor' | 'token' | 'lane' | 'sign_in' | 'provider_sign_in'): readonly Uint8Array[]
+  /** One key for each server key, in their order. */
+  derive(purpose: Purpose): readonly Uint8Array[]
+  /** Public halves: the first seals. Throws a ConfigError in a command that was given none. */
+  seals: SealingKeys
+  /** Private halves. Undefined in a process that must not open anything. */
+  opens: SealingKeys | undefined
 }
 
 const keyBytes = 32
 
-export function parseKeyring(text: string): Keyring {
-  const keys = text.split(',').map((part): RingKey => {
-    const [name = '', encoded = ''] = part.trim().split(':', 2)
-    const secret = Buffer.from(encoded, 'base64')
-    // Never the value itself: this message ends up on a terminal and in a log.
-    if (!/^[A-Za-z0-9_-]{1,40}$/.test(name) || secret.length !== keyBytes) {
-      throw new ConfigError([`ASSAY_SEALING_KEYS must be name:base64 of ${keyBytes} bytes, comma-separated`])
-    }
-    return { name, secret: new Uint8Array(secret) }
-  })
-  const [first, ...others] = keys
-  if (first === undefined || new Set(keys.map((key) => key.name)).size !== keys.length) {
-    throw new ConfigError(['ASSAY_SEALING_KEYS must name each key differently'])
-  }
+export function openKeyring({ server, sealingPublic, sealingPrivate }: KeySettings): Keyring {
+  if (server === undefined) throw new ConfigError(['ASSAY_SERVER_KEYS is required'])
+  const opens = sealingPrivate && mapRing(sealingPrivate, ({ name, bytes }) => ({ name, key: toPrivateKey(bytes) }))
+  const given = sealingPublic && mapRing(sealingPublic, ({ name, bytes }) => ({ name, key: toPublicKey(bytes) }))
+  const seals = opens === undefined ? given : mapRing(opens, ({ name, key }) => ({ name, key: createPublicKey(key) }))
   return {
-    sealing: [first, ...others],
     derive: (purpose) =>
-      keys.map((key) => new Uint8Array(hkdfSync('sha256', key.secret, '', `assay:${purpose}`, keyBytes))),
+      server.map((key) => new Uint8Array(hkdfSync('sha256', key.bytes, '', `assay:${purpose}`, keyBytes))),
+    get seals() {
+      if (seals !== undefined) return seals
+      throw new ConfigError(['ASSAY_SEALING_PUBLIC_KEYS is required to seal a secret'])
+    },
+    opens,
   }
 }
 
-export function ensureSandboxKeyring(dataDirectory: string): Keyring {
-  const file = path.join(dataDirectory, 'sealing.keys')
+function mapRing<A, B>([first, ...others]: readonly [A, ...A[]], to: (one: A) => B): readonly [B, ...B[]] {
+  return [to(first), ...others.map(to)]
+}
+
+// DER of the two halves (RFC 8410): the header is the same for every X25519 key, and the key follows as it is.
+const privateHeader = Buffer.from('302e020100300506032b656e04220420', 'hex')
+const publicHeader = Buffer.from('302a300506032b656e032100', 'hex')
+
+export function toPrivateKey(bytes: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([privateHeader, bytes]), format: 'der', type: 'pkcs8' })
+}
+
+function toPublicKey(bytes: Uint8Array): KeyObject {
+  return createPublicKey({ key: Buffer.concat([publicHeader, bytes]), format: 'der', type: 'spki' })
+}
+
+export function toPublicBytes(privateBytes: Uint8Array): Uint8Array {
+  const der = createPublicKey(toPrivateKey(privateBytes)).export({ format: 'der', type: 'spki' })
+  return new Uint8Array(der.subarray(publicHeader.length))
+}
+
+type KeySetting = 'ASSAY_SERVER_KEYS' | 'ASSAY_SEALING_PUBLIC_KEYS' | 'ASSAY_SEALING_PRIVATE_KEYS'
+export type KeyTexts = Record<KeySetting, string>
+
+/** New keys of one name, as their settings are written. */
+export function generateKeys(name: string): KeyTexts {
+  const privateBytes = randomBytes(keyBytes)
+  const write = (bytes: Uint8Array): string => writeRing([{ name, bytes }])
+  return {
+    ASSAY_SERVER_KEYS: write(randomBytes(keyBytes)),
+    ASSAY_SEALING_PUBLIC_KEYS: write(toPublicBytes(privateBytes)),
+    ASSAY_SEALING_PRIVATE_KEYS: write(privateBytes),
+  }
+}
+
+export function writeRing(keys: readonly NamedKey[]): string {
+  return keys.map(({ name, bytes }) => `${name}:${Buffer.from(bytes).toString('base64')}`).join(',')
+}
+
+/** In the data directory, and in a backup that was asked to hold the keys. */
+export const keysFileName = 'sealing.keys'
+
+export function ensureSandboxKeys(dataDirectory: string): KeySettings {
+  const file = path.join(dataDirectory, keysFileName)
   if (!existsSync(file)) {
     mkdirSync(dataDirectory, { recursive: true })
-    writeOnce(file, `sandbox:${randomBytes(keyBytes).toString('base64')}\n`)
+    const { ASSAY_SERVER_KEYS, ASSAY_SEALING_PRIVATE_KEYS } = generateKeys('sandbox')
+    writeOnce(file, writeKeysFile({ ASSAY_SERVER_KEYS, ASSAY_SEALING_PRIVATE_KEYS }))
   }
-  return parseKeyring(readFileSync(file, 'utf8'))
+  return parseKeysFile(readFileSync(file, 'utf8'), file)
+}
+
+/** Lines of NAME=value, which a shell and `docker run --env-file` read as they are. */
+export function writeKeysFile(texts: Readonly<Omit<KeyTexts, 'ASSAY_SEALING_PUBLIC_KEYS'>>): string {
+  return Object.entries(texts)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+function parseKeysFile(text: string, file: string): KeySettings {
+  const find = (name: keyof KeyTexts): KeyRing => {
+    const line = text.split('\n').find((one) => one.startsWith(`${name}=`))
+    try {
+      return keyRing(line?.slice(name.length + 1) ?? '')
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new ConfigError([`${file} has no valid ${name}; put the file of this installation back`])
+    }
+  }
+  return {
+    server: find('ASSAY_SERVER_KEYS'),
+    // Derived from the private ones.
+    sealingPublic: undefined,
+    sealingPrivate: find('ASSAY_SEALING_PRIVATE_KEYS'),
+  }
 }
 
 /**

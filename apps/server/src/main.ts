@@ -9,14 +9,14 @@ import { startHttp } from './compose/http.ts'
 import { startJobs } from './compose/jobs.ts'
 import type { Build } from './compose/parts.ts'
 import { describeProviders, openSandbox } from './compose/providers.ts'
-import type { Config } from './config.ts'
+import type { Config, Role } from './config.ts'
 import { markInstallation, migrate, openDatabase, type OpenedDatabase, whenAnswering } from './db/index.ts'
 import type { Log } from './http/index.ts'
 import { installQueue } from './jobs/index.ts'
-import { ensureSandboxKeyring, parseKeyring, type Keyring } from './keys.ts'
+import { ensureSandboxKeys, openKeyring, type Keyring } from './keys.ts'
 import { createTenants } from './tenants/index.ts'
 
-export type Role = 'api' | 'worker' | 'all'
+export type { Role } from './config.ts'
 
 /** The sandbox's clock is moved through one process, and the others follow. */
 const clockLookMs = { sandbox: 1_000, production: 60_000 } as const
@@ -68,7 +68,7 @@ async function startParts(
 ): Promise<Service> {
   const { db } = opened
   const { clock } = db
-  const keyring = openKeyring(config)
+  const keyring = findKeyring(config)
   const tenants = createTenants({ db })
   const sandbox = await openSandbox(config, clock, tenants)
   const providers = describeProviders(config, sandbox)
@@ -113,8 +113,7 @@ async function startParts(
   }
 }
 
-export function openKeyring(config: Config): Keyring {
-  return config.sealingKeys === undefined
-    ? ensureSandboxKeyring(config.database.dataDirectory)
-    : parseKeyring(config.sealingKeys)
+/** A sandbox without keys of its own makes them. Outside sandbox mode a configuration without keys was refused. */
+export function findKeyring({ keys, database }: Config): Keyring {
+  return openKeyring(keys.server === undefined ? ensureSandboxKeys(database.dataDirectory) : keys)
 }

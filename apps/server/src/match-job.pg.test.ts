@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { installQueue, toOwnerPayload } from './jobs/index.ts'
+import { installQueue, parseStored } from './jobs/index.ts'
 import { createLog } from './http/log.ts'
 import { addConnection, fundingRow, ledgerRow, openLedger } from './ledger/test-ledger.ts'
 import { createMatchTask, queueMatching } from './match-job.ts'
@@ -26,11 +26,10 @@ describe('the job that looks for own transfers', () => {
       `select j.payload from graphile_worker._private_jobs j join graphile_worker.jobs v on v.id = j.id
        where v.task_identifier = 'match'`,
     )
-    assert.deepEqual(
-      jobs.map(({ payload }) => payload),
-      [toOwnerPayload(ref)],
-    )
-    await createMatchTask({ db, ledger })(jobs[0]?.payload, new AbortController().signal)
+    const { tenantKey, tenantId, userKey, userId } = ref
+    const payloads = jobs.map(({ payload }) => parseStored('match', payload))
+    assert.deepEqual(payloads, [{ owner: { tenantKey, tenantId, userKey, userId } }])
+    await createMatchTask({ db, ledger })({ owner: ref }, new AbortController().signal)
     for (const { document } of await listWritten()) assert.match(document, /"counterpart":{"transaction_id":"txn_/)
   })
 })

@@ -3,7 +3,7 @@
  * run: a session's connections are settled, or one is removed.
  */
 import type { Database, Sql } from './db/index.ts'
-import { addJob, ownerPayload, toOwner, toOwnerPayload, type Task } from './jobs/index.ts'
+import { addJob, type Handler } from './jobs/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { Owner } from './owner.ts'
 
@@ -11,12 +11,17 @@ const jobMaxMs = 20_000
 
 /** In the transaction that makes it necessary. */
 export async function queueMatching(tx: Sql, owner: Owner): Promise<void> {
-  await addJob(tx, { task: 'match', payload: toOwnerPayload(owner), key: `match:${owner.userId}` })
+  await addJob(tx, 'match', { owner })
 }
 
-export function createMatchTask({ db, ledger }: { db: Database; ledger: Pick<Ledger, 'matchTransfers'> }): Task {
-  return async (payload, signal) => {
-    const owner = toOwner(ownerPayload.parse(payload))
+export function createMatchTask({
+  db,
+  ledger,
+}: {
+  db: Database
+  ledger: Pick<Ledger, 'matchTransfers'>
+}): Handler<'match'> {
+  return async ({ owner }, signal) => {
     const endsAt = performance.now() + jobMaxMs
     const mayContinue = (): boolean => !signal.aborted && performance.now() < endsAt
     if (!(await ledger.matchTransfers(owner, mayContinue))) await queueMatching(db, owner)

@@ -1,27 +1,33 @@
 /**
- * Secrets at rest: a compact JWE (RFC 7516) each. Every seal draws its own data key, wrapped by the operator's newest key
- * (A256GCMKW); the header names that key, so that any key of the ring opens what it sealed, and the thing the secret
- * belongs to, so that a text copied to another row does not open there.
+ * Secrets at rest: a compact JWE (RFC 7516) each. Every seal agrees on a key of its own with the newest public key
+ * (ECDH-ES+A256KW over X25519, RFC 7518 §4.6 and RFC 8037). The header names that key, so that any private key of the ring
+ * opens what its public half sealed, and the thing the secret belongs to, so that a text copied to another row does not
+ * open there.
+ *
+ * Who knows a public key can seal; nothing here says who did. That is enough: who can write to the database could put
+ * false data there directly.
  */
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
 import type { Keyring } from './keys.ts'
 
-export function sealText(keyring: Keyring, boundTo: string, text: string): Promise<string> {
-  const [newest] = keyring.sealing
+export function sealText({ seals: [newest] }: Pick<Keyring, 'seals'>, boundTo: string, text: string): Promise<string> {
   return new CompactEncrypt(new TextEncoder().encode(text))
-    .setProtectedHeader({ alg: 'A256GCMKW', enc: 'A256GCM', kid: newest.name, bound_to: boundTo })
-    .encrypt(newest.secret)
+    .setProtectedHeader({ alg: 'ECDH-ES+A256KW', enc: 'A256GCM', kid: newest.name, bound_to: boundTo })
+    .encrypt(newest.key)
 }
 
-export async function openText(keyring: Keyring, boundTo: string, sealed: string): Promise<string> {
+export async function openText({ opens }: Pick<Keyring, 'opens'>, boundTo: string, sealed: string): Promise<string> {
+  if (opens === undefined) throw new Error('this process has no private sealing keys: only workers open secrets')
   const { plaintext, protectedHeader } = await compactDecrypt(
     sealed,
     ({ kid }) => {
-      const key = keyring.sealing.find(({ name }) => name === kid)
-      if (key === undefined) throw new Error(`no sealing key named ${JSON.stringify(kid)} in ASSAY_SEALING_KEYS`)
-      return key.secret
+      const found = opens.find(({ name }) => name === kid)
+      if (found === undefined) {
+        throw new Error(`no sealing key named ${JSON.stringify(kid)} in ASSAY_SEALING_PRIVATE_KEYS`)
+      }
+      return found.key
     },
-    { keyManagementAlgorithms: ['A256GCMKW'], contentEncryptionAlgorithms: ['A256GCM'] },
+    { keyManagementAlgorithms: ['ECDH-ES+A256KW'], contentEncryptionAlgorithms: ['A256GCM'] },
   )
   if (protectedHeader['bound_to'] !== boundTo) throw new Error('sealed for another connection or row')
   return new TextDecoder().decode(plaintext)
@@ -40,15 +46,38 @@ export interface SealReport {
   lost: string[]
 }
 
+/** A rotation's report: how many were sealed with the newest key. */
+export interface Resealed extends SealReport {
+  resealed: number
+}
+
+export interface SealedThing {
+  id: string
+  boundTo: string
+  sealed: string
+}
+
 /** One of them, counted in the report. Undefined when it does not open: one that is lost must not hide the others. */
 export async function examineSeal(
   report: SealReport,
   keyring: Keyring,
-  { id, boundTo, sealed }: { id: string; boundTo: string; sealed: string },
+  { id, boundTo, sealed }: SealedThing,
 ): Promise<{ keyName: string; text: string } | undefined> {
   const keyName = sealKeyName(sealed)
   report.sealedBy.set(keyName, (report.sealedBy.get(keyName) ?? 0) + 1)
   const text = await openText(keyring, boundTo, sealed).catch(() => undefined)
   if (text === undefined) report.lost.push(id)
   return text === undefined ? undefined : { keyName, text }
+}
+
+/** Seals one with the newest key if an older one sealed it. `replace` is false when the row holds something else by now. */
+export async function resealOne(
+  report: Resealed,
+  keyring: Keyring,
+  thing: SealedThing,
+  replace: (sealed: string) => Promise<boolean>,
+): Promise<void> {
+  const opened = await examineSeal(report, keyring, thing)
+  if (opened === undefined || opened.keyName === keyring.seals[0].name) return
+  if (await replace(await sealText(keyring, thing.boundTo, opened.text))) report.resealed += 1
 }

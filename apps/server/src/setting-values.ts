@@ -1,6 +1,55 @@
 /** How the text of a setting becomes a value. Each throws a RangeError whose sentence completes "NAME …". */
 
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n  ${problems.join('\n  ')}`,
+    )
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
 export const text = (value: string): string => value
+
+export interface NamedKey {
+  name: string
+  bytes: Uint8Array
+}
+
+/** Newest first. */
+export type KeyRing = readonly [NamedKey, ...NamedKey[]]
+
+/** Key material as the settings have it. What each process needs is decided by config.ts. */
+export interface KeySettings {
+  server: KeyRing | undefined
+  sealingPublic: KeyRing | undefined
+  sealingPrivate: KeyRing | undefined
+}
+
+const keyBytes = 32
+
+/** `name:base64`, comma-separated. Values are never quoted: these messages end up on a terminal and in a log. */
+export function keyRing(value: string): KeyRing {
+  const keys = value
+    .trim()
+    .split(',')
+    .map((part): NamedKey => {
+      const [name = '', encoded = ''] = part.trim().split(':', 2)
+      const bytes = new Uint8Array(Buffer.from(encoded, 'base64'))
+      if (!/^[A-Za-z0-9_-]{1,40}$/.test(name) || bytes.length !== keyBytes) {
+        throw new RangeError(`must be name:base64 of ${keyBytes} bytes, comma-separated`)
+      }
+      return { name, bytes }
+    })
+  const [first, ...others] = keys
+  if (first === undefined || new Set(keys.map((key) => key.name)).size !== keys.length) {
+    throw new RangeError('must name each key differently')
+  }
+  return [first, ...others]
+}
 
 export function oneOf<const T extends string>(...values: T[]): (text: string) => T {
   return (value) => {

@@ -3,7 +3,7 @@
  * worker runs: `drain` runs the queue's jobs one after another, so that a test knows what has happened and in which
  * order. Its clock begins at noon, so that no day ends during a test unless the test moves the clock.
  */
-import { listCatalog } from '@assay/connectors/catalog'
+import { listCatalog, listSandboxClients } from '@assay/connectors/catalog'
 import { startSandbox, type Sandbox } from '@assay/sandbox'
 import { randomUUID } from 'node:crypto'
 import { ownedBySuite } from './oauth/test-oauth.ts'
@@ -14,11 +14,11 @@ import { parseConfig } from './config.ts'
 import type { AddResult } from './connections/index.ts'
 import { markInstallation, type Clock, type Database } from './db/index.ts'
 import { createLog } from './http/log.ts'
-import { installQueue } from './jobs/index.ts'
-import { parseKeyring } from './keys.ts'
+import { installQueue, parseStored } from './jobs/index.ts'
+import { testKeyring } from './test-keys.ts'
 import type { ConnectionRef, Owner } from './owner.ts'
-import { createEngine, type Engine } from './compose/engine.ts'
-import { sandboxProviderClients } from './sandbox/index.ts'
+import { createEngine, type Engine, type Registry } from './compose/engine.ts'
+import type { Providers } from './compose/providers.ts'
 import { createTenants } from './tenants/index.ts'
 
 export interface Account {
@@ -58,8 +58,11 @@ interface Job {
 
 const jobsMax = 500
 
-/** To be called in an async `describe`. */
-export async function openEngine(settings: Record<string, string> = {}): Promise<TestEngine> {
+/** To be called in an async `describe`. `simulated` are providers that simulate themselves, beside the sandbox's. */
+export async function openEngine(
+  settings: Record<string, string> = {},
+  simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> & { registry?: Registry } = {},
+): Promise<TestEngine> {
   const t = ownedBySuite()
   const { db, connection } = await testDatabase(t)
   await markInstallation(db, true)
@@ -69,7 +72,7 @@ export async function openEngine(settings: Record<string, string> = {}): Promise
   const sandbox = await startSandbox({ seed: 'test', pace: 'fast', log: () => undefined })
   t.after(() => sandbox.close())
   const { clock } = db
-  const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+  const keyring = testKeyring('test')
   const config = parseConfig({
     ASSAY_MODE: 'sandbox',
     ASSAY_SANDBOX_URL: sandbox.controlUrl,
@@ -78,10 +81,11 @@ export async function openEngine(settings: Record<string, string> = {}): Promise
   })
   const providers = {
     catalog: listCatalog({ sandbox: true }),
-    providerClients: sandboxProviderClients,
-    providerUrls: { ...sandbox.urls },
+    providerClients: { ...listSandboxClients(), ...simulated.providerClients },
+    providerUrls: { ...sandbox.urls, ...simulated.providerUrls },
   }
-  const engine = createEngine({ config, db, clock, keyring, log, providers })
+  const { registry } = simulated
+  const engine = createEngine({ config, db, clock, keyring, log, providers, ...(registry && { registry }) })
   const tenants = createTenants({ db })
   const tenant = await tenants.ensureSandboxTenant()
   await control('clock', { offset_ms: offsetMs })
@@ -95,9 +99,9 @@ export async function openEngine(settings: Record<string, string> = {}): Promise
 
   const drain: TestEngine['drain'] = async ({ delayed = false, enough = async () => false } = {}) => {
     const tasks: Record<string, (payload: unknown, signal: AbortSignal) => Promise<void>> = {
-      verify: engine.connections.task,
-      sync: engine.sync.task,
-      destroy: engine.connections.destroyTask,
+      verify: (payload, of) => engine.connections.task(parseStored('verify', payload), of),
+      sync: (payload, of) => engine.sync.task(parseStored('sync', payload), of),
+      destroy: (payload, of) => engine.connections.destroyTask(parseStored('destroy', payload), of),
     }
     const horizon = delayed ? '5 minutes' : '0'
     const { signal } = new AbortController()

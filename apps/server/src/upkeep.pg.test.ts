@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { pino } from 'pino'
 import { recordStatements, type SentStatement } from './db/test-statements.ts'
 import { createStatistics } from './enterprise/index.ts'
-import type { Task } from './jobs/index.ts'
+import type { Handler } from './jobs/index.ts'
 import { createOauth } from './oauth/index.ts'
 import { testKeys } from './oauth/test-oauth.ts'
 import type { ConnectionRef, Owner } from './owner.ts'
@@ -14,7 +14,7 @@ import { createUpkeep } from './upkeep.ts'
 const dayMs = 86_400_000
 const { signal } = new AbortController()
 
-function open(engine: TestEngine, logged: { step: string }[] = []): Task {
+function open(engine: TestEngine, logged: { step: string }[] = []): Handler<'upkeep'> {
   const { db } = engine
   const log = pino(
     { level: 'error' },

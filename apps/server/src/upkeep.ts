@@ -12,7 +12,7 @@ import { sweepConnect } from './connect/index.ts'
 import type { Connections } from './connections/index.ts'
 import type { Database, Sql } from './db/index.ts'
 import { sweepFeed, type Statistics } from './enterprise/index.ts'
-import { addJob, type Task } from './jobs/index.ts'
+import { addJob, type Handler } from './jobs/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { Oauth } from './oauth/index.ts'
 import type { Prices } from './prices/index.ts'
@@ -40,10 +40,10 @@ const everyMs = 60_000
 const abandonedBatchSize = 100
 
 export async function queueUpkeep(sql: Sql, delayMs = 0): Promise<void> {
-  await addJob(sql, { task: 'upkeep', payload: {}, key: 'upkeep', delayMs })
+  await addJob(sql, 'upkeep', {}, { delayMs })
 }
 
-export function createUpkeep(deps: UpkeepDeps): Task {
+export function createUpkeep(deps: UpkeepDeps): Handler<'upkeep'> {
   const { db, log } = deps
   return async () => {
     // The next round is certain before this one begins: a failure costs one round, not all.

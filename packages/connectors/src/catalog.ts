@@ -1,43 +1,54 @@
 /**
- * The providers one can connect, as plain data. The api role imports this file, so nothing here may reach a connector's
- * code: ccxt alone costs 0.8 s and 80 MB (a test walks the imports).
+ * The providers one can connect, as plain data derived from their definitions. The api role imports this file, so nothing
+ * here may reach a connector's code (a test walks the imports).
  */
-import { harborMetadata, harborSignIn } from './harbor/metadata.ts'
-import { harborStreams } from './harbor/streams.ts'
-import type { SignIn, Stream } from './kit/connector.ts'
+import type { Stream } from './kit/connector.ts'
+import type { ProviderClient, ProviderDefinition, SignIn } from './kit/definition.ts'
 import type { ProviderMetadata } from './kit/metadata.ts'
-import { krakenMetadata } from './kraken/metadata.ts'
-import { krakenStreams } from './kraken/streams.ts'
+import { definitions } from './registry.ts'
 
-export type { CredentialField, ProviderMetadata } from './kit/metadata.ts'
+export type { ProviderClient, ProviderDefinition, SignIn } from './kit/definition.ts'
+export type { CredentialField, KeyGuide, ProviderMetadata } from './kit/metadata.ts'
 export { toAuthorizationUrl } from './kit/oauth.ts'
-export type { ProviderClient } from './kit/oauth.ts'
 
-const real: readonly ProviderMetadata[] = [krakenMetadata]
-const everywhere: readonly ProviderMetadata[] = [...real, harborMetadata]
+const byId: ReadonlyMap<string, ProviderDefinition> = new Map(
+  definitions.map((definition) => [definition.metadata.provider_id, definition]),
+)
+const everywhere = definitions.map(({ metadata }) => metadata)
+const real = definitions.filter(({ sandboxOnly }) => sandboxOnly !== true).map(({ metadata }) => metadata)
 
-/** What can be connected here; some providers exist in the sandbox alone. */
+/** The providers that can be connected here; some exist only in the sandbox. */
 export function listCatalog({ sandbox }: { sandbox: boolean }): readonly ProviderMetadata[] {
   return sandbox ? everywhere : real
 }
 
-/** Also one that cannot be connected here: what was stored has a name wherever it is shown. */
+/** Also finds a provider that cannot be connected here: stored data has a name wherever it is shown. */
 export function findProvider(providerId: string): ProviderMetadata | undefined {
-  return everywhere.find((provider) => provider.provider_id === providerId)
+  return byId.get(providerId)?.metadata
 }
 
-const signIns: Readonly<Record<string, SignIn>> = { harbor: harborSignIn }
+/** Callers hold an id that the catalogue knows; another one is a bug. */
+export function getDefinition(providerId: string): ProviderDefinition {
+  const definition = byId.get(providerId)
+  if (definition === undefined) throw new RangeError(`no provider ${JSON.stringify(providerId)}`)
+  return definition
+}
 
 /** Where people sign in; undefined for a provider that is connected in another way. */
 export function findSignIn(providerId: string): SignIn | undefined {
-  return Object.hasOwn(signIns, providerId) ? signIns[providerId] : undefined
+  return byId.get(providerId)?.signIn
 }
 
-const streams: Readonly<Record<string, readonly Stream[]>> = { kraken: krakenStreams, harbor: harborStreams }
-
-/** The lists that are read at a provider; callers hold an id that the catalogue knows. */
+/** The lists that are read at a provider. */
 export function getStreams(providerId: string): readonly Stream[] {
-  const own = Object.hasOwn(streams, providerId) ? streams[providerId] : undefined
-  if (own === undefined) throw new RangeError(`no streams for ${JSON.stringify(providerId)}`)
-  return own
+  return getDefinition(providerId).streams
+}
+
+/** How every sandbox is registered at the simulated providers that people sign in at. */
+export function listSandboxClients(): Readonly<Record<string, ProviderClient>> {
+  return Object.fromEntries(
+    definitions.flatMap(({ metadata, sandboxClient }) =>
+      sandboxClient === undefined ? [] : [[metadata.provider_id, sandboxClient]],
+    ),
+  )
 }

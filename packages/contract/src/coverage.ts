@@ -21,9 +21,17 @@ const CoverageHole = z
 export const StreamCoverage = z
   .object({
     stream: z.string().meta({ description: 'One of the lists that the provider keeps.', examples: ['ledger'] }),
-    windows: z.array(CoveredWindow).meta({ description: 'Oldest first.' }),
+    windows: z
+      .array(CoveredWindow)
+      .meta({ description: 'Oldest first. Of a stream with several lists: what was read in all of them.' }),
     holes: z.array(CoverageHole).meta({ description: 'Oldest first.' }),
     provider_limit: z.string().nullable().meta({ description: 'What the provider itself does not give.' }),
     remedy: z.string().nullable().meta({ description: 'What the person can do about the holes or the limit.' }),
+    partitions: z
+      .object({
+        count: z.int().meta({ description: 'Lists of this kind that the account has, such as symbols or addresses.' }),
+        incomplete: z.int().meta({ description: 'Those that were not read to their end.' }),
+      })
+      .meta({ description: 'A stream may have many lists; `?partition=` shows one.' }),
   })
   .meta({ id: 'StreamCoverage' })

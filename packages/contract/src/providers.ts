@@ -18,6 +18,10 @@ const APIConnection = z
     api_key: text(4_096),
     secret_key: secret,
     passphrase: secret.optional(),
+    confirmed_read_only: z.boolean().optional().meta({
+      description:
+        'The person confirmed that the key can only read. Required as `true` for providers whose `permission_check` is `none`.',
+    }),
   })
   .meta({ id: 'APIConnection', description: 'A read-only key that the user made at the provider.' })
 
@@ -45,12 +49,34 @@ export const connection = z.discriminatedUnion('type', [APIConnection, WalletCon
 
 export const connectionStatus = z.enum(['pending', 'syncing', 'active', 'degraded', 'needs_reauth', 'removed'])
 
+const keyShape = z
+  .object({ pattern: z.string(), alphabet: z.string(), length_min: z.int(), length_max: z.int() })
+  .nullable()
+  .meta({
+    description:
+      'What the value looks like, where that is certain: a regular expression for all of it, its characters and lengths.',
+  })
+
+const keyGuide = z
+  .object({
+    page: z.string(),
+    menu: z.array(z.string()),
+    leave_empty: z.array(z.string()),
+    shown_once: z.string().nullable(),
+  })
+  .nullable()
+  .meta({ description: 'How a read-only key is made, in the provider’s own words.' })
+
 export const ProviderMetadata = z
   .object({
     provider_id: ProviderId,
     name: z.string(),
+    aliases: z.array(z.string()).meta({ description: 'Other names that people search for.' }),
     kind: z.enum(['exchange', 'wallet']),
     connection_types: z.array(CryptoSourceCredentialAuthType),
+    permission_check: z
+      .enum(['full', 'partial', 'none'])
+      .meta({ description: 'Whether the rights of a key can be read before it is accepted.' }),
     credential_fields: z.array(
       z.object({
         name: z.string(),
@@ -58,13 +84,17 @@ export const ProviderMetadata = z
         secret: z.boolean(),
         required: z.boolean(),
         hint: z.string(),
+        shape: keyShape,
       }),
     ),
     required_permissions: z.array(z.string()).meta({ description: 'In the provider’s own words.' }),
+    guide: keyGuide,
     features: z.object({ holdings: z.boolean(), staking: z.boolean(), transactions: z.boolean() }),
     known_limits: z.array(z.string()),
     status: z.string().meta({ examples: ['available'] }),
     website: z.string(),
+    brand: z.object({ color: z.string(), short_name: z.string() }),
+    popularity_rank: z.int().nullable().meta({ description: 'The widget lists the smallest first; null for most.' }),
   })
   .meta({ id: 'ProviderMetadataV2.1', description: 'A provider as the catalogue shows it.' })
 

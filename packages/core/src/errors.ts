@@ -28,9 +28,11 @@ export const causes = [
   'sync_in_progress',
   'rate_limited',
   'venue_down',
+  'unreadable_answer',
   'clock_skew',
   'data_hole',
   'cursor_expired',
+  'grade_too_low',
   'internal',
 ] as const
 export type Cause = (typeof causes)[number]
@@ -96,6 +98,7 @@ export const faults = [
   'needs_reauth',
   'rate_limited',
   'venue_down',
+  'unreadable_answer',
   'clock_skew',
   'data_hole',
 ] as const satisfies readonly Cause[]

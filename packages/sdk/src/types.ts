@@ -123,9 +123,11 @@ export type Cause =
   | 'sync_in_progress'
   | 'rate_limited'
   | 'venue_down'
+  | 'unreadable_answer'
   | 'clock_skew'
   | 'data_hole'
   | 'cursor_expired'
+  | 'grade_too_low'
   | 'internal'
 
 /** One thing that went wrong. `message` and `fix` may be shown to a person. */
@@ -158,17 +160,31 @@ export interface ConnectedProvider {
   transaction_count: number
 }
 
+export interface CredentialField {
+  name: string
+  label: string
+  secret: boolean
+  required: boolean
+  hint: string
+  shape: { pattern: string; alphabet: string; length_min: number; length_max: number } | null
+}
+
 export interface Provider {
   provider_id: string
   name: string
+  aliases: string[]
   kind: 'exchange' | 'wallet'
   connection_types: ConnectionType[]
-  credential_fields: { name: string; label: string; secret: boolean; required: boolean; hint: string }[]
+  permission_check: 'full' | 'partial' | 'none'
+  credential_fields: CredentialField[]
   required_permissions: string[]
+  guide: { page: string; menu: string[]; leave_empty: string[]; shown_once: string | null } | null
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: string[]
   status: string
   website: string
+  brand: { color: string; short_name: string }
+  popularity_rank: number | null
 }
 
 export type Connection =
@@ -203,10 +219,13 @@ export interface RemovedProviders {
 
 export interface StreamCoverage {
   stream: string
+  /** What was read in every list of the stream. */
   windows: { start_time: string; end_time: string }[]
   holes: { start_time: string; end_time: string; cause: Cause; message: string }[]
   provider_limit: string | null
   remedy: string | null
+  /** How many lists of this kind the account has, and how many of them were not read to their end. */
+  partitions: { count: number; incomplete: number }
 }
 
 /** What holdings were worth at the end of a day, or now for today. */

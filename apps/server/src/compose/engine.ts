@@ -1,6 +1,6 @@
 /** What reads and keeps: connections, sync, ledger, prices, and the webhooks that tell of them. */
-import { coinGeckoBudget, loadConnector } from '@assay/connectors'
-import { findProvider } from '@assay/connectors/catalog'
+import { coinGeckoBudget, loadConnector, type Connector } from '@assay/connectors'
+import { findProvider, getDefinition, type ProviderDefinition } from '@assay/connectors/catalog'
 import { randomBytes } from 'node:crypto'
 import { createAssets, type Assets } from '../assets/index.ts'
 import type { Config } from '../config.ts'
@@ -10,8 +10,9 @@ import type { Log } from '../http/index.ts'
 import type { Keyring } from '../keys.ts'
 import { createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
+import { createMetering } from '../metering/index.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
-import { createBudgets, createCircuits, createSync, startAsking, type Sync } from '../sync/index.ts'
+import { createSync, type Sync } from '../sync/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
 import type { Providers } from './providers.ts'
 
@@ -34,21 +35,31 @@ export interface EngineDeps {
   keyring: Keyring
   log: Log
   providers: Providers
+  /** The connectors and their definitions; those of the registry unless a test brings its own. */
+  registry?: Registry
 }
+
+export interface Registry {
+  loadConnector(providerId: string): Promise<Connector>
+  getDefinition(providerId: string): ProviderDefinition
+}
+
+const everyProvider: Registry = { loadConnector, getDefinition }
 
 function paceOf(config: Config): number {
   return config.mode === 'sandbox' && config.sandbox.pace === 'fast' ? fastPace : 1
 }
 
-export function createEngine({ config, db, clock, keyring, log, providers }: EngineDeps): Engine {
+export function createEngine(deps: EngineDeps): Engine {
+  const { config, db, clock, keyring, log, providers, registry = everyProvider } = deps
   const pace = paceOf(config)
   const now = (): number => clock.now()
-  const budgets = createBudgets({ db, pace, egress: config.worker.egress })
-  const circuits = createCircuits({ db, random: Math.random, pace, log })
+  const metering = createMetering({ db, random: Math.random, pace, egress: config.worker.egress, log })
   const priceLane = { connector: coinGeckoBudget, keyLane: '' }
+  const priceCost = coinGeckoBudget.budget.balances
   const budget = {
-    take: (who: { interactive: boolean }) => budgets.take(priceLane, 1, who),
-    recordLimitError: (forMs: number) => budgets.recordLimitError(priceLane, forMs),
+    take: (who: { interactive: boolean }) => metering.take(priceLane, priceCost, who),
+    recordLimitError: (forMs: number) => metering.recordLimitError(priceLane, priceCost, forMs),
   }
   const source = createCoinGecko({
     fetch,
@@ -67,7 +78,7 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     assets,
     prices,
     log,
-    loadConnector,
+    ...registry,
     isWallet,
     queueMatching,
     addChanges: webhooks.announceChanges,
@@ -76,20 +87,21 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
   const connections = createConnections({
     db,
     keyring,
-    loadConnector,
+    ...registry,
     fetch,
     now,
     ...providers,
     requestTimeoutMs: config.worker.providerTimeoutMs,
     verdictTimeoutMs: config.keyCheckTimeoutMs,
     excessPermission: config.excessPermission,
+    uncheckedKeys: config.uncheckedKeys,
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
-    startAsking: (opened) => startAsking({ budgets, circuits }, opened, { interactive: true }),
+    startAsking: (opened) => metering.startAsking(opened, { interactive: true }),
     pace,
     takeChangeNumbers,
     // Connections and sync know each other only through these events.
-    onVerified: (tx, ref, keyLane) => sync.begin(tx, ref, keyLane),
+    onVerified: (tx, ref, keyLane, state) => sync.begin(tx, ref, keyLane, state),
     onPlanned: (tx, due, inMs) => sync.plan(tx, due, inMs),
     async onRemoved(tx, ref, was) {
       await sync.forget(tx, ref)
@@ -100,7 +112,7 @@ export function createEngine({ config, db, clock, keyring, log, providers }: Eng
     onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
     onShown: webhooks.announceShown,
   })
-  const sync = createSync({ db, connections, ledger, budgets, circuits, now, random: Math.random, pace, log })
+  const sync = createSync({ db, connections, ledger, metering, ...registry, now, random: Math.random, pace, log })
   return { assets, connections, ledger, prices, sync, webhooks }
 }
 

@@ -2,7 +2,7 @@
 import { createMailTask } from '../connect/index.ts'
 import type { OpenedDatabase } from '../db/index.ts'
 import { createStatistics } from '../enterprise/index.ts'
-import { repeat, startWorker, type Task, type Worker } from '../jobs/index.ts'
+import { repeat, startWorker, type Handler, type Handlers, type JobName, type Worker } from '../jobs/index.ts'
 import { createMatchTask } from '../match-job.ts'
 import { createUpkeep, queueUpkeep } from '../upkeep.ts'
 import type { Parts } from './parts.ts'
@@ -15,14 +15,14 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
   const { connections, ledger, prices, sync, webhooks } = parts.engine
   const { mailer } = parts.post
   const { listenUrl } = config.database
-  const onTime = (task: Task): Task => {
+  const onTime = <Name extends JobName>(handle: Handler<Name>): Handler<Name> => {
     return async (payload, signal) => {
       await clock.refresh()
-      await task(payload, signal)
+      await handle(payload, signal)
     }
   }
   const statistics = createStatistics({ db })
-  const tasks: Record<string, Task> = {
+  const handlers: Handlers = {
     verify: onTime(connections.task),
     destroy: onTime(connections.destroyTask),
     sync: onTime(sync.task),
@@ -36,24 +36,20 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
         abandonedAfterMs: config.abandonedAfterMs,
       }),
     ),
-  }
-  if (mailer !== undefined) {
-    const onRefused = (of: object): void => log.warn(of, 'mail server refused a sign-in code permanently')
-    tasks['sign_in_mail'] = createMailTask({
-      db,
-      tenants,
-      mailer,
-      signInKeys: keyring.derive('sign_in'),
-      onRefused,
-    })
+    sign_in_mail:
+      mailer &&
+      createMailTask({
+        ...{ db, tenants, mailer },
+        signInKeys: keyring.derive('sign_in'),
+        onRefused: (of) => log.warn(of, 'mail server refused a sign-in code permanently'),
+      }),
   }
   await queueUpkeep(db)
   const worker = await startWorker({
     db: opened.db,
     connection: listenUrl === undefined ? opened.connection : { url: listenUrl },
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
-    tasks,
-    makeRoom: ['sync', 'refresh', 'webhook', 'destroy'],
+    handlers,
     concurrency: config.worker.concurrency,
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,

@@ -1,8 +1,8 @@
 /** Which providers there are here: the real ones, or the simulated ones of sandbox mode. */
-import { listCatalog, type ProviderClient, type ProviderMetadata } from '@assay/connectors/catalog'
+import { listCatalog, listSandboxClients, type ProviderClient, type ProviderMetadata } from '@assay/connectors/catalog'
 import type { Config } from '../config.ts'
 import type { Clock } from '../db/index.ts'
-import { createSandboxControl, sandboxProviderClients, type SandboxControl } from '../sandbox/index.ts'
+import { createSandboxControl, type SandboxControl } from '../sandbox/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 
 export interface OpenSandbox {
@@ -32,7 +32,7 @@ export interface Providers {
 export function describeProviders({ mode }: Config, sandbox: OpenSandbox | undefined): Providers {
   return {
     catalog: listCatalog({ sandbox: mode === 'sandbox' }),
-    providerClients: mode === 'sandbox' ? sandboxProviderClients : {},
+    providerClients: mode === 'sandbox' ? listSandboxClients() : {},
     providerUrls: sandbox?.providerUrls ?? {},
   }
 }

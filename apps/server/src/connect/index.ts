@@ -3,7 +3,7 @@
  * through it step by step; an integrator's own tests go through it in one call of the sandbox. Both use these steps.
  */
 import { Refusal } from '@assay/core'
-import type { AddResult, Connections, SealedCredentials } from '../connections/index.ts'
+import { isSignIn, type AddResult, type Connections, type GivenCredentials } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
@@ -27,13 +27,10 @@ export type { MyPage } from './manage.ts'
 export type { Progress } from './progress-store.ts'
 export type { SessionView } from './session-view.ts'
 
-/** A key, or that the person signs in at the provider. */
-export type SourceCredentials = SealedCredentials | { type: 'sign_in'; redirectUri?: string | undefined }
-
 export interface SourceToAdd {
   providerId: string
   displayLabel: string | null
-  credentials: SourceCredentials
+  credentials: GivenCredentials
   /** A settled connection of the user whose credentials these replace. */
   repairOf?: string
 }
@@ -160,7 +157,7 @@ async function addInSession(deps: ConnectDeps, session: ConnectSession, source: 
   const owner = ownerOf(session)
   const { sessionId } = session
   const { credentials, ...rest } = source
-  if (credentials.type !== 'sign_in') return deps.connections.add(owner, { ...rest, credentials, sessionId })
+  if (!isSignIn(credentials)) return deps.connections.add(owner, { ...rest, credentials, sessionId })
   return provider.beginInSession(deps, { ...owner, sessionId, grantId: null }, rest)
 }
 
@@ -169,7 +166,7 @@ async function addForApplication(
   application: Application,
   { credentials, ...rest }: SourceToAdd,
 ): Promise<AddResult> {
-  if (credentials.type !== 'sign_in') {
+  if (!isSignIn(credentials)) {
     return deps.connections.add(application, { ...rest, credentials, sessionId: null })
   }
   const { redirectUri } = credentials

@@ -16,7 +16,7 @@ import type { AddResult, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { Owner } from '../owner.ts'
-import { examineSeal, openText, sealText, type SealReport } from '../sealing.ts'
+import { examineSeal, sealText, type SealReport } from '../sealing.ts'
 import type { Tenants } from '../tenants/index.ts'
 import { hashSecret, newSecret } from './secrets.ts'
 import * as store from './state-store.ts'
@@ -115,13 +115,14 @@ export async function completeSignIn(deps: SignInDeps, answer: ProviderAnswer, o
   if (begun === undefined) throw unknownState()
   const { providerId, displayLabel, repairOf, sealedCode } = begun
   if ('error' in answer) return toDeclined(deps, providerId, displayLabel)
-  const code = sealedCode === null ? answer.code : await openText(deps.keyring, boundTo(stateHash), sealedCode)
   return deps.connections.add(of, {
     providerId,
     displayLabel,
     credentials: {
-      type: 'oauth2_code',
-      code,
+      type: 'oauth2',
+      // A code that an application's handle stood for is handed on as it was sealed: this process cannot open it.
+      code: sealedCode ?? answer.code,
+      codeBoundTo: sealedCode === null ? null : boundTo(stateHash),
       codeVerifier: toVerifier(deps, answer.state),
       redirectUri: callbackUrl(deps),
     },

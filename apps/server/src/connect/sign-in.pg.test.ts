@@ -12,7 +12,7 @@ const newKey = new Uint8Array(32).fill(4)
 
 describe('limits of signing in by e-mail', async () => {
   const { db, tenant, moveClock } = await openOauth()
-  const { signInLimits } = parseConfig({}, { serves: false })
+  const { signInLimits } = parseConfig({}, 'command')
   const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
   const newAsker = (): Asker => ({
     sessionId: randomUUID(),

@@ -67,8 +67,7 @@ export async function requestCode(deps: SignInDeps, asker: Asker, origin: Origin
     const keyId = keyIdOf(currentKey(deps))
     const code = { sessionId, tenantId, clientId, purpose, email, nonce, keyId, triesLeft: triesMax }
     await store.putCode(tx, code, codeSeconds)
-    const payload = { session_id: sessionId }
-    await addJob(tx, { task: 'sign_in_mail', payload, key: `sign_in_mail:${sessionId}`, interactive: true })
+    await addJob(tx, 'sign_in_mail', { sessionId })
   })
   return email
 }

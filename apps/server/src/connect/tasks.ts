@@ -1,7 +1,6 @@
 /** What workers do for the connect flow: mail codes, and clear away what has lapsed. */
-import { z } from 'zod'
 import type { Database } from '../db/index.ts'
-import type { Task } from '../jobs/index.ts'
+import type { Handler } from '../jobs/index.ts'
 import type { Mailer } from '../mail/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import * as manage from './manage-store.ts'
@@ -9,17 +8,14 @@ import * as signIns from './sign-in-store.ts'
 import { findCodeToMail, type CodeDeps, type Purpose } from './sign-in.ts'
 import * as store from './store.ts'
 
-const payloadSchema = z.object({ session_id: z.string() })
-
 export interface MailTaskDeps extends CodeDeps {
   mailer: Mailer
   tenants: Tenants
   onRefused(details: { client_id: string }): void
 }
 
-export function createMailTask(deps: MailTaskDeps): Task {
-  return async (payload) => {
-    const { session_id: sessionId } = payloadSchema.parse(payload)
+export function createMailTask(deps: MailTaskDeps): Handler<'sign_in_mail'> {
+  return async ({ sessionId }) => {
     const found = await findCodeToMail(deps, sessionId)
     if (found === undefined) return
     const client = await deps.tenants.getClient(found.clientId)

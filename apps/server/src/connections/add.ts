@@ -6,15 +6,22 @@ import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
 import type { ProviderMetadata } from '@assay/connectors'
 import { createHmac } from 'node:crypto'
 import type { Database } from '../db/index.ts'
-import { addJob, toConnectionPayload } from '../jobs/index.ts'
+import { addJob } from '../jobs/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import * as pending from './pending-store.ts'
-import type { SealedCredentials, Sealer } from './seal.ts'
+import {
+  checkCredentials,
+  sealCredentials,
+  toLaneText,
+  type CheckPolicy,
+  type NewCredentials,
+} from './credential-types.ts'
+import type { Sealer } from './seal.ts'
 import { findConnection } from './store.ts'
 import { verifyTimeoutMs } from './verify.ts'
 
-export interface AddDeps {
+export interface AddDeps extends CheckPolicy {
   db: Database
   keyring: Keyring
   /** What can be connected here. */
@@ -26,7 +33,7 @@ export interface AddDeps {
 export interface NewConnection {
   providerId: string
   displayLabel: string | null
-  credentials: SealedCredentials
+  credentials: NewCredentials
   /** Made inside a connect session: provisional until its code is redeemed. */
   sessionId: string | null
   /** The settled connection of this user whose credentials these are to replace. */
@@ -50,54 +57,42 @@ export async function addConnection(
   owner: Owner,
   request: NewConnection,
 ): Promise<AddResult> {
-  const { credentials } = request
-  const type = credentials.type === 'api_key' ? 'api_key' : 'oauth2'
-  const provider = getOffered(deps.catalog, request.providerId, type)
-  if (credentials.type === 'api_key') checkFields(provider, credentials)
-  const { repairOf } = request
+  const { credentials, displayLabel, repairOf } = request
+  const provider = getOffered(deps.catalog, request.providerId, credentials.type)
+  const refused = checkCredentials(credentials, provider, deps)
+  if (refused !== undefined) return toRefused(provider, displayLabel, [refused])
   if (repairOf !== undefined) await checkRepair(deps.db, owner, repairOf, provider)
 
   const connectionId = newId('con')
-  // Tokens belong to one connection; a key may have been used before, under another.
-  const laneOf = credentials.type === 'api_key' ? credentials.apiKey : connectionId
-  const keyLane = toKeyLane(deps.keyring, provider.provider_id, laneOf)
-  const sealedCredentials = await sealer.seal(repairOf ?? connectionId, credentials)
-  const { displayLabel, sessionId } = request
+  const keyLane = toKeyLane(deps.keyring, provider.provider_id, toLaneText(credentials, connectionId))
+  const stored = await sealCredentials(sealer, repairOf ?? connectionId, credentials)
   const ref = await deps.db.transaction(async (tx): Promise<ConnectionRef> => {
-    const row = {
-      connectionId,
-      providerId: provider.provider_id,
-      connectionType: type,
-      displayLabel,
-      sealedCredentials,
-    }
     const connectionKey = await pending.insertPending(tx, owner, {
-      ...row,
-      keyLane,
-      sessionId,
-      repairOf: repairOf ?? null,
+      ...{ connectionId, displayLabel, keyLane, sessionId: request.sessionId, repairOf: repairOf ?? null },
+      providerId: provider.provider_id,
+      connectionType: credentials.type,
+      stored,
     })
     const made = { ...owner, connectionKey, connectionId }
-    const payload = toConnectionPayload(made)
-    await addJob(tx, { task: 'verify', payload, key: `verify:${connectionId}`, lane: keyLane, interactive: true })
+    await addJob(tx, 'verify', { ref: made, lane: keyLane })
     return made
   })
 
   await waitForVerdict(deps, ref)
   const verdict = await pending.takeVerdict(deps.db, ref)
   const errors = verdict?.errors ?? [toUnheard(provider)]
-  const common = { providerId: provider.provider_id, displayLabel: request.displayLabel, errors }
-  if (verdict === undefined || verdict.connection_id === null)
-    return { ...common, added: false, connectionId: null, status: null }
+  if (verdict === undefined || verdict.connection_id === null) return toRefused(provider, displayLabel, errors)
   const { added, connection_id: foundId } = verdict
   const current = added && repairOf === undefined ? undefined : await findConnection(deps.db, owner, foundId)
   const status = current?.status
   return {
-    ...common,
-    added,
-    connectionId: foundId,
+    ...{ added, connectionId: foundId, providerId: provider.provider_id, displayLabel, errors },
     status: status === undefined || status === 'pending' || status === 'removed' ? 'syncing' : status,
   }
+}
+
+function toRefused(provider: ProviderMetadata, displayLabel: string | null, errors: ErrorItem[]): AddResult {
+  return { added: false, connectionId: null, providerId: provider.provider_id, displayLabel, status: null, errors }
 }
 
 const verdictPollMs = 25
@@ -158,20 +153,11 @@ export function getOffered(
   return provider
 }
 
-function checkFields(provider: ProviderMetadata, credentials: Extract<SealedCredentials, { type: 'api_key' }>): void {
-  const given: Record<string, string | undefined> = {
-    api_key: credentials.apiKey,
-    secret_key: credentials.secretKey,
-    passphrase: credentials.passphrase,
-  }
-  for (const field of provider.credential_fields) {
-    if (field.required && (given[field.name] ?? '') === '') {
-      throw invalidParameter(`connection.${field.name}`, `is required for ${provider.name}`)
-    }
-  }
-}
-
-/** A lane outlives a rotation of the ring only for connections that exist; two lanes of one key then meet again at repair. */
+/**
+ * Hashed with a server key, and not for each tenant: one key that two tenants know has one series of nonces at the
+ * provider. A lane outlives a rotation of the server keys only for connections that exist; two lanes of one key then meet
+ * again at repair.
+ */
 function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
   const [key] = keyring.derive('lane')
   if (key === undefined) throw new Error('the keyring is empty')

@@ -2,7 +2,7 @@ import { listCatalog } from '@assay/connectors/catalog'
 import { faults, type Fault } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseKeyring } from '../keys.ts'
+import { testKeyring } from '../test-keys.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import { addConnection } from './add.ts'
@@ -102,9 +102,9 @@ describe('the read-only gate', async () => {
 
   it('says that the key was not checked when no worker came to it, blames nobody, and keeps nothing', async () => {
     const owner = await engine.newOwner()
-    const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+    const keyring = testKeyring('test')
     const catalog = listCatalog({ sandbox: true })
-    const deps = { db: engine.db, keyring, catalog, verdictTimeoutMs: 60 }
+    const deps = { db: engine.db, keyring, catalog, uncheckedKeys: 'confirm', verdictTimeoutMs: 60 } as const
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
     const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }

@@ -9,19 +9,22 @@
  * verification and waits for its verdict. Workers verify, one key at a time.
  */
 import { Refusal, type ErrorItem } from '@assay/core'
+import type { ConnectorState } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Sql } from '../db/index.ts'
-import { connectionPayload, isNotQueued, toConnectionRef, type JobRequest, type Task } from '../jobs/index.ts'
+import type { Handler, PayloadOf } from '../jobs/index.ts'
+import type { Ask, Stop } from '../metering/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { addConnection, type AddDeps, type AddResult, type NewConnection } from './add.ts'
 import { listUnsettled } from './issues-store.ts'
-import { openConnection, type Ask, type OpenDeps, type OpenedConnection } from './open.ts'
+import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
 import { deleteAbandonedPending } from './pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './provisional.ts'
 import { lockAll, lockForRemoval } from './removal-store.ts'
 import { createDestroyTask, discard, requeueDestroying } from './removal.ts'
 import type { Schedule } from './schedule.ts'
 import { createSealer } from './seal.ts'
+import { createFingerprints } from './fingerprints.ts'
 import { toSignInUrl } from './sign-in-url.ts'
 import { recordBreakdown, recordFault, toIssue, type Failure, type StandingDeps } from './standing.ts'
 import * as store from './store.ts'
@@ -31,10 +34,12 @@ import { checkRights, verifyConnection, type GateDeps } from './verify.ts'
 export type { AddResult } from './add.ts'
 export { recordRecords, recordTransactions, toBalancesQuery } from './counters-store.ts'
 export type { IssueRow } from './issues-store.ts'
-export type { Ask, OpenedConnection } from './open.ts'
+export type { OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './reseal.ts'
 export type { Schedule } from './schedule.ts'
-export type { SealedCredentials } from './seal.ts'
+export { isSignIn } from './credential-types.ts'
+export type { GivenCredentials, NewCredentials } from './credential-types.ts'
+export { checkFingerprintKeys, resealFingerprintKeys } from './fingerprints.ts'
 export { toIssue } from './standing.ts'
 export type { ConnectionRow, DueConnection } from './store.ts'
 export { toRefusedItem } from './verify.ts'
@@ -73,10 +78,10 @@ export interface Connections extends Provisional {
   /** For the worker: the credentials opened, or undefined when the connection may not be read. */
   open(ref: ConnectionRef): Promise<OpenedConnection | undefined>
   /**
-   * Reads the key's rights if that was not done for a while. Throws excess_permission or missing_permission when they are
-   * no longer those it was accepted with.
+   * Reads the key's rights if that was not done for a while. Undefined when reading may go on; the fault is
+   * excess_permission or missing_permission when they are no longer those that it was accepted with.
    */
-  checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<void>
+  checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<Stop | undefined>
   /** The user gave a grant: connections that are overdue or were paused are read now. */
   resumeReading(tx: Sql, owner: Owner): Promise<void>
   /** Somebody reads the data of users who were idle: their connections are read as often as those of active ones. */
@@ -94,7 +99,7 @@ export interface Connections extends Provisional {
    * The same for a run that found nothing, with the job of the next one, in one statement. False, with nothing done, when
    * there is something to tell after all: then `recordRun` has to be called.
    */
-  recordIdleRun(ref: ConnectionRef, run: EndedRun, nextRun: Omit<JobRequest, 'delayMs'>): Promise<boolean>
+  recordIdleRun(ref: ConnectionRef, run: EndedRun, nextRun: PayloadOf<'sync'>): Promise<boolean>
   /** A refresh has read the history; the next run stays where it is planned. */
   recordRefresh(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** The run goes on then. False when this is not its key any more. */
@@ -102,18 +107,19 @@ export interface Connections extends Provisional {
   /** Upkeep: connections that should have been read long ago, and have no job. */
   listStalled(limit: number): Promise<DueConnection[]>
   /** The job that verifies a pending connection. */
-  task: Task
+  task: Handler<'verify'>
   /** The job that destroys what is left of a removed connection. */
-  destroyTask: Task
+  destroyTask: Handler<'destroy'>
   /** Upkeep: pending rows whose caller is gone, what sessions left behind, and removals whose job was lost. */
   sweep(): Promise<void>
   /** The user's last grant ended long ago: everything goes, as if the user had removed it. */
   removeAbandoned(tx: Sql, owner: Owner): Promise<void>
 }
 
-export interface ConnectionsDeps extends OpenDeps, GateDeps, AddDeps, StandingDeps, Pick<ProvisionalDeps, 'onShown'> {
+export interface ConnectionsDeps
+  extends OpenDeps, Omit<GateDeps, 'toFingerprint'>, AddDeps, StandingDeps, Pick<ProvisionalDeps, 'onShown'> {
   /** The connection was verified, or is due now: begin to read it. */
-  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
   /** The next run is due earlier than it was. */
   onPlanned(tx: Sql, due: DueConnection, inMs: number): Promise<void>
   schedule: Schedule
@@ -124,6 +130,7 @@ const stalledAfterMs = 10 * 60_000
 export function createConnections(deps: ConnectionsDeps): Connections {
   const { db, schedule } = deps
   const sealer = createSealer(deps.keyring)
+  const gate = { ...deps, toFingerprint: createFingerprints(db, deps.keyring) }
   const open = (ref: ConnectionRef): ReturnType<typeof openConnection> => openConnection(deps, db, sealer, ref)
   const listIssuesOf = async (userKeys: readonly string[]): Promise<ErrorItem[]> =>
     (await listUnsettled(db, userKeys)).map((row) => toIssue(row, deps.now()))
@@ -148,7 +155,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       return undefined
     },
 
-    checkRights: (ref, opened, ask) => checkRights(deps, ref, opened, ask),
+    checkRights: (ref, opened, ask) => checkRights(gate, ref, opened, ask),
 
     async resumeReading(tx, owner) {
       for (const { keyLane, ...ref } of await store.resumeOverdue(tx, owner)) await deps.onVerified(tx, ref, keyLane)
@@ -177,10 +184,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
     },
     planNext: (tx, ref, keyLane, inMs) => store.planNext(tx, ref, keyLane, inMs),
-    listStalled: (limit) =>
-      store.listStalled(db, { overdueMs: stalledAfterMs, isNotQueued: isNotQueued("'sync:' || c.id"), limit }),
+    listStalled: (limit) => store.listStalled(db, { overdueMs: stalledAfterMs, limit }),
 
-    task: (payload) => verifyConnection(deps, db, open, toConnectionRef(connectionPayload.parse(payload))),
+    task: ({ ref }) => verifyConnection(gate, db, open, ref),
     destroyTask: createDestroyTask(deps),
 
     async sweep() {

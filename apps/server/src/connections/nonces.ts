@@ -1,6 +1,6 @@
 /**
  * The nonces of one opened connection. Several providers refuse a nonce that does not grow, so a worker reserves a range
- * for its key before its first call (sync/ask.ts). The range is also the fence: the worker that reserved the newest one
+ * for its key before its first call (metering/ask.ts). The range is also the fence: the worker that reserved the newest one
  * may use the key.
  */
 

@@ -1,14 +1,16 @@
 /** Opens a connection for a worker: credentials unsealed, the connector loaded, and the `io` it may use. */
-import type { Connector, Credentials, Io, ProviderClient, Session } from '@assay/connectors'
+import type { ConnectionType, Connector, Io, ProviderClient, Session } from '@assay/connectors'
+import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
+import { isDestroyed, openCredentials } from './credential-types.ts'
 import { createNonces, type Nonces } from './nonces.ts'
 import type { Sealer } from './seal.ts'
 import * as store from './store.ts'
-import { holdTokens } from './tokens.ts'
 
 export interface OpenDeps {
   loadConnector(providerId: string): Promise<Connector>
+  getDefinition(providerId: string): ProviderDefinition
   fetch: typeof globalThis.fetch
   /** By the service's clock, which in sandbox mode can be ahead of the machine's. */
   now(): number
@@ -20,13 +22,13 @@ export interface OpenDeps {
   requestTimeoutMs?: number
 }
 
-/** One call to the provider, when it may be made: within its budget, while it answers, by the worker that holds the key. */
-export type Ask = <T>(cost: number, call: () => Promise<T>) => Promise<T>
-
 export interface OpenedConnection {
   connector: Connector
+  /** The provider as plain data: its streams, how far apart the records of a story lie, how late rows appear. */
+  definition: ProviderDefinition
   session: Session
   providerId: string
+  connectionType: ConnectionType
   keyLane: string
   status: store.ConnectionStatus
   /** Somebody may read it: a grant is live, or it still belongs to its session. */
@@ -45,10 +47,10 @@ export async function openConnection(
   ref: ConnectionRef,
 ): Promise<OpenedConnection | undefined> {
   const row = await store.findOpenable(db, ref)
-  if (row === undefined || row.sealed_credentials === null) return undefined
-  const boundTo = row.repair_of ?? ref.connectionId
-  const sealed = row.sealed_credentials
-  const kept = await sealer.open(boundTo, sealed)
+  if (row === undefined) return undefined
+  const stored = { sealedCredentials: row.sealed_credentials, address: row.address, networks: row.networks }
+  if (isDestroyed(stored)) return undefined
+  const definition = deps.getDefinition(row.provider_id)
   const connector = await deps.loadConnector(row.provider_id)
   const nonces = createNonces(() => deps.now())
   const io: Io = {
@@ -58,15 +60,19 @@ export async function openConnection(
     baseUrl: deps.providerUrls[row.provider_id],
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
-  const client = deps.providerClients[row.provider_id]
-  const credentials: Credentials =
-    kept.type === 'api_key'
-      ? kept
-      : { type: 'oauth2', getToken: holdTokens({ db, sealer, io, connector, client }, { ref, boundTo, sealed }, kept) }
+  const credentials = await openCredentials(row.connection_type, {
+    ...{ db, sealer, io, ref, stored },
+    providerId: row.provider_id,
+    signIn: definition.signIn,
+    client: deps.providerClients[row.provider_id],
+    boundTo: row.repair_of ?? ref.connectionId,
+  })
   return {
     connector,
+    definition,
     session: connector.open(credentials, io),
     providerId: row.provider_id,
+    connectionType: row.connection_type,
     keyLane: row.key_lane,
     status: row.status,
     allowed: row.allowed,

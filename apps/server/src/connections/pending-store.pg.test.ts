@@ -13,7 +13,12 @@ const account = { providerId: 'kraken', fingerprint: 'one account' }
 async function insertPending(db: Database, of: Owner, connectionId: string): Promise<ConnectionRef> {
   const connectionKey = await store.insertPending(db, of, {
     ...{ connectionId, providerId: 'kraken', connectionType: 'api_key', displayLabel: null },
-    ...{ sealedCredentials: 'sealed', keyLane: connectionId, sessionId: null, repairOf: null },
+    ...{
+      stored: { sealedCredentials: 'sealed', address: null, networks: null },
+      keyLane: connectionId,
+      sessionId: null,
+      repairOf: null,
+    },
   })
   return { ...of, connectionKey, connectionId }
 }

@@ -2,6 +2,7 @@
 import type { ErrorItem } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
+import type { StoredCredentials } from './credential-types.ts'
 import { keysOf } from './store.ts'
 
 export interface Verdict {
@@ -19,7 +20,7 @@ export async function insertPending(
     providerId: string
     connectionType: string
     displayLabel: string | null
-    sealedCredentials: string
+    stored: StoredCredentials
     keyLane: string
     sessionId: string | null
     repairOf: string | null
@@ -32,9 +33,10 @@ export async function insertPending(
        returning connection_keys
      )
      insert into connections (user_key, connection_key, tenant_key, tenant_id, user_id, id, provider_id,
-       connection_type, display_label, status, sealed_credentials, key_lane, session_id, repair_of, created_at)
+       connection_type, display_label, status, sealed_credentials, key_lane, session_id, repair_of, created_at,
+       address, networks)
      select $1::bigint, connection_keys, $2::integer, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,
-       'pending', $9::text, $10::text, $11::text, $12::text, $13::timestamptz
+       'pending', $9::text, $10::text, $11::text, $12::text, $13::timestamptz, $14::text, $15::text[]
      from numbered
      returning connection_key`,
     [
@@ -46,11 +48,13 @@ export async function insertPending(
       row.providerId,
       row.connectionType,
       row.displayLabel,
-      row.sealedCredentials,
+      row.stored.sealedCredentials,
       row.keyLane,
       row.sessionId,
       row.repairOf,
       sql.now(),
+      row.stored.address,
+      row.stored.networks,
     ],
   )
   return connection_key
@@ -109,7 +113,7 @@ export async function acceptPending(
 /** The key is destroyed at once; the row goes when the verdict has been read. */
 export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdict): Promise<void> {
   await sql.execute(
-    `update connections set sealed_credentials = null, verdict = $3::jsonb
+    `update connections set sealed_credentials = null, address = null, networks = null, verdict = $3::jsonb
      where user_key = $1::bigint and connection_key = $2 and status = 'pending'`,
     [...keysOf(ref), JSON.stringify(verdict)],
   )
@@ -162,7 +166,8 @@ export async function acceptRepair(
 ): Promise<ConnectionRef | undefined> {
   const target = await tx.maybeRow<{ connectionKey: number }>(
     `update connections target
-     set sealed_credentials = pending.sealed_credentials, key_lane = pending.key_lane,
+     set sealed_credentials = pending.sealed_credentials, address = pending.address, networks = pending.networks,
+         connection_type = pending.connection_type, key_lane = pending.key_lane,
          status = case target.status when 'needs_reauth' then 'syncing' else target.status end,
          status_cause = case target.status when 'needs_reauth' then null else target.status_cause end,
          status_message = case target.status when 'needs_reauth' then null else target.status_message end,

@@ -63,10 +63,15 @@ describe('removing a connection with a long history', async () => {
       [...values, assetKey],
     )
     await db.execute(
-      `insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
-       select $1::bigint, $2::int, 'ledger', key, key, at, at, '{}' from ${rows}`,
+      `insert into raw_records (user_key, connection_key, stream, partition, pending, source_key, group_key, occurred_at,
+         fetched_at, body)
+       select $1::bigint, $2::int, 'ledger', '', false, key, key, at, at, '{}' from ${rows}`,
       values,
     )
+    // As a wallet has them.
+    await db.execute("update connections set address = 'an address', networks = '{one}' where id = $1", [
+      ref.connectionId,
+    ])
     return ref
   }
 
@@ -78,12 +83,14 @@ describe('removing a connection with a long history', async () => {
   const listJobs = ({ connectionId }: ConnectionRef): Promise<unknown[]> =>
     db.rows('select from graphile_worker.jobs where key = $1', [`destroy:${connectionId}`])
   const show = (ref: ConnectionRef): Promise<unknown> =>
-    db.row('select sealed_credentials, key_lane, account_fingerprint, status from connections where id = $1', [
-      ref.connectionId,
-    ])
+    db.row(
+      `select sealed_credentials, address, networks, key_lane, account_fingerprint, status from connections where id = $1`,
+      [ref.connectionId],
+    )
 
   const nothing = { connections: 0, transactions: 0, postings: 0, raw_records: 0, removed_transactions: 0 }
-  const hidden = { sealed_credentials: null, key_lane: '', account_fingerprint: null, status: 'removed' }
+  const gone = { sealed_credentials: null, address: null, networks: null, account_fingerprint: null }
+  const hidden = { ...gone, key_lane: '', status: 'removed' }
 
   it('of fewer than 5,000 rows has destroyed all of it when it answers, and remembers every id', async () => {
     const ref = await connectLong(1_500)

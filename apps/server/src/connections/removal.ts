@@ -8,7 +8,7 @@
  */
 import { noteUser } from '../notices.ts'
 import type { Database, Sql } from '../db/index.ts'
-import { addJob, connectionPayload, toConnectionPayload, toConnectionRef, type Task } from '../jobs/index.ts'
+import { addJob, type Handler } from '../jobs/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import * as store from './removal-store.ts'
 
@@ -46,8 +46,7 @@ export async function discard(
 }
 
 async function queueDestroying(sql: Sql, ref: ConnectionRef): Promise<void> {
-  const payload = toConnectionPayload(ref)
-  await addJob(sql, { task: 'destroy', payload, key: `destroy:${ref.connectionId}`, yields: true })
+  await addJob(sql, 'destroy', { ref })
 }
 
 type DestroyDeps = Pick<RemovalDeps, 'startDestroying' | 'onDestroyed'> & { db: Database }
@@ -55,9 +54,8 @@ type DestroyDeps = Pick<RemovalDeps, 'startDestroying' | 'onDestroyed'> & { db: 
 const jobMaxMs = 20_000
 
 /** The job that destroys the rest of a hidden connection. */
-export function createDestroyTask(deps: DestroyDeps): Task {
-  return async (payload, signal) => {
-    const ref = toConnectionRef(connectionPayload.parse(payload))
+export function createDestroyTask(deps: DestroyDeps): Handler<'destroy'> {
+  return async ({ ref }, signal) => {
     const endsAt = performance.now() + jobMaxMs
     const mayGoOn = (): boolean => !signal.aborted && performance.now() < endsAt
     if (!(await destroyRest(deps, ref, mayGoOn))) await queueDestroying(deps.db, ref)

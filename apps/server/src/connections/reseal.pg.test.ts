@@ -1,18 +1,18 @@
 /** A rotation of sealing keys on real rows. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
-import { parseKeyring } from '../keys.ts'
 import { checkSeals, resealCredentials } from './reseal.ts'
 import { createSealer } from './seal.ts'
+import { testKeyring } from '../test-keys.ts'
 
-const keyText = (fill: number): string => Buffer.alloc(32, fill).toString('base64')
-const oldRing = parseKeyring(`old:${keyText(1)}`)
-const bothRing = parseKeyring(`new:${keyText(2)},old:${keyText(1)}`)
-const newRing = parseKeyring(`new:${keyText(2)}`)
+const oldRing = testKeyring('old')
+const bothRing = testKeyring('new', 'old')
+const newRing = testKeyring('new')
 
-const secrets = { type: 'api_key', apiKey: 'a key', secretKey: 'a secret' } as const
+const secrets = { apiKey: 'a key', secretKey: 'a secret' }
 
 async function fill(db: Database, ids: readonly string[]): Promise<void> {
   for (const [index, id] of ids.entries()) {
@@ -33,7 +33,7 @@ async function openAll(db: Database, ring: typeof oldRing): Promise<number> {
   )
   const sealer = createSealer(ring)
   const opened = await Promise.all(rows.map((row) => sealer.open(row.id, row.sealed_credentials)))
-  return opened.filter((one) => one.type === 'api_key' && one.secretKey === secrets.secretKey).length
+  return opened.filter((one) => isDeepStrictEqual(one, secrets)).length
 }
 
 describe('a rotation of the sealing keys', () => {
@@ -77,5 +77,13 @@ describe('a rotation of the sealing keys', () => {
     const report = await checkSeals(db, bothRing)
     assert.deepEqual([...report.sealedBy], [['old', ids.length]])
     assert.equal(await openAll(db, oldRing), ids.length)
+  })
+
+  it('a look at the seals finds one that opens and is not what its connection keeps', async (t) => {
+    const { db } = await testDatabase(t)
+    await fill(db, ['con_1', 'con_2'])
+    const other = await createSealer(oldRing).seal('con_2', { descriptor: 'of a wallet' })
+    await db.execute("update connections set sealed_credentials = $1 where id = 'con_2'", [other])
+    assert.deepEqual((await checkSeals(db, bothRing)).lost, ['con_2'])
   })
 })

@@ -5,49 +5,42 @@
  */
 import type { Database } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
-import { createSealer } from './seal.ts'
+import { examineSeal, resealOne, type Resealed, type SealedThing, type SealReport } from '../sealing.ts'
+import { credentialTypes } from './credential-types.ts'
 import * as store from './reseal-store.ts'
-
-export interface SealReport {
-  /** By the name of the key that sealed them. */
-  sealedBy: Map<string, number>
-  resealed: number
-  /** Connections whose credentials no key of the ring opens. */
-  lost: string[]
-}
 
 const batchSize = 200
 
-export async function resealCredentials(db: Database, keyring: Keyring): Promise<SealReport> {
-  return walkSeals(db, keyring, async (row, reseal) => store.replaceSeal(db, row, await reseal()))
+/** `lost` names connections. */
+export async function resealCredentials(db: Database, keyring: Keyring): Promise<Resealed> {
+  const report = { sealedBy: new Map<string, number>(), lost: [], resealed: 0 }
+  await walkSeals(db, (row, thing) => resealOne(report, keyring, thing, (sealed) => store.replaceSeal(db, row, sealed)))
+  return report
 }
 
-/** Opens every credential and changes nothing. */
+/** Opens every credential and changes nothing. What opens has to be what a connection of its type keeps. */
 export async function checkSeals(db: Database, keyring: Keyring): Promise<SealReport> {
-  return walkSeals(db, keyring, async () => false)
+  const report: SealReport = { sealedBy: new Map(), lost: [] }
+  await walkSeals(db, async (row, thing) => {
+    const opened = await examineSeal(report, keyring, thing)
+    if (opened === undefined) return
+    const kept: unknown = JSON.parse(opened.text)
+    if (!credentialTypes[row.connection_type].schema.safeParse(kept).success) report.lost.push(row.id)
+  })
+  return report
 }
 
 async function walkSeals(
   db: Database,
-  keyring: Keyring,
-  visitOld: (row: store.SealedRow, reseal: () => Promise<string>) => Promise<boolean>,
-): Promise<SealReport> {
-  const sealer = createSealer(keyring)
-  const [newest] = keyring.sealing
-  const report: SealReport = { sealedBy: new Map(), resealed: 0, lost: [] }
+  visit: (row: store.SealedRow, thing: SealedThing) => Promise<void>,
+): Promise<void> {
   let after: store.SealedRow | undefined
   for (;;) {
     const rows = await store.listSealed(db, after, batchSize)
     for (const row of rows) {
-      const boundTo = row.repair_of ?? row.id
-      const keyName = sealer.keyNameOf(row.sealed_credentials)
-      report.sealedBy.set(keyName, (report.sealedBy.get(keyName) ?? 0) + 1)
-      const opened = await sealer.open(boundTo, row.sealed_credentials).catch(() => undefined)
-      if (opened === undefined) report.lost.push(row.id)
-      else if (keyName !== newest.name && (await visitOld(row, () => sealer.seal(boundTo, opened))))
-        report.resealed += 1
+      await visit(row, { id: row.id, boundTo: row.repair_of ?? row.id, sealed: row.sealed_credentials })
     }
     after = rows.at(-1)
-    if (after === undefined) return report
+    if (after === undefined) return
   }
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseKeyring } from '../keys.ts'
+import { sealKeyName } from '../sealing.ts'
+import { testKeyring } from '../test-keys.ts'
 import { createSealer } from './seal.ts'
 
-const keyOf = (fill: number): string => Buffer.alloc(32, fill).toString('base64')
-const credentials = { type: 'api_key', apiKey: 'an-api-key', secretKey: 'c2VjcmV0' } as const
+const credentials = { apiKey: 'an-api-key', secretKey: 'c2VjcmV0' } as const
 
 describe('sealed credentials', () => {
-  const sealer = createSealer(parseKeyring(`one:${keyOf(1)}`))
+  const sealer = createSealer(testKeyring('one'))
 
   it('open to what was sealed, with and without a passphrase', async () => {
     assert.deepEqual(await sealer.open('con_a', await sealer.seal('con_a', credentials)), credentials)
@@ -47,16 +47,26 @@ describe('sealed credentials', () => {
 
   it('open with an older key of a rotated ring, and name the key that is missing otherwise', async () => {
     const sealed = await sealer.seal('con_a', credentials)
-    const rotated = createSealer(parseKeyring(`two:${keyOf(2)},one:${keyOf(1)}`))
+    const rotated = createSealer(testKeyring('two', 'one'))
     assert.deepEqual(await rotated.open('con_a', sealed), credentials)
-    assert.equal(rotated.keyNameOf(await rotated.seal('con_a', credentials)), 'two')
-    const without = createSealer(parseKeyring(`two:${keyOf(2)}`))
+    assert.equal(sealKeyName(await rotated.seal('con_a', credentials)), 'two')
+    const without = createSealer(testKeyring('two'))
     await assert.rejects(without.open('con_a', sealed), /no sealing key named "one"/)
+  })
+
+  it('can be made and not opened by a process that has the public keys alone', async () => {
+    const { seals } = testKeyring('one')
+    const half = createSealer({ seals, opens: undefined })
+    const sealed = await half.seal('con_a', credentials)
+    await assert.rejects(half.open('con_a', sealed), /only workers open secrets/)
+    // Whoever forgets that guard has nothing to open with either.
+    await assert.rejects(createSealer({ seals, opens: seals }).open('con_a', sealed))
+    assert.deepEqual(await sealer.open('con_a', sealed), credentials)
   })
 
   it('do not open with another key of the same name', async () => {
     const sealed = await sealer.seal('con_a', credentials)
-    const other = createSealer(parseKeyring(`one:${keyOf(9)}`))
+    const other = createSealer(testKeyring('one/other'))
     await assert.rejects(other.open('con_a', sealed))
   })
 })

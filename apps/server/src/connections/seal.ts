@@ -1,39 +1,19 @@
-/** Credentials at rest: what is sealed for a connection, and that it opens for that connection alone (see sealing.ts). */
-import { z } from 'zod'
+/** What is kept of a connection's credentials, sealed as JSON for that connection alone (see sealing.ts). */
 import type { Keyring } from '../keys.ts'
-import { openText, sealKeyName, sealText } from '../sealing.ts'
-
-const credentialsSchema = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('api_key'),
-    apiKey: z.string(),
-    secretKey: z.string(),
-    passphrase: z.string().exactOptional(),
-  }),
-  /** Back from the provider's page: not tokens yet. */
-  z.object({ type: z.literal('oauth2_code'), code: z.string(), codeVerifier: z.string(), redirectUri: z.string() }),
-  z.object({
-    type: z.literal('oauth2'),
-    accessToken: z.string(),
-    refreshToken: z.string().nullable(),
-    expiresAtMs: z.number(),
-  }),
-])
-export type SealedCredentials = z.infer<typeof credentialsSchema>
+import { openText, sealText } from '../sealing.ts'
 
 export interface Sealer {
-  seal(connectionId: string, credentials: SealedCredentials): Promise<string>
-  open(connectionId: string, sealed: string): Promise<SealedCredentials>
-  /** The key that sealed it, by its name in the ring. */
-  keyNameOf(sealed: string): string
+  seal(connectionId: string, kept: object): Promise<string>
+  /** Parsed JSON; credential-types.ts says what it has to be. Rejects in a process without private keys. */
+  open(connectionId: string, sealed: string): Promise<unknown>
+  /** A text that was sealed on its own, for something else than a connection. */
+  openText(boundTo: string, sealed: string): Promise<string>
 }
 
-export function createSealer(keyring: Keyring): Sealer {
+export function createSealer(keyring: Pick<Keyring, 'seals' | 'opens'>): Sealer {
   return {
-    seal: (connectionId, credentials) => sealText(keyring, connectionId, JSON.stringify(credentials)),
-    keyNameOf: sealKeyName,
-    async open(connectionId, sealed) {
-      return credentialsSchema.parse(JSON.parse(await openText(keyring, connectionId, sealed)))
-    },
+    seal: (connectionId, kept) => sealText(keyring, connectionId, JSON.stringify(kept)),
+    open: async (connectionId, sealed) => JSON.parse(await openText(keyring, connectionId, sealed)) as unknown,
+    openText: (boundTo, sealed) => openText(keyring, boundTo, sealed),
   }
 }

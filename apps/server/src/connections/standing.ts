@@ -78,6 +78,7 @@ function needsTheOwner(fault: Fault): boolean {
     needs_reauth: true,
     rate_limited: false,
     venue_down: false,
+    unreadable_answer: false,
     clock_skew: false,
     data_hole: false,
   }

@@ -1,7 +1,7 @@
 /** SQL over `connections` that are there: finding, opening, and what reading them came to. */
 import type { Cause } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import { toAddJob, type JobRequest } from '../jobs/index.ts'
+import { isNotQueued, toAddJob, type PayloadOf } from '../jobs/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { scheduleValues, toNextInterval, type Schedule } from './schedule.ts'
 
@@ -64,7 +64,10 @@ export interface OpenableRow {
   allowed: boolean
   provider_id: string
   status: ConnectionStatus
+  connection_type: ConnectionRow['connection_type']
   sealed_credentials: string | null
+  address: string | null
+  networks: string[] | null
   key_lane: string
   session_id: string | null
   /** The credentials are sealed for this connection, whose place they are to take. */
@@ -78,7 +81,8 @@ const isGranted = (now: string): string =>
 
 export async function findOpenable(sql: Sql, ref: ConnectionRef): Promise<OpenableRow | undefined> {
   return sql.maybeRow<OpenableRow>(
-    `select provider_id, status, sealed_credentials, key_lane, session_id, repair_of, rights_checked_at,
+    `select provider_id, status, connection_type, sealed_credentials, address, networks, key_lane, session_id, repair_of,
+       rights_checked_at,
        session_id is not null or ${isGranted('$3')} as allowed
      from connections where user_key = $1::bigint and connection_key = $2`,
     [...keysOf(ref), sql.now()],
@@ -171,9 +175,9 @@ export async function recordIdleRead(
   sql: Sql,
   ref: ConnectionRef,
   { keyLane, schedule, jitter }: { keyLane: string; schedule: Schedule; jitter: number },
-  nextRun: Omit<JobRequest, 'delayMs'>,
+  nextRun: PayloadOf<'sync'>,
 ): Promise<boolean> {
-  const next = toAddJob(nextRun, 6, 'next_in')
+  const next = toAddJob('sync', nextRun, 6, 'next_in')
   const row = await sql.maybeRow(
     `with planned as (
        select c.user_key, c.connection_key, ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in
@@ -254,7 +258,7 @@ export async function planSooner(
 /** The longest overdue, and without a job that would read them: the chain of their runs was broken. */
 export async function listStalled(
   sql: Sql,
-  { overdueMs, isNotQueued, limit }: { overdueMs: number; isNotQueued: string; limit: number },
+  { overdueMs, limit }: { overdueMs: number; limit: number },
 ): Promise<DueConnection[]> {
   return sql.rows<DueConnection>(
     `select ${refColumns}, c.key_lane as "keyLane" from (
@@ -262,7 +266,7 @@ export async function listStalled(
        where session_id is null and status in ${readable}
          and next_sync_at < $1::timestamptz - make_interval(secs => $2::double precision / 1000)
        order by next_sync_at limit ${overdueLookedAtMax}) c
-     where ${isNotQueued} limit $3`,
+     where ${isNotQueued('sync', 'c.id')} limit $3`,
     [sql.now(), overdueMs, limit],
   )
 }

@@ -5,33 +5,54 @@
  *
  * A process that dies between the provider's answer and our write has lost the pair: then the person signs in again.
  */
-import { redeemCode, renewTokens, type Connector, type Io, type ProviderClient } from '@assay/connectors'
-import { SourceError } from '@assay/core'
+import { redeemCode, renewTokens, type Io, type ProviderClient } from '@assay/connectors'
+import type { SignIn } from '@assay/connectors/catalog'
+import { SourceError, type Fault } from '@assay/core'
+import { z } from 'zod'
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import type { SealedCredentials, Sealer } from './seal.ts'
+import type { Sealer } from './seal.ts'
 import * as store from './store.ts'
 
-export type SignInCredentials = Exclude<SealedCredentials, { type: 'api_key' }>
+const keptCode = z.object({
+  code: z.string(),
+  codeBoundTo: z.string().nullable(),
+  codeVerifier: z.string(),
+  redirectUri: z.string(),
+})
+const keptTokens = z.object({
+  accessToken: z.string(),
+  refreshToken: z.string().nullable(),
+  expiresAtMs: z.number(),
+})
+
+/** What is sealed: the code of a sign-in, and later its tokens. */
+export const keptSignIn = z.union([keptCode, keptTokens])
+export type KeptSignIn = z.infer<typeof keptSignIn>
 
 export interface TokenDeps {
   db: Database
   sealer: Sealer
   io: Io
-  connector: Connector
+  providerId: string
+  signIn: SignIn | undefined
+  /** How this installation is registered at the provider. */
   client: ProviderClient | undefined
+  ref: ConnectionRef
+  /** The connection for which the credentials open. */
+  boundTo: string
+  sealed: string
 }
 
+/** The provider may have redeemed the code, although its answer did not reach us or could not be read. */
+const mayBeSpent: readonly Fault[] = ['venue_down', 'unreadable_answer']
 /** Renewed this long before its end, so that a call on its way does not meet it. */
 const marginMs = 30_000
 
-export function holdTokens(
-  { db, sealer, io, connector, client }: TokenDeps,
-  row: { ref: ConnectionRef; boundTo: string; sealed: string },
-  first: SignInCredentials,
-): (refused?: string) => Promise<string> {
+export function holdTokens(deps: TokenDeps, first: KeptSignIn): (refused?: string) => Promise<string> {
+  const { db, sealer, io, ref, boundTo } = deps
   let held = first
-  let { sealed } = row
+  let { sealed } = deps
   let renewing: Promise<void> | undefined
   /** How the code was tried in vain, when it may have been spent all the same. */
   let lost: SourceError | undefined
@@ -39,43 +60,45 @@ export function holdTokens(
   async function replace(): Promise<void> {
     const next = await askNext()
     for (;;) {
-      const nextSealed = await sealer.seal(row.boundTo, next)
-      if (await store.replaceCredentials(db, row.ref, sealed, nextSealed)) {
+      const nextSealed = await sealer.seal(boundTo, next)
+      if (await store.replaceCredentials(db, ref, sealed, nextSealed)) {
         held = next
         sealed = nextSealed
         return
       }
       // A rotation of the sealing keys has sealed the same again, or a repair put others in their place.
-      const now = (await store.findOpenable(db, row.ref))?.sealed_credentials
+      const now = (await store.findOpenable(db, ref))?.sealed_credentials
       if (now === undefined || now === null) throw new SourceError('needs_reauth', 'the connection is gone')
-      const opened = await sealer.open(row.boundTo, now)
+      const opened = keptSignIn.safeParse(await sealer.open(boundTo, now))
+      if (!opened.success) throw new SourceError('needs_reauth', 'credentials of another kind took their place')
       sealed = now
-      if (opened.type === 'api_key' || JSON.stringify(opened) === JSON.stringify(held)) continue
-      held = opened
+      if (JSON.stringify(opened.data) === JSON.stringify(held)) continue
+      held = opened.data
       return
     }
   }
 
-  async function askNext(): Promise<SignInCredentials> {
-    const { signIn } = connector
+  async function askNext(): Promise<KeptSignIn> {
+    const { signIn, client } = deps
     if (signIn === undefined || client === undefined) {
-      throw new Error(`this installation is not registered at ${connector.providerId}`)
+      throw new Error(`this installation is not registered at ${deps.providerId}`)
     }
-    if (held.type === 'oauth2_code') {
-      const tokens = redeemCode(io, signIn, client, held, lost).catch((error: unknown) => {
-        if (error instanceof SourceError && error.fault === 'venue_down') lost = error
+    if ('code' in held) {
+      const { code: kept, codeBoundTo, ...rest } = held
+      const code = codeBoundTo === null ? kept : await sealer.openText(codeBoundTo, kept)
+      return redeemCode(io, signIn, client, { ...rest, code }, lost).catch((error: unknown) => {
+        if (error instanceof SourceError && mayBeSpent.includes(error.fault)) lost = error
         throw error
       })
-      return { type: 'oauth2', ...(await tokens) }
     }
     if (held.refreshToken === null) throw new SourceError('needs_reauth', 'the sign-in has run out')
     const tokens = await renewTokens(io, signIn, client, held.refreshToken)
     // RFC 6749 §6: a provider that sends no new one lets the old one go on.
-    return { type: 'oauth2', ...tokens, refreshToken: tokens.refreshToken ?? held.refreshToken }
+    return { ...tokens, refreshToken: tokens.refreshToken ?? held.refreshToken }
   }
 
   const isGood = (refused: string | undefined): boolean =>
-    held.type === 'oauth2' && held.accessToken !== refused && held.expiresAtMs - marginMs > io.now()
+    'accessToken' in held && held.accessToken !== refused && held.expiresAtMs - marginMs > io.now()
 
   return async (refused) => {
     if (!isGood(refused)) {
@@ -84,7 +107,7 @@ export function holdTokens(
       })
       await renewing
     }
-    if (held.type !== 'oauth2') throw new Error('a sign-in that was redeemed has tokens')
+    if (!('accessToken' in held)) throw new Error('a sign-in that was redeemed has tokens')
     return held.accessToken
   }
 }

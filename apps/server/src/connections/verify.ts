@@ -4,46 +4,57 @@
  * are read once a day (setting), because a key can be given more of them later.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
-import { requestTimeoutMs, type Account } from '@assay/connectors'
+import { requestTimeoutMs, type Account, type ConnectionType, type ConnectorState } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
+import { OverBudget, type Ask, type Stop } from '../metering/index.ts'
 import { noteUser } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
-import type { Ask, OpenedConnection } from './open.ts'
+import type { ToFingerprint } from './fingerprints.ts'
+import type { OpenedConnection } from './open.ts'
 import * as pending from './pending-store.ts'
 import { discard, type RemovalDeps } from './removal.ts'
 import { recordRights } from './store.ts'
 import { describeRefusal, toErrorItem } from './words.ts'
 
 export interface GateDeps extends RemovalDeps {
+  /** How the account is remembered: keyed for each tenant (fingerprints.ts). */
+  toFingerprint: ToFingerprint
   /** What the operator lets through: `refuse` is the default. */
   excessPermission: 'refuse' | 'allow'
-  /** Sync's way to speak to a provider; refuses with `rate_limited` when the budget is used up for long. */
+  /** The way to speak to a provider; a person waits for the answer. */
   startAsking(opened: OpenedConnection): Ask
   now(): number
   /** How often the rights of a key are read again. */
   rightsEveryMs: number
   /** Divides every wait, in sandbox mode. */
   pace: number
-  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** `state` is what the connector keeps of the account from now on. */
+  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
 }
 
-/** At the beginning of a run, when it is time: a key that was given more rights, or lost some, since it was accepted. */
+/**
+ * At the beginning of a run, when it is time: a key that was given more rights, or lost some, since it was accepted.
+ * Undefined when reading may go on.
+ */
 export async function checkRights(
   deps: GateDeps & { db: Database },
   ref: ConnectionRef,
   opened: OpenedConnection,
   ask: Ask,
-): Promise<void> {
+): Promise<Stop | undefined> {
   const { rightsCheckedAtMs } = opened
-  if (rightsCheckedAtMs !== null && deps.now() - rightsCheckedAtMs < deps.rightsEveryMs) return
-  const account = await ask(opened.connector.budget.verifyCost, () => opened.session.verify())
-  const { excess, missing } = account
-  await recordRights(deps.db, ref, account.keyExpiresAtMs)
+  if (rightsCheckedAtMs !== null && deps.now() - rightsCheckedAtMs < deps.rightsEveryMs) return undefined
+  const asked = await ask(opened.connector.budget.verify, () => opened.session.verify())
+  if (asked.kind !== 'answer') return asked
+  const { excess, missing, keyExpiresAtMs } = asked.answer
+  await recordRights(deps.db, ref, keyExpiresAtMs)
   if (excess.length > 0 && deps.excessPermission === 'refuse') {
-    throw new SourceError('excess_permission', `the key can now do more than read: ${excess.join(', ')}`)
+    const error = new SourceError('excess_permission', `the key can now do more than read: ${excess.join(', ')}`)
+    return { kind: 'fault', error }
   }
-  if (missing.length > 0) throw new SourceError('missing_permission', `the key lacks ${missing.join(', ')}`)
+  if (missing.length === 0) return undefined
+  return { kind: 'fault', error: new SourceError('missing_permission', `the key lacks ${missing.join(', ')}`) }
 }
 
 /** How long a person looks at "checking your key". */
@@ -62,17 +73,13 @@ export async function verifyConnection(
   const opened = await open(ref)
   if (opened?.status !== 'pending') return
   const name = findProvider(opened.providerId)?.name ?? opened.providerId
-  const provider = { id: opened.providerId, name }
+  const provider = { id: opened.providerId, name, connectionType: opened.connectionType }
   const refuse = (error: ErrorItem, existingId: string | null = null): Promise<void> =>
     pending.refusePending(db, ref, { added: false, connection_id: existingId, errors: [error] })
 
-  let account: Account
-  try {
-    account = await askAccount(deps, opened)
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error
-    return refuse(toRefusedItem(error, provider))
-  }
+  const found = await askAccount(deps, opened)
+  if (found instanceof SourceError) return refuse(toRefusedItem(found, provider))
+  const account = { ...found, fingerprint: await deps.toFingerprint(ref, found.fingerprint) }
   if (account.keyExpiresAtMs !== null && account.keyExpiresAtMs <= deps.now()) {
     return refuse(toErrorItem('key_expired', provider))
   }
@@ -105,7 +112,7 @@ async function repair(
   const repaired = await pending.acceptRepair(tx, ref, to)
   if (repaired === undefined) return false
   await recordRights(tx, repaired, account.keyExpiresAtMs)
-  await deps.onVerified(tx, repaired, opened.keyLane)
+  await deps.onVerified(tx, repaired, opened.keyLane, account.state)
   return true
 }
 
@@ -115,7 +122,7 @@ async function accept(
   tx: Sql,
   ref: ConnectionRef,
   opened: OpenedConnection,
-  { fingerprint, keyExpiresAtMs }: Account,
+  { fingerprint, keyExpiresAtMs, state }: Account,
 ): Promise<string | undefined> {
   const taken = await pending.findAccount(tx, ref, { providerId: opened.providerId, fingerprint })
   if (taken !== undefined && (taken.sessionId === null || taken.sessionId === opened.sessionId)) {
@@ -133,7 +140,7 @@ async function accept(
   await pending.acceptPending(tx, ref, { fingerprint, shown })
   await recordRights(tx, ref, keyExpiresAtMs)
   if (isShown) await noteUser(tx, ref)
-  await deps.onVerified(tx, ref, opened.keyLane)
+  await deps.onVerified(tx, ref, opened.keyLane, state)
   return undefined
 }
 
@@ -148,24 +155,29 @@ function toMismatch(provider: { id: string; name: string }, connectionId: string
 }
 
 /** Why nothing was added. A failure that passes says when to come back, where that is known. */
-export function toRefusedItem(error: SourceError, provider: { id: string; name: string }): ErrorItem {
+export function toRefusedItem(
+  error: SourceError,
+  provider: { id: string; name: string; connectionType: ConnectionType },
+): ErrorItem {
   const item = { ...toErrorItem(error.fault, provider), ...describeRefusal(error.fault, provider) }
   if (error.retryAfterMs === undefined) return item
   return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
 }
 
-async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account> {
+/** The account, or why the provider did not show it. A passing failure is tried again while the person waits. */
+async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | SourceError> {
   const ask = deps.startAsking(opened)
   const lastTryAt = performance.now() + lastTryAfterMs
   for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await ask(opened.connector.budget.verifyCost, () => opened.session.verify())
-    } catch (error) {
-      const passing = error instanceof SourceError && ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
-      if (!passing || attempt === attemptsMax) throw error
-      const waitMs = error.retryAfterMs ?? (retryDelayMs * 2 ** attempt) / deps.pace
-      if (performance.now() + waitMs > lastTryAt) throw error
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
-    }
+    const asked = await ask(opened.connector.budget.verify, () => opened.session.verify())
+    if (asked.kind === 'answer') return asked.answer
+    // Another worker verifies the same key: the queue tries this job again, and then finds the other one's verdict.
+    if (asked.kind === 'overtaken') throw new Error('another worker uses this key')
+    const error = asked.kind === 'wait' ? new OverBudget(asked.ms) : asked.error
+    const isPassing = ['rate_limited', 'venue_down', 'clock_skew'].includes(error.fault)
+    if (!isPassing || attempt === attemptsMax) return error
+    const waitMs = error.retryAfterMs ?? (retryDelayMs * 2 ** attempt) / deps.pace
+    if (performance.now() + waitMs > lastTryAt) return error
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }

@@ -56,12 +56,10 @@ describe('what a person reads', () => {
   })
 
   it('promises nothing of a connection that was refused, and speaks of a sign-in where there is no key', () => {
-    const [kraken, harbor] = [
-      { id: 'kraken', name: 'Kraken' },
-      { id: 'harbor', name: 'Harbor' },
-    ]
-    assert.deepEqual(describeRefusal('rate_limited', kraken), { fix: 'Try again in a few minutes.' })
-    assert.deepEqual(describeRefusal('invalid_credentials', kraken), {})
-    assert.equal(describeRefusal('invalid_credentials', harbor).message, 'Harbor did not accept this sign-in.')
+    const byKey = { name: 'Coinbase', connectionType: 'api_key' } as const
+    const bySignIn = { name: 'Coinbase', connectionType: 'oauth2' } as const
+    assert.deepEqual(describeRefusal('rate_limited', byKey), { fix: 'Try again in a few minutes.' })
+    assert.deepEqual(describeRefusal('invalid_credentials', byKey), {})
+    assert.equal(describeRefusal('invalid_credentials', bySignIn).message, 'Coinbase did not accept this sign-in.')
   })
 })

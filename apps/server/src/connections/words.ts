@@ -2,8 +2,9 @@
  * What a person reads when a source cannot be read. Every fault has its own words: what happened, and what to do.
  * The provider's own name is used; a right is named as the provider's page names it.
  */
-import { findSignIn } from '@assay/connectors/catalog'
+import type { ConnectionType } from '@assay/connectors'
 import type { ErrorItem, Fault } from '@assay/core'
+import { credentialTypes } from './credential-types.ts'
 
 interface Words {
   message: string
@@ -45,6 +46,10 @@ const words: Record<Fault, Write> = {
     message: `${provider} cannot be reached at the moment.`,
     fix: 'Try again in a few minutes.',
   }),
+  unreadable_answer: (provider) => ({
+    message: `${provider} sent data in a form that we cannot read.`,
+    fix: 'Nothing to do: we try again, and this service may need an update.',
+  }),
   clock_skew: (provider) => ({
     message: `${provider} refused the request because of its time or its order.`,
     fix: 'Use a key that no other program uses, and try again.',
@@ -60,10 +65,12 @@ export function describeFault(fault: Fault, providerName: string, rights: readon
 }
 
 /** Where a new connection is refused, some words are others: nothing goes on by itself, and a sign-in has no key. */
-export function describeRefusal(fault: Fault, provider: { id: string; name: string }): Partial<Words> {
+export function describeRefusal(
+  fault: Fault,
+  { name, connectionType }: { name: string; connectionType: ConnectionType },
+): Partial<Words> {
   if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
-  if (fault !== 'invalid_credentials' || findSignIn(provider.id) === undefined) return {}
-  return { message: `${provider.name} did not accept this sign-in.`, fix: `Sign in at ${provider.name} again.` }
+  return (fault === 'invalid_credentials' ? credentialTypes[connectionType].describeRefused(name) : undefined) ?? {}
 }
 
 /** Our or the operator's failure, such as a lost sealing key: neither the provider nor the owner can mend it. */

@@ -17,7 +17,9 @@ export function readCatalog(
   const after = page.position?.[0]
   const rows = catalog
     .filter(({ kind }) => wanted.kind === undefined || kind === wanted.kind)
-    .filter(({ name, provider_id: id }) => name.toLowerCase().includes(search) || id.includes(search))
+    .filter(({ name, provider_id: id, aliases }) =>
+      [name, id, ...aliases].some((word) => word.toLowerCase().includes(search)),
+    )
     .toSorted((a, b) => (a.provider_id < b.provider_id ? -1 : 1))
     .filter(({ provider_id: id }) => after === undefined || id > after)
   const shown = rows.slice(0, page.limit)

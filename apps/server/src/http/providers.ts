@@ -3,8 +3,7 @@ import { findProvider } from '@assay/connectors/catalog'
 import type { z } from 'zod'
 import type { connection } from '@assay/contract'
 import { Refusal } from '@assay/core'
-import type { SourceCredentials } from '../connect/index.ts'
-import type { AddResult, ConnectionRow } from '../connections/index.ts'
+import type { AddResult, ConnectionRow, GivenCredentials } from '../connections/index.ts'
 
 /** A provider that does not exist is a mistake of the caller; one that the user has not connected matches nothing. */
 export function checkProviders(parameter: string, ids: readonly string[] | undefined): void {
@@ -17,29 +16,23 @@ export function checkProviders(parameter: string, ids: readonly string[] | undef
   }
 }
 
-/** Wallets are in the contract and in no provider of the catalogue yet; other misfits are found where they are added. */
+/** The members of `connection`, in the names that code uses. Whether they fit the provider is checked where they are added. */
 export function toCredentials(
   parameter: string,
   providerId: string,
   given: z.output<typeof connection>,
-): SourceCredentials {
+): GivenCredentials {
   checkProviders(parameter, [providerId])
-  if (given.type === 'oauth2') return { type: 'sign_in', redirectUri: given.redirect_uri }
-  if (given.type !== 'api_key') {
-    const { name = providerId, connection_types: types = [] } = findProvider(providerId) ?? {}
-    throw new Refusal('invalid_request', `${name} cannot be connected by ${given.type}.`, {
-      items: [
-        {
-          cause: 'unsupported_connection_type',
-          parameter: 'connection.type',
-          provider_id: providerId,
-          message: `must be ${types.join(' or ')} for ${name}, got ${given.type}`,
-        },
-      ],
-    })
-  }
-  const { api_key: apiKey, secret_key: secretKey, passphrase } = given
-  return { type: 'api_key', apiKey, secretKey, ...(passphrase === undefined ? {} : { passphrase }) }
+  return toCamelMembers(given)
+}
+
+type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name
+type CamelMembers<T> = T extends unknown ? { [Name in keyof T as Camel<Name>]: Exclude<T[Name], undefined> } : never
+
+function toCamelMembers<T extends object>(given: T): CamelMembers<T> {
+  const members = Object.entries(given).filter(([, value]) => value !== undefined)
+  const toCamel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return Object.fromEntries(members.map(([name, value]) => [toCamel(name), value as unknown])) as CamelMembers<T>
 }
 
 interface Selection {

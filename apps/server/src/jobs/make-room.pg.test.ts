@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
-import { addJob, type Task } from './index.ts'
-import { openQueue } from './test-queue.ts'
+import { openQueue, queueTask, type TestTask } from './test-queue.ts'
 
 describe('a job of the background', async () => {
   const queue = await openQueue()
 
   /** Reads until it is asked to end; what a person waits for is done at once. */
-  function tasks(): { began: string[]; ended: string[]; read: Task; serve: Task; release(): void } {
+  function tasks(): { began: string[]; ended: string[]; read: TestTask; serve: TestTask; release(): void } {
     const began: string[] = []
     const ended: string[] = []
     const letGo = new AbortController()
@@ -30,9 +29,9 @@ describe('a job of the background', async () => {
     }
   }
   const add = (name: string, lane: string): Promise<void> =>
-    addJob(queue.db, { task: 'read', payload: { name }, key: name, lane })
+    queueTask(queue.db, { task: 'read', payload: { name }, key: name, lane })
   const serve = (name: string, lane: string): Promise<void> =>
-    addJob(queue.db, { task: 'serve', payload: { name }, key: name, lane, interactive: true })
+    queueTask(queue.db, { task: 'serve', payload: { name }, key: name, lane, priority: 'interactive' })
 
   it('ends early when a person waits and every place is taken: the one that has read for longest', async () => {
     const { began, ended, read, serve: task, release } = tasks()
@@ -74,14 +73,14 @@ describe('a job of the background', async () => {
   it('of a long history lets every other one that was queued before it come first', async () => {
     const order: string[] = []
     /** Queues itself again, as reading does. */
-    const long: Task = async () => {
+    const long: TestTask = async () => {
       order.push('long')
-      if (order.length < 9) await addJob(queue.db, { task: 'long', payload: {}, key: 'long', lane: 'long' })
+      if (order.length < 9) await queueTask(queue.db, { task: 'long', payload: {}, key: 'long', lane: 'long' })
     }
-    const short: Task = async (payload) => void order.push((payload as { name: string }).name)
-    await addJob(queue.db, { task: 'long', payload: {}, key: 'long', lane: 'long' })
+    const short: TestTask = async (payload) => void order.push((payload as { name: string }).name)
+    await queueTask(queue.db, { task: 'long', payload: {}, key: 'long', lane: 'long' })
     const others = ['a', 'b', 'c', 'd', 'e']
-    for (const name of others) await addJob(queue.db, { task: 'short', payload: { name }, key: name, lane: name })
+    for (const name of others) await queueTask(queue.db, { task: 'short', payload: { name }, key: name, lane: name })
     await queue.start({ long, short }, { concurrency: 1 })
     await until('all of them', () => (order.length >= 9 ? true : undefined))
     assert.deepEqual(order.slice(0, 7), ['long', ...others, 'long'])

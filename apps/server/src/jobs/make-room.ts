@@ -5,6 +5,7 @@
  * early: its signal is aborted, it finishes the page under way, queues the rest and returns.
  */
 import type { Database } from '../db/index.ts'
+import { listInteractive } from './queue-store.ts'
 
 interface RunningJob {
   /** Null when it runs outside of any lane. */
@@ -21,16 +22,10 @@ export interface Room {
   look(isFull: boolean): Promise<void>
 }
 
-interface WaitingRow {
-  lane_id: number | null
-  /** Another job of the lane is running, here or elsewhere. */
-  blocked: boolean
-}
-
 /** More than a worker has places; the rest is seen at the next look. */
 const looksAtMax = 50
 
-export function createRoom(db: Database, interactivePriority: number): Room {
+export function createRoom(db: Database): Room {
   const running = new Map<string, RunningJob>()
 
   function ask(job: RunningJob | undefined): void {
@@ -53,15 +48,10 @@ export function createRoom(db: Database, interactivePriority: number): Room {
 
     async look(isFull) {
       if (running.size === 0) return
-      const waiting = await db.rows<WaitingRow>(
-        `select j.job_queue_id as lane_id, q.locked_at is not null as blocked
-         from graphile_worker._private_jobs j left join graphile_worker._private_job_queues q on q.id = j.job_queue_id
-         where j.is_available and j.priority <= $1 and j.run_at <= clock_timestamp() order by j.priority, j.run_at limit $2`,
-        [interactivePriority, looksAtMax],
-      )
+      const waiting = await listInteractive(db, looksAtMax)
       // One place for each of them, counting those already on their way to be free.
       let places = [...running.values()].filter(({ stop }) => stop.signal.aborted).length
-      for (const { lane_id: laneId, blocked } of waiting) {
+      for (const { laneId, blocked } of waiting) {
         if (blocked && laneId !== null) ask(inLane(laneId))
         else if (isFull && places > 0) places -= 1
         else if (isFull) ask(longest())

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
-import { addJob, bringJobsForward } from './index.ts'
-import { endYielding } from './priority.ts'
-import { openQueue, type TestQueue } from './test-queue.ts'
+import { bringJobsForward, endYielding } from './queue-store.ts'
+import { openQueue, queueTask, type TestQueue } from './test-queue.ts'
 
 /** Payloads in the order in which their jobs began and ended. */
 interface Recorder {
@@ -44,7 +43,7 @@ describe('a job', async () => {
   it('is added in the caller’s transaction or not at all', async () => {
     const add = (key: string, fails: boolean): Promise<void> =>
       queue.db.transaction(async (tx) => {
-        await addJob(tx, { task: 'note', payload: {}, key })
+        await queueTask(tx, { task: 'note', payload: {}, key })
         if (fails) throw new Error('no')
       })
     await add('kept', false)
@@ -53,8 +52,8 @@ describe('a job', async () => {
   })
 
   it('waits once for each key: adding it again moves it and replaces its payload', async () => {
-    await addJob(queue.db, { task: 'note', payload: { name: 'first' }, key: 'one', delayMs: 3_600_000 })
-    await addJob(queue.db, { task: 'note', payload: { name: 'second' }, key: 'one' })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'first' }, key: 'one', delayMs: 3_600_000 })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'second' }, key: 'one' })
     const { began, task } = recorder()
     await queue.start({ note: task })
     await until('the job', () => (began.length > 0 ? true : undefined))
@@ -65,9 +64,9 @@ describe('a job', async () => {
   it('that is running is not disturbed by another of its key', async () => {
     const { began, ended, release, task } = recorder()
     await queue.start({ note: task })
-    await addJob(queue.db, { task: 'note', payload: { name: 'running', waits: 'yes' }, key: 'one', lane: 'a' })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'running', waits: 'yes' }, key: 'one', lane: 'a' })
     await until('the first', () => (began.length === 1 ? true : undefined))
-    await addJob(queue.db, { task: 'note', payload: { name: 'waiting' }, key: 'one', lane: 'a' })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'waiting' }, key: 'one', lane: 'a' })
     assert.deepEqual(await listWaiting(queue), ['one'])
     release()
     await until('both', () => (ended.length === 2 ? true : undefined))
@@ -77,10 +76,11 @@ describe('a job', async () => {
   it('runs after every other of its lane, while other lanes go on', async () => {
     const { began, ended, release, task } = recorder()
     await queue.start({ note: task })
-    await addJob(queue.db, { task: 'note', payload: { name: 'a1', waits: 'yes' }, key: 'a1', lane: 'a' })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'a1', waits: 'yes' }, key: 'a1', lane: 'a' })
     await until('a1', () => (began.includes('a1') ? true : undefined))
-    for (const name of ['a2', 'a3']) await addJob(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a' })
-    await addJob(queue.db, { task: 'note', payload: { name: 'b1' }, key: 'b1', lane: 'b' })
+    for (const name of ['a2', 'a3'])
+      await queueTask(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a' })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'b1' }, key: 'b1', lane: 'b' })
     await until('b1', () => (ended.includes('b1') ? true : undefined))
     assert.deepEqual(began, ['a1', 'b1'])
     release()
@@ -89,9 +89,8 @@ describe('a job', async () => {
   })
 
   it('for which a person waits goes before the background', async () => {
-    for (const name of ['background', 'interactive']) {
-      const interactive = name === 'interactive'
-      await addJob(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a', interactive })
+    for (const priority of ['background', 'interactive'] as const) {
+      await queueTask(queue.db, { task: 'note', payload: { name: priority }, key: priority, lane: 'a', priority })
     }
     const { ended, task } = recorder()
     await queue.start({ note: task })
@@ -101,7 +100,10 @@ describe('a job', async () => {
 
   it('that yields goes after the background, and for a minute only', async () => {
     const add = (name: string, yields: boolean): Promise<void> =>
-      addJob(queue.db, { task: 'note', payload: { name }, key: name, lane: 'a', yields })
+      queueTask(queue.db, {
+        ...{ task: 'note', payload: { name }, key: name, lane: 'a' },
+        priority: yields ? 'yielding' : 'background',
+      })
     await add('old and yields', true)
     await queue.db.execute("update graphile_worker._private_jobs set run_at = run_at - interval '61 s'", [])
     await add('yields', true)
@@ -114,8 +116,8 @@ describe('a job', async () => {
   })
 
   it('is due at once when the sandbox clock went past its time, and not when it did not', async () => {
-    await addJob(queue.db, { task: 'note', payload: { name: 'soon' }, key: 'soon', delayMs: 3_600_000 })
-    await addJob(queue.db, { task: 'note', payload: { name: 'later' }, key: 'later', delayMs: 3 * 3_600_000 })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'soon' }, key: 'soon', delayMs: 3_600_000 })
+    await queueTask(queue.db, { task: 'note', payload: { name: 'later' }, key: 'later', delayMs: 3 * 3_600_000 })
     await bringJobsForward(queue.db, 2 * 3_600_000)
     const { ended, task } = recorder()
     await queue.start({ note: task })

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
-import { addJob } from './index.ts'
-import { capRetries } from './retries.ts'
-import { openQueue } from './test-queue.ts'
+import { capRetries } from './queue-store.ts'
+import { openQueue, queueTask } from './test-queue.ts'
 
 describe('a job that failed', async () => {
   const queue = await openQueue()
   const { db } = queue
 
   const add = (key: string, attempts: number, delayMs: number): Promise<number> =>
-    addJob(db, { task: 'read', payload: {}, key, delayMs }).then(() =>
+    queueTask(db, { task: 'read', payload: {}, key, delayMs }).then(() =>
       db.execute('update graphile_worker._private_jobs set attempts = $2 where key = $1', [key, attempts]),
     )
   const find = (key: string): Promise<{ attempts: number; wait: number }> =>
@@ -40,7 +39,7 @@ describe('a job that failed', async () => {
     await add('replaced', 1, 0)
     const lock = "update graphile_worker._private_jobs set locked_by = 'killed', locked_at = now() where key = $1"
     await db.execute(lock, ['replaced'])
-    await addJob(db, { task: 'read', payload: { which: 'second' }, key: 'replaced' })
+    await queueTask(db, { task: 'read', payload: { which: 'second' }, key: 'replaced' })
     await db.execute("select graphile_worker.force_unlock_workers(array['killed'])", [])
     const ran: unknown[] = []
     await queue.start({ read: async (payload) => void ran.push(payload) }, { silentAfterMs: 200 })

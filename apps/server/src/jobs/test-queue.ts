@@ -2,8 +2,26 @@
 import { after, afterEach, beforeEach, type TestContext } from 'node:test'
 import { pino, type Logger } from 'pino'
 import { openTestDatabase, testDatabase, type TestAddress } from '../../../../test/postgres.ts'
-import type { Database } from '../db/index.ts'
-import { installQueue, startWorker, type Task, type Worker } from './index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import type { Priority } from './declarations.ts'
+import { insertJob } from './queue-store.ts'
+import { installQueue, runTasks, type Task, type Worker } from './worker.ts'
+
+/** A task that the service does not have, for tests of the queue itself. */
+export type TestTask = Task['run']
+
+export interface TestJob {
+  task: string
+  payload: object
+  key: string
+  lane?: string
+  delayMs?: number
+  priority?: Priority
+}
+
+export function queueTask(sql: Sql, { payload, delayMs = 0, priority = 'background', ...job }: TestJob): Promise<void> {
+  return insertJob(sql, { ...job, priority, payload: JSON.stringify(payload) }, delayMs)
+}
 
 interface WorkerChoices {
   silentAfterMs?: number
@@ -18,7 +36,7 @@ export interface TestQueue {
   /** What was logged at warn or above. */
   lines: string[]
   /** Stopped with the test, unless that was done before. */
-  start(tasks: Readonly<Record<string, Task>>, choices?: WorkerChoices): Promise<Worker>
+  start(tasks: Readonly<Record<string, TestTask>>, choices?: WorkerChoices): Promise<Worker>
 }
 
 /** To be called in an async `describe`, before anything is awaited: its hooks become that suite's. */
@@ -48,10 +66,14 @@ async function open(t: Pick<TestContext, 'after'>, stops: (() => Promise<void>)[
     db,
     connection,
     lines,
-    async start(tasks, choices = {}) {
+    async start(tasks, { makeRoom = [], ...choices } = {}) {
       const own = openTestDatabase(connection)
-      const plain = { silentAfterMs: 600, alone: false, makeRoom: [], concurrency: 4 }
-      const started = await startWorker({ db: own, connection, pooler: 'none', tasks, log, ...plain, ...choices })
+      const plain = { silentAfterMs: 600, alone: false, concurrency: 4 }
+      const named = Object.entries(tasks).map(([name, run]) => [name, { run, makesRoom: makeRoom.includes(name) }])
+      const started = await runTasks(
+        { db: own, connection, pooler: 'none', log, ...plain, ...choices },
+        Object.fromEntries(named) as Record<string, Task>,
+      )
       let stopping: Promise<void> | undefined
       const stop = (): Promise<void> => (stopping ??= started.stop().then(() => own.close()))
       stops.push(stop)

@@ -4,23 +4,20 @@ import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import type { TestAddress } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/until.ts'
-import { addJob } from './index.ts'
-import { freeOrphanedLanes } from './lanes.ts'
-import { openQueue } from './test-queue.ts'
+import { freeOrphanedLanes } from './queue-store.ts'
+import { openQueue, queueTask } from './test-queue.ts'
 
 /** A worker in a process of its own, whose only job begins and never ends. */
 const script = `
   import { pino } from 'pino'
   import { createDatabase } from './apps/server/src/db/index.ts'
-  import { startWorker } from './apps/server/src/jobs/index.ts'
+  import { runTasks } from './apps/server/src/jobs/worker.ts'
   const log = pino({ level: 'silent' })
   const connection = JSON.parse(process.argv[1])
   const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 2, statementTimeoutMs: 10_000, log })
   const hold = () => { process.stdout.write('held\\n'); return new Promise(() => undefined) }
-  await startWorker({
-    ...{ db, connection, pooler: 'none', makeRoom: [], concurrency: 2, silentAfterMs: 600, alone: false, log },
-    tasks: { hold },
-  })`
+  const settings = { db, connection, pooler: 'none', concurrency: 2, silentAfterMs: 600, alone: false, log }
+  await runTasks(settings, { hold: { run: hold, makesRoom: false } })`
 
 async function startDoomedWorker(t: TestContext, connection: TestAddress): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(connection)], {
@@ -52,9 +49,9 @@ describe('a worker that was killed', async () => {
   const queue = await openQueue()
 
   it('loses its job and its lane to another, after it was silent for the time that was set', async (t) => {
-    await addJob(queue.db, { task: 'hold', payload: { name: 'held' }, key: 'held', lane: 'a' })
+    await queueTask(queue.db, { task: 'hold', payload: { name: 'held' }, key: 'held', lane: 'a' })
     const child = await startDoomedWorker(t, queue.connection)
-    await addJob(queue.db, { task: 'hold', payload: { name: 'behind' }, key: 'behind', lane: 'a' })
+    await queueTask(queue.db, { task: 'hold', payload: { name: 'behind' }, key: 'behind', lane: 'a' })
     child.kill('SIGKILL')
     await once(child, 'exit')
     // It may have been killed before its first heartbeat.
@@ -83,7 +80,7 @@ describe('a worker that was killed', async () => {
   })
 
   it('loses them at once to the only worker that there can be', async (t) => {
-    await addJob(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
+    await queueTask(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
     const child = await startDoomedWorker(t, queue.connection)
     child.kill('SIGKILL')
     await once(child, 'exit')
@@ -95,7 +92,7 @@ describe('a worker that was killed', async () => {
   })
 })
 
-describe('a worker that was taken for dead and came back', async () => {
+describe('a worker that was presumed dead and came back', async () => {
   const queue = await openQueue()
   const { db } = queue
 
@@ -107,7 +104,7 @@ describe('a worker that was taken for dead and came back', async () => {
 
   it('and ended the job that another had taken over: the lane which nobody opened then is free a minute later', async () => {
     // What is left when the first deletes the job's row: the second finds none to delete, and keeps the lane it locked.
-    await addJob(db, { task: 'task', payload: { name: 'next' }, key: 'next', lane: 'a' })
+    await queueTask(db, { task: 'task', payload: { name: 'next' }, key: 'next', lane: 'a' })
     await lockLane('alive', '61 s')
     await db.execute(
       "insert into worker_heartbeats (worker_id, beat_at) values ('alive', clock_timestamp() + interval '1 h')",
@@ -120,7 +117,7 @@ describe('a worker that was taken for dead and came back', async () => {
   })
 
   it('finds the lane kept of a job that is under way, however long that takes', async () => {
-    await addJob(db, { task: 'task', payload: {}, key: 'long', lane: 'a' })
+    await queueTask(db, { task: 'task', payload: {}, key: 'long', lane: 'a' })
     await db.execute("update graphile_worker._private_jobs set locked_by = 'alive', locked_at = clock_timestamp()")
     await lockLane('alive', '1 h')
     await freeOrphanedLanes(db)
@@ -156,7 +153,7 @@ describe('a worker that lives', async () => {
       begun += 1
       await released
     }
-    await addJob(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
+    await queueTask(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
     await queue.start({ hold }, { silentAfterMs: 30_000 })
     await until('the job to begin', () => (begun > 0 ? true : undefined))
     const findBeat = (): Promise<{ at: string } | undefined> =>
@@ -187,7 +184,7 @@ describe('a worker that lives', async () => {
       begun += 1
       await released
     }
-    await addJob(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
+    await queueTask(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
     await queue.start({ hold })
     await until('the job to be as old as the silence', async () =>
       queue.db.maybeRow(
@@ -219,7 +216,7 @@ describe('a worker that lives', async () => {
       "insert into graphile_worker._private_job_queues (queue_name) values ('of a key'), ('of another')",
     )
     await queue.db.execute("select graphile_worker.add_job('task', '{}'::json, queue_name => 'of a key')", [])
-    await addJob(queue.db, { task: 'task', payload: {}, key: 'new', lane: 'a' })
+    await queueTask(queue.db, { task: 'task', payload: {}, key: 'new', lane: 'a' })
     await queue.start({ other: async () => undefined })
     const left = await queue.db.rows<{ name: string }>(
       'select queue_name as name from graphile_worker._private_job_queues order by 1',
@@ -235,9 +232,9 @@ describe('a worker that lives', async () => {
     const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)
     await queue.db.execute(failNextEnd)
     await queue.start({ task })
-    await addJob(queue.db, { task: 'task', payload: { name: 'first' }, key: 'first', lane: 'a' })
+    await queueTask(queue.db, { task: 'task', payload: { name: 'first' }, key: 'first', lane: 'a' })
     await until('the first run', () => (runs.length > 0 ? true : undefined))
-    await addJob(queue.db, { task: 'task', payload: { name: 'second' }, key: 'second', lane: 'a' })
+    await queueTask(queue.db, { task: 'task', payload: { name: 'second' }, key: 'second', lane: 'a' })
     await until('both jobs to be done', async () =>
       (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
     )
@@ -258,7 +255,7 @@ describe('stopping', async () => {
       ended.push('ended')
     }
     const worker = await queue.start({ task })
-    await addJob(queue.db, { task: 'task', payload: {}, key: 'only' })
+    await queueTask(queue.db, { task: 'task', payload: {}, key: 'only' })
     await until('the job', () => (ended.length > 0 ? true : undefined))
     await worker.stop()
     assert.deepEqual(ended, ['begun', 'ended'])

@@ -1,6 +1,6 @@
 /**
  * Runs jobs. graphile-worker does the claiming, the backoff and the lanes. Two things it does not do: notice that a
- * worker was killed (see silence.ts), and go on when the database was away at the moment a job ended. Then it gives up
+ * worker was killed (see rounds.ts), and go on when the database was away at the moment a job ended. Then it gives up
  * and its runner ends, and a process would be left that only looks alive; here the runner is started again.
  *
  * Jobs are short (a batch of pages, then queued again), so a living worker never falls silent for long.
@@ -19,31 +19,27 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import { isDatabaseAway, openPool, type Database, type DatabaseAddress } from '../db/index.ts'
-import { deleteOldLanes, freeOrphanedLanes } from './lanes.ts'
+import { declarations, parseStored, type Handlers, type JobName } from './declarations.ts'
 import { createRoom, type Room } from './make-room.ts'
-import { endYielding, interactivePriority } from './priority.ts'
-import { capRetries, deleteReplaced } from './retries.ts'
-import { forgetLongSilent, forgetWorkers, repeat, sweepSilentWorkers, writeHeartbeats } from './silence.ts'
-
-/**
- * `signal` is aborted when the process is asked to stop, and for tasks that make room also when a person waits for their
- * place: finish the page under way, queue the rest, and return.
- */
-export type Task = (payload: unknown, signal: AbortSignal) => Promise<void>
+import { deleteOldLanes, forgetWorkers } from './queue-store.ts'
+import { freeSilentWorkers, repeat, startRounds } from './rounds.ts'
 
 export interface Worker {
   /** Takes no further job and waits for those under way. */
   stop(): Promise<void>
 }
 
-export interface WorkerOptions {
+/** A job as graphile-worker knows it: its payload is what the table has. */
+export interface Task {
+  run(payload: unknown, signal: AbortSignal): Promise<void>
+  makesRoom: boolean
+}
+
+export interface RunnerSettings {
   db: Database
   /** A direct connection is best: through a transaction pooler new jobs are found by polling alone. */
   connection: DatabaseAddress
   pooler: 'none' | 'transaction'
-  tasks: Readonly<Record<string, Task>>
-  /** Names of tasks of the background that can be asked to end early. */
-  makeRoom: readonly string[]
   concurrency: number
   silentAfterMs: number
   /** The embedded database has one owner: locks found at its start belong to dead workers. */
@@ -65,12 +61,26 @@ export async function installQueue(connection: DatabaseAddress, log: Logger): Pr
   }
 }
 
-export async function startWorker(options: WorkerOptions): Promise<Worker> {
+export function startWorker({ handlers, ...settings }: RunnerSettings & { handlers: Handlers }): Promise<Worker> {
+  const tasks: Record<string, Task> = {}
+  for (const name of Object.keys(handlers) as JobName[]) addTask(tasks, name, handlers)
+  return runTasks(settings, tasks)
+}
+
+function addTask<Name extends JobName>(tasks: Record<string, Task>, name: Name, handlers: Pick<Handlers, Name>): void {
+  const handle = handlers[name]
+  if (handle === undefined) return
+  const run: Task['run'] = (payload, signal) => handle(parseStored(name, payload), signal)
+  tasks[name] = { run, makesRoom: declarations[name].makesRoom }
+}
+
+/** The worker itself, whatever its jobs are. */
+export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<string, Task>>): Promise<Worker> {
   const { db, log, silentAfterMs } = options
   const { pool, close } = openQueuePool(options.connection, options.concurrency + 2, log)
   const stopping = new AbortController()
   const workerIds = new Set<string>()
-  const room = createRoom(db, interactivePriority)
+  const room = createRoom(db)
   // Of the present runner: jobs of one that ended by itself may still end, and must not be taken off the next one's.
   let busy = { jobs: 0 }
   const begin = (): Promise<Runner> => {
@@ -81,27 +91,20 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     busy = places
     events.on('job:start', () => (places.jobs += 1))
     events.on('job:complete', () => (places.jobs -= 1))
-    return run({ ...toRunnerOptions(options, stopping.signal, room), pgPool: pool, events })
+    const taskList = toTaskList(tasks, stopping.signal, room)
+    return run({ ...toRunnerOptions(options), taskList, pgPool: pool, events })
   }
 
   let first: Runner
   try {
-    await sweepSilentWorkers(db, options.alone ? 0 : silentAfterMs, [], log)
+    await freeSilentWorkers(db, options.alone ? 0 : silentAfterMs, [], log)
     await deleteOldLanes(db)
     first = await begin()
   } catch (error) {
     await close()
     throw error
   }
-  const beat = repeat(silentAfterMs / 6, log, () => writeHeartbeats(db, [...workerIds]))
-  const sweep = repeat(silentAfterMs / 2, log, async () => {
-    await sweepSilentWorkers(db, silentAfterMs, [...workerIds], log)
-    await forgetLongSilent(db)
-    await freeOrphanedLanes(db)
-    await deleteReplaced(db)
-    await capRetries(db)
-    await endYielding(db)
-  })
+  const rounds = startRounds({ db, silentAfterMs, log }, workerIds)
   const look = repeat(lookIntervalMs, log, () => room.look(busy.jobs >= options.concurrency))
   const running = keepRunning(first, begin, stopping.signal, log)
 
@@ -111,7 +114,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       try {
         // Heartbeats go on until the last job has ended, or others would take it over.
         await running
-        await Promise.all([beat.stop(), sweep.stop(), look.stop()])
+        await Promise.all([rounds.stop(), look.stop()])
         // While the database is away there is nothing to clear: a worker that it remembers falls silent.
         await forgetWorkers(db, [...workerIds]).catch((error: unknown) => {
           if (!isDatabaseAway(error)) throw error
@@ -155,9 +158,8 @@ async function beginAgain(
   return undefined
 }
 
-function toRunnerOptions(options: WorkerOptions, signal: AbortSignal, room: Room): RunnerOptions {
+function toRunnerOptions(options: RunnerSettings): RunnerOptions {
   return {
-    taskList: toTaskList(options, signal, room),
     concurrency: options.concurrency,
     pollInterval: pollIntervalMs,
     noHandleSignals: true,
@@ -169,16 +171,16 @@ function toRunnerOptions(options: WorkerOptions, signal: AbortSignal, room: Room
   }
 }
 
-function toTaskList({ tasks, makeRoom }: WorkerOptions, stopping: AbortSignal, room: Room): TaskList {
+function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal, room: Room): TaskList {
   return Object.fromEntries(
-    Object.entries(tasks).map(([name, task]): [string, GraphileTask] => {
-      if (!makeRoom.includes(name)) return [name, (payload) => task(payload, stopping)]
+    Object.entries(tasks).map(([name, { run: runTask, makesRoom }]): [string, GraphileTask] => {
+      if (!makesRoom) return [name, (payload) => runTask(payload, stopping)]
       return [
         name,
         async (payload, { job }) => {
           const asked = room.enter(job.id, job.job_queue_id)
           try {
-            await task(payload, AbortSignal.any([stopping, asked]))
+            await runTask(payload, AbortSignal.any([stopping, asked]))
           } finally {
             room.leave(job.id)
           }

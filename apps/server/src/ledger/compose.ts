@@ -37,17 +37,21 @@ export interface ComposedBatch {
   revisions: Map<string, number>
 }
 
-/** `unchanged`: groups whose records are the ones that the batch was made of. The others stay due. */
+/**
+ * `unchanged`: groups whose records are the ones that the batch was made of. The others stay due. `regrouped`: groups that
+ * lost or got records by a replay that only looks, so what they had become does not stand.
+ */
 export async function composeGroups(
   sql: Sql,
   ref: ConnectionRef,
   batch: MadeBatch,
   unchanged: ReadonlySet<string>,
+  regrouped: ReadonlySet<string> = new Set(),
 ): Promise<ComposedBatch> {
   const made = batch.made.filter(({ groupKey }) => unchanged.has(groupKey))
   const poison = new Map([...batch.poison].filter(([group]) => unchanged.has(group)))
   const stored = await store.listStoredOfGroups(sql, ref, [...unchanged])
-  const { placed, stolen } = await chooseIds(sql, ref, made, stored)
+  const { placed, stolen } = await chooseIds(sql, ref, made, { stored, regrouped })
   for (const group of stolen) poison.set(group, duplicateKey)
   const sound = [...unchanged].filter((group) => !poison.has(group))
   const own = placed.filter(({ groupKey }) => !poison.has(groupKey))
@@ -86,13 +90,13 @@ async function chooseIds(
   sql: Sql,
   ref: ConnectionRef,
   made: readonly MadeTransaction[],
-  storedOfGroups: readonly store.StoredTransaction[],
+  { stored, regrouped }: { stored: readonly store.StoredTransaction[]; regrouped: ReadonlySet<string> },
 ): Promise<Places> {
   const keys = made.map(({ draft }) => draft.naturalKey)
   const revisions = await store.listRevisions(sql, ref, keys)
   const idOf = (key: string, revision: number): string => storedIdOf(ref.connectionId, key, revision)
   const ids = keys.map((key) => idOf(key, revisions.get(key) ?? 0))
-  const formers = new Map(storedOfGroups.map((one) => [one.id, one]))
+  const formers = new Map(stored.map((one) => [one.id, one]))
   // Most often these are new ones; otherwise a record has moved here from another group.
   const elsewhere = await store.listStored(
     sql,
@@ -100,7 +104,7 @@ async function chooseIds(
     ids.filter((id) => !formers.has(id)),
   )
   for (const one of elsewhere) formers.set(one.id, one)
-  const foreign = elsewhere.map(({ groupKey }) => groupKey)
+  const foreign = elsewhere.map(({ groupKey }) => groupKey).filter((groupKey) => !regrouped.has(groupKey))
   const standing = new Set(foreign.length === 0 ? [] : await raw.listStandingGroups(sql, ref, foreign))
   const foreignIds = new Set(elsewhere.filter(({ groupKey }) => standing.has(groupKey)).map(({ id }) => id))
 

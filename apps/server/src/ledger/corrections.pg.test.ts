@@ -87,14 +87,14 @@ describe('a confirmed transaction whose time is corrected', () => {
 
 describe('deriving what is recent first', () => {
   it('leaves out every group with a record before that time', async (t) => {
-    const { db, ledger, connector, ref, keep, derive, listWritten } = await openLedger(t)
+    const { db, ref, keep, derive, listWritten } = await openLedger(t)
     await keep(
       ledgerRow('L1', 'older', {}, noonMs - 1),
       ledgerRow('L2', 'cut', { type: 'trade', amount: '-1' }, noonMs - 1),
       ledgerRow('L3', 'cut', { type: 'trade', asset: 'ZUSD' }, noonMs + 1),
       ledgerRow('L4', 'recent'),
     )
-    assert.equal(await ledger.derive(ref, connector, () => true, noonMs), true)
+    assert.equal(await derive(ref, { sinceMs: noonMs }), true)
     const groups = async (): Promise<string[]> => (await listWritten()).map(({ group_key }) => group_key)
     assert.deepEqual(await groups(), ['recent'])
     assert.equal((await db.rows('select from due_groups')).length, 2)
@@ -147,12 +147,22 @@ describe('a record that changes while its group is being derived', () => {
 
 describe('a group that makes a transaction which another group has made', () => {
   it('is left out, and takes neither its id nor its awaited prices', async (t) => {
-    const { db, ledger, connector, ref, keep, listWritten, listRemovedIds } = await openLedger(t, { price: 'down' })
+    const {
+      db,
+      connector,
+      ref,
+      keep,
+      listWritten,
+      listRemovedIds,
+      derive: deriveBy,
+    } = await openLedger(t, {
+      price: 'down',
+    })
     const thief: Connector = {
       ...connector,
-      toTransactions: (records) => connector.toTransactions(records).map((draft) => ({ ...draft, naturalKey: 'K' })),
+      toTransactions: (...of) => connector.toTransactions(...of).map((draft) => ({ ...draft, naturalKey: 'K' })),
     }
-    const derive = (): Promise<boolean> => ledger.derive(ref, thief, () => true)
+    const derive = (): Promise<boolean> => deriveBy(ref, { by: thief })
     const listAwaited = (): Promise<unknown> => db.rows('select transaction_id, asset_key from awaited_prices')
     await keep(ledgerRow('L1', 'R1'))
     await derive()

@@ -1,4 +1,5 @@
 import { parseDecimal } from '@assay/core'
+import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addConnection, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from './test-ledger.ts'
@@ -39,12 +40,12 @@ describe('deriving', () => {
   })
 
   it('writes the same id for the same connection and key, another for another connection', async (t) => {
-    const { db, ledger, keep, derive, listWritten } = await openLedger(t)
+    const { db, keep, keepAt, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
     const other = refOf(1, 2)
     await addConnection(db, other)
-    await db.transaction((tx) => ledger.keepRaw(tx, other, 'ledger', [ledgerRow('L1', 'R1')]))
+    await keepAt(other, 'ledger', ledgerRow('L1', 'R1'))
     await derive(other)
     const written = await listWritten()
     assert.equal(new Set(written.map(({ id }) => id)).size, 2)
@@ -118,6 +119,18 @@ describe('deriving', () => {
   })
 })
 
+/** Makes of the record L2 the transaction that the group R1 makes. */
+function twinOf(connector: Connector): Connector {
+  return {
+    ...connector,
+    toTransactions: (records, facts) =>
+      connector.toTransactions(records, facts).map((draft) => {
+        const naturalKey = draft.naturalKey.replace('R2', 'R1')
+        return records[0]?.key === 'L2' ? { ...draft, naturalKey } : draft
+      }),
+  }
+}
+
 describe('a group that cannot be read', () => {
   it('stops nothing but itself, and says why', async (t) => {
     const { db, keep, derive, listWritten } = await openLedger(t)
@@ -130,7 +143,7 @@ describe('a group that cannot be read', () => {
     const poison = await db.rows<{ group_key: string; reason: string }>('select group_key, reason from poison_groups')
     assert.deepEqual(
       poison.map(({ group_key }) => group_key),
-      ['R2'],
+      ['?ledger//L2'],
     )
     assert.match(poison[0]?.reason ?? '', /not a decimal number/)
   })
@@ -150,11 +163,10 @@ describe('a group that cannot be read', () => {
   })
 
   it('is also one that makes a transaction which another group has made', async (t) => {
-    const { db, keep, derive, listWritten } = await openLedger(t)
+    const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     // The newest group is derived first.
-    const twin = ledgerRow('L2', 'R2', { refid: 'R1' }, noonMs - 1)
-    await keep(ledgerRow('L1', 'R1'), twin, ledgerRow('L3', 'R3'))
-    await derive()
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', {}, noonMs - 1), ledgerRow('L3', 'R3'))
+    await derive(ref, { by: twinOf(connector) })
     assert.deepEqual(
       (await listWritten()).map(({ group_key }) => group_key),
       ['R1', 'R3'],
@@ -163,12 +175,12 @@ describe('a group that cannot be read', () => {
   })
 
   it('also when the other group was derived long before: the transaction stays with the first', async (t) => {
-    const { db, keep, derive, listWritten } = await openLedger(t)
+    const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))
     await derive()
     const before = await listWritten()
-    await keep(ledgerRow('L2', 'R2', { refid: 'R1', amount: '7' }))
-    await derive()
+    await keep(ledgerRow('L2', 'R2', { amount: '7' }))
+    await derive(ref, { by: twinOf(connector) })
     assert.deepEqual(await listWritten(), before)
     assert.deepEqual(await db.rows('select group_key from poison_groups'), [{ group_key: 'R2' }])
   })
@@ -227,16 +239,12 @@ describe('what was read', () => {
   })
 
   it('is new once, however often it is read', async (t) => {
-    const { db, ledger, ref } = await openLedger(t)
-    const keep = (...keys: string[]): Promise<number> =>
-      db.transaction((tx) =>
-        ledger.keepRaw(
-          tx,
-          ref,
-          'ledger',
-          keys.map((key) => ledgerRow(key, key)),
-        ),
-      )
+    const { db, ledger, connector, ref } = await openLedger(t)
+    const keep = async (...keys: string[]): Promise<number> => {
+      const records = keys.map((key) => ledgerRow(key, key))
+      const page = { stream: 'ledger', partition: '', records, withdrawn: [] }
+      return (await db.transaction((tx) => ledger.keepRaw(tx, ref, connector, [page]))).added
+    }
     assert.equal(await keep('L1', 'L2'), 2)
     assert.equal(await keep('L2', 'L3', 'L3'), 1)
   })

@@ -4,14 +4,13 @@
  *
  * While PostgreSQL writes a batch, the next one is made: each keeps one processor busy, and neither waits for the other.
  */
-import type { Connector } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { ConnectionRef } from '../owner.ts'
 import { listHeldAssetIds } from './balances-store.ts'
 import type { ChangeDeps } from './changes.ts'
 import { composeGroups } from './compose.ts'
 import { holdConnectionAlone, holdUser } from './locks-store.ts'
-import { makeTransactions, type MadeBatch, type MakeDeps } from './make.ts'
+import { makeTransactions, type MadeBatch, type MakeDeps, type Source } from './make.ts'
 import * as raw from './raw-store.ts'
 import { ensureStatistics } from './store.ts'
 import { writeGroups } from './write.ts'
@@ -28,14 +27,14 @@ const pricedTodayMax = 100_000
 
 type Derive = (
   ref: ConnectionRef,
-  connector: Connector,
+  source: Source,
   mayContinue: () => boolean,
   sinceMs: number | undefined,
 ) => Promise<boolean>
 
 export function createDerive(deps: DeriveDeps): Derive {
   const pricedToday = new Set<string>()
-  return async (ref, connector, mayContinue, sinceMs) => {
+  return async (ref, source, mayContinue, sinceMs) => {
     const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPlace, limit: groupsPerBatch, sinceMs })
     const isIdle = first.groups.length === 0
     // What is held has a value on every day since, also on days and of assets without a transaction. Once a day is
@@ -43,7 +42,7 @@ export function createDerive(deps: DeriveDeps): Derive {
     const today = `${deps.db.now().slice(0, 10)} ${ref.userKey} ${ref.connectionKey}`
     if (isIdle && (sinceMs !== undefined || pricedToday.has(today))) return true
     const ensurePrices = await createEnsurePrices(deps, ref)
-    if (!isIdle && !(await deriveDue({ ...deps, ensurePrices }, ref, connector, { first, mayContinue, sinceMs }))) {
+    if (!isIdle && !(await deriveDue({ ...deps, ensurePrices }, ref, source, { first, mayContinue, sinceMs }))) {
       return false
     }
     if (sinceMs === undefined) {
@@ -59,12 +58,11 @@ export function createDerive(deps: DeriveDeps): Derive {
 async function deriveDue(
   deps: DeriveDeps & MakeDeps,
   ref: ConnectionRef,
-  connector: Connector,
+  source: Source,
   { first, mayContinue, sinceMs }: { first: raw.DuePage; mayContinue: () => boolean; sinceMs: number | undefined },
 ): Promise<boolean> {
   const { db } = deps
-  const make = (groups: readonly raw.DueGroup[]): Promise<MadeBatch> =>
-    makeTransactions(deps, db, ref, connector, groups)
+  const make = (groups: readonly raw.DueGroup[]): Promise<MadeBatch> => makeTransactions(deps, db, ref, source, groups)
   let page = first
   let batch = await make(page.groups)
   for (;;) {
@@ -76,7 +74,7 @@ async function deriveDue(
           .then(async (found) => ({ page: found, batch: await make(found.groups) }))
     // Awaited below, unless writing fails first: then its own failure is of no interest.
     next?.catch(() => undefined)
-    await writeBatch(deps, ref, connector, batch)
+    await writeBatch(deps, ref, source, batch)
     if (next === undefined) return true
     await ensureStatistics(db)
     const following = await next
@@ -86,7 +84,12 @@ async function deriveDue(
   }
 }
 
-async function writeBatch(deps: DeriveDeps, ref: ConnectionRef, connector: Connector, batch: MadeBatch): Promise<void> {
+async function writeBatch(
+  deps: DeriveDeps,
+  ref: ConnectionRef,
+  { connector }: Source,
+  batch: MadeBatch,
+): Promise<void> {
   const { poison } = await deps.db.transaction(async (tx) => {
     await holdConnectionAlone(tx, ref)
     await holdUser(tx, ref)

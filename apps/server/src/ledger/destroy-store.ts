@@ -17,6 +17,7 @@ const keys = {
   transfer_legs: { column: 'transaction_id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' },
   transactions: { column: 'group_key', type: 'text', first: '' },
   raw_records: { column: 'group_key', type: 'text', first: '' },
+  group_aliases: { column: 'link_key', type: 'text', first: '' },
   due_groups: { column: 'group_key', type: 'text', first: '' },
   poison_groups: { column: 'group_key', type: 'text', first: '' },
   transaction_revisions: { column: 'natural_key', type: 'text', first: '' },

@@ -8,40 +8,72 @@ import { isSpamAsset } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { keepBalances } from './balances-store.ts'
+import { joinBuckets, link, type Linked } from './buckets.ts'
 import type { ChangeDeps } from './changes.ts'
 import { createDerive, type DeriveDeps } from './derive.ts'
 import { startDestroying, type DestroyDeps, type DestroyNext } from './destroy.ts'
-import { hasNews } from './known-store.ts'
+import { hasNews, type ComparedPage } from './known-store.ts'
 import { ConnectionGone, holdConnection } from './locks-store.ts'
+import type { Source } from './make.ts'
 import * as raw from './raw-store.ts'
 import { replay, type ReplayDeps, type ReplayOptions, type ReplayReport } from './replay.ts'
 import { createReprice } from './reprice.ts'
+import * as retired from './retire-store.ts'
 import * as store from './store.ts'
 import { matchOwnTransfers } from './transfers.ts'
 
 export { takeChangeNumbers } from './changes-store.ts'
 export { ConnectionGone } from './locks-store.ts'
 export type { ReplayOptions, ReplayReport } from './replay.ts'
+export type { Source } from './make.ts'
 export type { PoisonedTime } from './raw-store.ts'
+export type { CompleteWindow } from './retire-store.ts'
+
+/** What one or more pages of a list showed. */
+export interface ShownPages extends ComparedPage {
+  /** Keys of stored records that the provider has withdrawn. */
+  withdrawn: readonly string[]
+}
+
+/** A list whose provider no longer shows so many of its records that its answer is in doubt. */
+export interface Doubt {
+  stream: string
+  partition: string
+  missing: number
+  known: number
+}
+
+export interface KeptPages {
+  /** How many of the records are new. */
+  added: number
+  /** Of these lists nothing was retired. */
+  doubts: Doubt[]
+}
 
 export interface Ledger {
   /**
-   * In the caller's transaction, with its bookmark. Returns how many of the records are new. Like everything that writes,
-   * it throws ConnectionGone after a removal.
+   * In the caller's transaction, with its bookmarks. Like everything that writes, it throws ConnectionGone after a
+   * removal.
    */
-  keepRaw(tx: Sql, ref: ConnectionRef, stream: string, records: readonly RawRecord[]): Promise<number>
+  keepRaw(
+    tx: Sql,
+    ref: ConnectionRef,
+    connector: Pick<Connector, 'linkKeys'>,
+    pages: readonly ShownPages[],
+  ): Promise<KeptPages>
   /** Whether `keepRaw` would write anything. */
   hasNews(
     sql: Sql,
     ref: ConnectionRef,
-    pages: readonly { stream: string; records: readonly RawRecord[] }[],
+    connector: Pick<Connector, 'linkKeys'>,
+    pages: readonly ShownPages[],
   ): Promise<boolean>
   /**
    * Derives the groups that are due, newest first; false when `mayContinue` ended it first. With `sinceMs` it derives
    * only groups that have no older record: what was read must begin well before it, or a group that is cut in two there
    * looks whole.
    */
-  derive(ref: ConnectionRef, connector: Connector, mayContinue: () => boolean, sinceMs?: number): Promise<boolean>
+  derive(ref: ConnectionRef, source: Source, mayContinue: () => boolean, sinceMs?: number): Promise<boolean>
   /** Judges again which of the user's transactions are two sides of one transfer, near what has changed. */
   matchTransfers(owner: Owner, mayContinue: () => boolean): Promise<boolean>
   /** Keeps what the account holds now, and what that is worth as far as prices are known. */
@@ -70,20 +102,28 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const { db } = deps
   const derive = createDerive(deps)
   return {
-    async keepRaw(tx, ref, stream, records) {
+    async keepRaw(tx, ref, connector, pages) {
       await holdConnection(tx, ref)
-      return raw.upsertRaw(tx, ref, stream, withSafeText(records))
+      const kept: KeptPages = { added: 0, doubts: [] }
+      for (const page of pages) {
+        const { added, doubt } = await keepPage(tx, ref, connector, page)
+        kept.added += added
+        if (doubt !== undefined) kept.doubts.push({ stream: page.stream, partition: page.partition, ...doubt })
+      }
+      return kept
     },
 
-    hasNews: (sql, ref, pages) =>
-      hasNews(
-        sql,
-        ref,
-        pages.map(({ stream, records }) => ({ stream, records: withSafeText(records) })),
-      ),
+    async hasNews(sql, ref, connector, pages) {
+      if (pages.some(({ withdrawn }) => withdrawn.length > 0)) return true
+      const compared = pages.map((page) => ({
+        ...page,
+        records: linkPage(connector, page).map(({ record }) => record),
+      }))
+      return hasNews(sql, ref, compared)
+    },
 
-    async derive(ref, connector, mayContinue, sinceMs) {
-      if (!(await derive(ref, connector, mayContinue, sinceMs))) return false
+    async derive(ref, source, mayContinue, sinceMs) {
+      if (!(await derive(ref, source, mayContinue, sinceMs))) return false
       return matchOwnTransfers(deps, ref, mayContinue)
     },
 
@@ -104,4 +144,27 @@ export function createLedger(deps: LedgerDeps): Ledger {
     reprice: createReprice(deps),
     sweep: (removalsKeptMs) => store.deleteOldRemovals(db, removalsKeptMs),
   }
+}
+
+function linkPage(connector: Pick<Connector, 'linkKeys'>, page: ShownPages): Linked<RawRecord>[] {
+  return withSafeText(page.records).map((record) => link(connector, record, page))
+}
+
+async function keepPage(
+  tx: Sql,
+  ref: ConnectionRef,
+  connector: Pick<Connector, 'linkKeys'>,
+  page: ShownPages,
+): Promise<{ added: number; doubt: { missing: number; known: number } | undefined }> {
+  const linked = linkPage(connector, page)
+  await joinBuckets(tx, ref, linked)
+  const added = await raw.upsertRaw(
+    tx,
+    ref,
+    page,
+    linked.map(({ record, linkKeys: [linkKey] }) => ({ record, linkKey })),
+  )
+  if (page.withdrawn.length > 0) await retired.retireWithdrawn(tx, ref, page, page.withdrawn)
+  const doubt = page.complete && (await retired.judgeMissing(tx, ref, page, page.complete))
+  return { added, doubt }
 }

@@ -2,7 +2,14 @@
  * From raw records to priced documents: what can be made without a transaction, because prices may have to be fetched.
  * Deriving and a replay share it.
  */
-import { toSafeText, withSafeText, type Connector, type StoredRecord } from '@assay/connectors'
+import {
+  toSafeText,
+  withSafeText,
+  type AccountFacts,
+  type Connector,
+  type ConnectorState,
+  type StoredRecord,
+} from '@assay/connectors'
 import { isSpamTransfer, type Leg, type TransactionDraft } from '@assay/core'
 import type { Assets } from '../assets/index.ts'
 import type { Database, Sql } from '../db/index.ts'
@@ -30,6 +37,14 @@ export interface MadeBatch {
   assetKeys: ReadonlyMap<string, number>
 }
 
+/** What deriving needs to know of a provider and of the account. */
+export interface Source {
+  connector: Connector
+  /** Records that lie further apart than this are never one story. */
+  storySpanMs: number
+  state: ConnectorState
+}
+
 export interface MakeDeps {
   db: Database
   assets: Pick<Assets, 'ensureKeys'>
@@ -40,19 +55,21 @@ export interface MakeDeps {
   ensurePrices(assetIds: ReadonlySet<string>, fromMs: number): Promise<void>
 }
 
-/** `sql` reads the records. Two transactions of one key are an error of the group that comes second. */
+/** Two transactions of one key are an error of the group that comes second. */
 export const duplicateKey = 'two transactions have the same key'
 
+/** `sql` reads the records, by `listRecords`: a replay that only looks sees some of them in other groups. */
 export async function makeTransactions(
   deps: MakeDeps,
   sql: Sql,
   ref: ConnectionRef,
-  connector: Connector,
+  source: Source,
   groups: readonly raw.DueGroup[],
+  listRecords: typeof raw.listRaw = raw.listRaw,
 ): Promise<MadeBatch> {
   const keys = groups.map(({ key }) => key)
-  const records = await raw.listRaw(sql, ref, keys)
-  const { documents, poison } = toDocuments(connector, keys, records, deps.isWallet(connector.providerId))
+  const records = await listRecords(sql, ref, keys)
+  const { documents, poison } = toDocuments(source, keys, records, deps.isWallet(source.connector.providerId))
   const assets = new Map<string, Leg>()
   const wanted = new Map<string, { assetId: string; atMs: number }>()
   let fromMs = Infinity
@@ -93,20 +110,21 @@ function toPriced(
 
 /** A bulkhead: an error of one group becomes a stored fault of that group. In the order of the groups. */
 function toDocuments(
-  connector: Connector,
+  source: Source,
   groups: readonly string[],
-  records: readonly StoredRecord[],
+  records: readonly raw.GroupedRecord[],
   mayBeSpam: boolean,
 ): { documents: UnpricedTransaction[]; poison: Map<string, string> } {
   const documents: UnpricedTransaction[] = []
   const poison = new Map<string, string>()
   const claimed = new Set<string>()
+  const facts = toFacts(source)
   const recordsOf = Map.groupBy(records, (record) => record.group)
   for (const groupKey of groups) {
-    const group = recordsOf.get(groupKey)
-    if (group === undefined) continue
+    const bucket = recordsOf.get(groupKey)
+    if (bucket === undefined) continue
     try {
-      const safe = withSafeText(connector.toTransactions(group))
+      const safe = withSafeText(toDrafts(source, facts, bucket))
       const drafts = mayBeSpam ? safe.map(markSpam) : safe
       const made = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
@@ -119,6 +137,44 @@ function toDocuments(
     }
   }
   return { documents, poison }
+}
+
+function toFacts({ connector, state }: Source): AccountFacts {
+  return { addresses: new Set(connector.ownAddresses?.(state) ?? []), state }
+}
+
+/**
+ * The transactions of a bucket, story by story and the oldest first. A provider that uses one reference again for
+ * something else (Kraken does, months later) would give two stories one key: the oldest story keeps it, and a later one
+ * adds the key of its first record. Histories are read newest first, so a key that was alone may get an older namesake
+ * later: then its transaction changes its id, once.
+ */
+function toDrafts(source: Source, facts: AccountFacts, bucket: readonly StoredRecord[]): TransactionDraft[] {
+  const unreadable = bucket.find((record) => record.unreadable !== undefined)
+  if (unreadable !== undefined) throw new Error(unreadable.unreadable)
+  const claimed = new Set<string>()
+  return splitStories(bucket, source.storySpanMs).flatMap((story) => {
+    const drafts = source.connector.toTransactions(story, facts)
+    const suffix = `@${story[0]?.key ?? ''}`
+    const named = drafts.map((draft) =>
+      claimed.has(draft.naturalKey) ? { ...draft, naturalKey: draft.naturalKey + suffix } : draft,
+    )
+    for (const { naturalKey } of named) claimed.add(naturalKey)
+    return named
+  })
+}
+
+/** Pure: records in the order of time; a gap that is longer than the span begins another story. */
+export function splitStories(bucket: readonly StoredRecord[], storySpanMs: number): StoredRecord[][] {
+  const inOrder = bucket.toSorted((a, b) => a.occurredAtMs - b.occurredAtMs || (a.key < b.key ? -1 : 1))
+  const stories: StoredRecord[][] = []
+  let lastMs = -Infinity
+  for (const record of inOrder) {
+    if (record.occurredAtMs - lastMs > storySpanMs) stories.push([])
+    stories.at(-1)?.push(record)
+    lastMs = record.occurredAtMs
+  }
+  return stories
 }
 
 function markSpam(draft: TransactionDraft): TransactionDraft {

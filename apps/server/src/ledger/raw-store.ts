@@ -7,44 +7,80 @@ import type { ConnectionRef } from '../owner.ts'
 const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
+/** One of the provider's lists. */
+export interface List {
+  stream: string
+  /** '' for a stream that has only one. */
+  partition: string
+}
+
 /** A number that no other change of a group has had. */
-function newMark(): string {
+export function newMark(): string {
   return String(randomBytes(8).readBigInt64BE())
 }
 
-const given = 'unnest($6::text[], $7::text[], $8::timestamptz[], $9::text[]) as g'
+/** A record, and the link key that leads to its bucket. */
+export interface LinkedRecord {
+  record: RawRecord
+  linkKey: string
+}
 
-function valuesOf(sql: Sql, ref: ConnectionRef, stream: string, records: readonly RawRecord[]): unknown[] {
+const given = `unnest($7::text[], $8::text[], $9::timestamptz[], $10::text[], $11::boolean[], $12::text[])
+  as g (source_key, link_key, occurred_at, body, pending, unreadable)`
+
+/** The bucket that a link key leads to. Nearly all keys lead to the bucket of their own name (buckets.ts). */
+const bucket = `coalesce((select a.group_key from group_aliases a
+  where a.user_key = $1::bigint and a.connection_key = $2::integer and a.link_key = g.link_key), g.link_key)`
+
+function valuesOf(
+  sql: Sql,
+  ref: ConnectionRef,
+  { stream, partition }: List,
+  linked: readonly LinkedRecord[],
+): unknown[] {
   return [
     ...refOf(ref),
     stream,
+    partition,
     sql.now(),
     newMark(),
-    records.map((record) => record.key),
-    records.map((record) => record.group),
-    records.map((record) => toTime(record.occurredAtMs)),
-    records.map((record) => record.body),
+    linked.map(({ record }) => record.key),
+    linked.map(({ linkKey }) => linkKey),
+    linked.map(({ record }) => toTime(record.occurredAtMs)),
+    linked.map(({ record }) => record.body),
+    linked.map(({ record }) => record.pending === true),
+    linked.map(({ record }) => record.unreadable ?? null),
   ]
 }
 
 /** Inserts the records; `change` says what becomes of one that is stored already. Then makes the groups of `kept` due. */
 const keepRecords = (change: string): string => `with kept as (
-    insert into raw_records as r
-      (user_key, connection_key, stream, fetched_at, source_key, group_key, occurred_at, body)
-    select $1::bigint, $2::integer, $3::text, $4::timestamptz, g.* from ${given}
-    on conflict (user_key, connection_key, stream, source_key) do update set ${change}
+    insert into raw_records as r (user_key, connection_key, stream, partition, fetched_at, source_key, group_key,
+      occurred_at, body, pending, unreadable)
+    select $1::bigint, $2::integer, $3::text, $4::text, $5::timestamptz, g.source_key, ${bucket}, g.occurred_at, g.body,
+      g.pending, g.unreadable
+    from ${given}
+    on conflict (user_key, connection_key, stream, partition, source_key) do update set ${change}
     returning source_key, group_key, occurred_at, xmax = 0 as added
   ), due as (
     insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
-    select $1::bigint, $2::integer, group_key, max(occurred_at), $5::bigint from kept group by group_key
+    select $1::bigint, $2::integer, group_key, max(occurred_at), $6::bigint from kept group by group_key
     on conflict (user_key, connection_key, group_key) do update
       set occurred_at = greatest(d.occurred_at, excluded.occurred_at), mark = excluded.mark
   )`
 
+const isChanged = `r.body <> excluded.body or r.pending <> excluded.pending
+  or r.unreadable is distinct from excluded.unreadable or r.missing_since is not null or r.retired_at is not null`
+
+/** A record that can no longer be read stays in its group, so that what the group had become stays too. */
+const allColumns = `group_key = case when excluded.unreadable is null then excluded.group_key else r.group_key end,
+  occurred_at = excluded.occurred_at, body = excluded.body, fetched_at = excluded.fetched_at, pending = excluded.pending,
+  unreadable = excluded.unreadable`
+
 /**
  * A record that is known and unchanged is left alone; a new or changed one makes its group due. One that moves to another
- * group (it could not be read before, or the provider corrected its reference) also makes the group due that it leaves.
- * Returns how many records are new.
+ * group (it could not be read before, or the provider corrected its reference) also makes the group due that it leaves. A
+ * record that was missing or retired is there again. Returns how many records are new.
  *
  * Known records are found by the conflict and never by a query of their own: a query that was planned while the table
  * was small, or was never analysed, read all records of the connection for every page.
@@ -52,25 +88,27 @@ const keepRecords = (change: string): string => `with kept as (
 export async function upsertRaw(
   sql: Sql,
   ref: ConnectionRef,
-  stream: string,
-  records: readonly RawRecord[],
+  list: List,
+  linked: readonly LinkedRecord[],
 ): Promise<number> {
-  if (records.length === 0) return 0
+  if (linked.length === 0) return 0
   // A provider may repeat a row within one page; one statement must not touch a row twice.
-  const unique = [...new Map(records.map((record) => [record.key, record])).values()]
+  const unique = [...new Map(linked.map((one) => [one.record.key, one])).values()]
   // A changed record is written as it was, so that the group it is in is returned. A new row has not been locked: xmax.
   const { added, changed } = await sql.row<{ added: number; changed: string[] }>(
-    `${keepRecords('fetched_at = r.fetched_at where r.body <> excluded.body or r.group_key <> excluded.group_key')}
+    `${keepRecords(`fetched_at = r.fetched_at where ${isChanged}`)}
      select count(*) filter (where added)::integer as added,
        coalesce(array_agg(source_key) filter (where not added), '{}') as changed
      from kept`,
-    valuesOf(sql, ref, stream, unique),
+    valuesOf(sql, ref, list, unique),
   )
   if (changed.length > 0) {
     const keys = new Set(changed)
-    const again = unique.filter((record) => keys.has(record.key))
-    const all = 'group_key occurred_at body fetched_at'.split(' ').map((name) => `${name} = excluded.${name}`)
-    await sql.rows(`${keepRecords(all.join(', '))} select`, valuesOf(sql, ref, stream, again))
+    const again = unique.filter(({ record }) => keys.has(record.key))
+    await sql.rows(
+      `${keepRecords(`${allColumns}, missing_since = null, retired_at = null`)} select`,
+      valuesOf(sql, ref, list, again),
+    )
   }
   return added
 }
@@ -166,25 +204,37 @@ export async function takeDue(tx: Sql, ref: ConnectionRef, groups: readonly DueG
 
 interface RawRow {
   stream: string
+  partition: string
   source_key: string
   group_key: string
   occurred_at: string
   body: string
+  pending: boolean
+  unreadable: string | null
 }
 
-/** In no particular order. */
-export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<StoredRecord[]> {
+/** A record, and the bucket that it is in. */
+export interface GroupedRecord extends StoredRecord {
+  group: string
+}
+
+/** The records of these groups, without retired ones, in no particular order. */
+export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<GroupedRecord[]> {
   const rows = await sql.rows<RawRow>(
-    `select stream, source_key, group_key, occurred_at, body from raw_records
-     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
+    `select stream, partition, source_key, group_key, occurred_at, body, pending, unreadable from raw_records
+     where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
+       and retired_at is null`,
     [...refOf(ref), [...groups]],
   )
   return rows.map((row) => ({
     stream: row.stream,
+    partition: row.partition,
     key: row.source_key,
     group: row.group_key,
     occurredAtMs: Date.parse(row.occurred_at),
     body: row.body,
+    pending: row.pending,
+    ...(row.unreadable === null ? {} : { unreadable: row.unreadable }),
   }))
 }
 
@@ -193,7 +243,8 @@ export async function listStandingGroups(sql: Sql, ref: ConnectionRef, groups: r
   const rows = await sql.rows<{ group_key: string }>(
     `select g.group_key from unnest($3::text[]) as g (group_key)
      where exists (select from raw_records r
-         where r.user_key = $1::bigint and r.connection_key = $2::integer and r.group_key = g.group_key)
+         where r.user_key = $1::bigint and r.connection_key = $2::integer and r.group_key = g.group_key
+           and r.retired_at is null)
        and not exists (select from due_groups d
          where d.user_key = $1 and d.connection_key = $2 and d.group_key = g.group_key)`,
     [...refOf(ref), [...groups]],
@@ -238,6 +289,7 @@ export async function deletePoison(tx: Sql, ref: ConnectionRef, groups: readonly
 
 export interface PoisonedTime {
   stream: string
+  partition: string
   /** Half open, around the group's records of this stream. */
   startMs: number
   endMs: number
@@ -248,16 +300,23 @@ const poisonedTimesMax = 1_000
 
 /** When the groups lie that could not be derived; the newest, if there are very many. */
 export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<PoisonedTime[]> {
-  const rows = await sql.rows<{ stream: string; first_at: string; last_at: string; records: number }>(
-    `select r.stream, min(r.occurred_at) as first_at, max(r.occurred_at) as last_at, count(*)::int as records
+  const rows = await sql.rows<{
+    stream: string
+    partition: string
+    first_at: string
+    last_at: string
+    records: number
+  }>(
+    `select r.stream, r.partition, min(r.occurred_at) as first_at, max(r.occurred_at) as last_at, count(*)::int as records
      from poison_groups p
      join raw_records r on r.user_key = p.user_key and r.connection_key = p.connection_key and r.group_key = p.group_key
-     where p.user_key = $1::bigint and p.connection_key = $2::integer
-     group by r.stream, p.group_key order by max(r.occurred_at) desc limit $3::bigint`,
+     where p.user_key = $1::bigint and p.connection_key = $2::integer and r.retired_at is null
+     group by r.stream, r.partition, p.group_key order by max(r.occurred_at) desc limit $3::bigint`,
     [...refOf(ref), poisonedTimesMax],
   )
-  return rows.map(({ stream, first_at, last_at, records }) => ({
+  return rows.map(({ stream, partition, first_at, last_at, records }) => ({
     stream,
+    partition,
     startMs: Date.parse(first_at),
     endMs: Date.parse(last_at) + 1,
     records,

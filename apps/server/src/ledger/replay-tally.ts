@@ -9,6 +9,8 @@ export interface ReplayReport {
   /** Removed while the replay went on. */
   gone: number
   groups: number
+  /** Records that belong to another group than before. */
+  regrouped: number
   /** Groups that cannot be read; what they had become before stays. */
   unreadable: number
   changes: CategoryChanges[]
@@ -42,13 +44,14 @@ const valueLengthMax = 80
 export interface Tally {
   add(connection: ReplayedConnection, composed: ComposedBatch): void
   countConnection(outcome: 'replayed' | 'gone'): void
+  countRegrouped(records: number): void
   toReport(groups: number): ReplayReport
 }
 
 export function createTally(): Tally {
   const changes = new Map<string, CategoryChanges>()
   const examples: Example[] = []
-  const counts = { connections: 0, gone: 0, unreadable: 0 }
+  const counts = { connections: 0, gone: 0, regrouped: 0, unreadable: 0 }
 
   function count(connection: ReplayedConnection, change: Change, storedId: string, texts: Partial<Texts>): void {
     const { providerId, connectionId } = connection
@@ -76,6 +79,9 @@ export function createTally(): Tally {
     countConnection(outcome) {
       if (outcome === 'gone') counts.gone += 1
       else counts.connections += 1
+    },
+    countRegrouped(records) {
+      counts.regrouped += records
     },
     toReport(groups) {
       const byName = [...changes.values()].toSorted(

@@ -18,6 +18,7 @@ describe('a replay', () => {
       connections: 1,
       gone: 0,
       groups: 3,
+      regrouped: 0,
       unreadable: 1,
       changes: [],
       examples: [],

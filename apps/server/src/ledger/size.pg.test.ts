@@ -29,20 +29,20 @@ function tradeOf(user: number, index: number): RawRecord[] {
   const entry = (asset: string, amount: string, fee: string): RawRecord => {
     const row = { aclass: 'currency', amount, asset, balance: `1${cost}`, fee, refid, time: atMs / 1000 }
     const body = JSON.stringify({ ...row, type: 'trade', subtype: 'tradespot' })
-    return { key: krakenId('L', `${user} ${index} ${asset}`), group: refid, occurredAtMs: atMs, body }
+    return { key: krakenId('L', `${user} ${index} ${asset}`), occurredAtMs: atMs, body }
   }
   return [entry('XXBT', `${bought}${volume}00`, '0.0000000000'), entry('ZUSD', `${paid}${cost}`, '0.0815')]
 }
 
 describe('after a first read of trades', async () => {
-  const { db, ledger, connector, keepAt, derive } = await openLedger(ownedBySuite())
+  const { db, keepAt, derive } = await openLedger(ownedBySuite())
 
   async function readFirst(ref: ConnectionRef, user: number): Promise<void> {
     const records = Array.from({ length: tradesEach }, (_, index) => tradeOf(user, index)).flat()
     for (let from = 0; from < records.length; from += pageSize) {
       await keepAt(ref, 'ledger', ...records.slice(from, from + pageSize))
       if (from + pageSize === 2 * recent) {
-        await ledger.derive(ref, connector, () => true, noonMs - recent * 3_600_000 + 8 * dayMs)
+        await derive(ref, { sinceMs: noonMs - recent * 3_600_000 + 8 * dayMs })
       }
     }
     await derive(ref)
@@ -58,7 +58,7 @@ describe('after a first read of trades', async () => {
     const { trades, bytes } = await db.row<{ trades: number; bytes: number }>(
       `select (select count(*)::int from transactions) as trades, sum(pg_total_relation_size(t))::float8 as bytes
        from unnest(array['raw_records', 'due_groups', 'transactions', 'postings', 'daily_changes', 'awaited_prices',
-         'transfer_legs', 'removed_transactions', 'transaction_revisions', 'poison_groups']::regclass[]) as t`,
+         'transfer_legs', 'removed_transactions', 'transaction_revisions', 'poison_groups', 'group_aliases']::regclass[]) as t`,
     )
     assert.equal(trades, users * tradesEach)
     assert.ok(bytes / trades <= 3_000, `${Math.round(bytes / trades)} bytes`)

@@ -5,15 +5,15 @@ import { ownedBySuite } from '../oauth/test-oauth.ts'
 import { addConnection, ledgerRow, openLedger, refOf, walletId } from './test-ledger.ts'
 
 describe('spam', async () => {
-  const { db, ledger, connector, keepAt } = await openLedger(ownedBySuite())
+  const { db, ledger, connector, keepAt, derive } = await openLedger(ownedBySuite())
   const name = 'Visit usdc-rewards.example'
   const token = { assetId: 'ethereum:0xdead', symbol: 'USDCR', name }
   /** A connector of a wallet or of an exchange, for which every record is a gift of that token. */
   const givenBy = (providerId: string): typeof connector => ({
     ...connector,
     providerId,
-    toTransactions: (records) =>
-      connector.toTransactions(records).map((draft): TransactionDraft => {
+    toTransactions: (...given) =>
+      connector.toTransactions(...given).map((draft): TransactionDraft => {
         return { ...draft, inputs: [{ ...token, amount: parseDecimal('1000') }], outputs: [], fees: [] }
       }),
   })
@@ -26,7 +26,7 @@ describe('spam', async () => {
       const of = refOf(user, 1)
       await addConnection(db, of, { providerId: provider })
       await keepAt(of, 'ledger', ledgerRow('L1', 'R1'))
-      await ledger.derive(of, givenBy(provider), () => true)
+      await derive(of, { by: givenBy(provider) })
       const { document } = await db.row<{ document: string }>('select document from transactions where user_key = $1', [
         of.userKey,
       ])

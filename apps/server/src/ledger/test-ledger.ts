@@ -1,5 +1,6 @@
 /** A ledger with one connection at Kraken, records that a test writes by hand, and prices that it sets. */
-import { loadConnector, type Connector, type RawRecord } from '@assay/connectors'
+import { loadConnector, type Connector, type ConnectorState, type RawRecord } from '@assay/connectors'
+import { getDefinition } from '@assay/connectors/catalog'
 import { parseDecimal, SourceError, type Decimal } from '@assay/core'
 import { pino } from 'pino'
 import { testDatabase, type TestAddress } from '../../../../test/postgres.ts'
@@ -30,15 +31,25 @@ export interface TestLedger {
   keepAt(of: ConnectionRef, stream: string, ...records: RawRecord[]): Promise<void>
   prices: Prices
   setPrice(price: Price): void
+  /** Rules that a replay has instead of Kraken's. */
+  setRules(rules: Partial<Connector>): void
   moveClock(ms: number): void
   /** Keys of users for whom matching was asked for. */
   queued: string[]
   /** What webhooks would count, by connection: added, changed and removed. */
   announced: Map<number, ChangeCounts>
-  derive(of?: ConnectionRef): Promise<boolean>
+  /** By the connector's rules, or by others. */
+  derive(of?: ConnectionRef, more?: DeriveOptions): Promise<boolean>
   /** By group. */
   listWritten(): Promise<Written[]>
   listRemovedIds(): Promise<string[]>
+}
+
+interface DeriveOptions {
+  by?: Connector
+  sinceMs?: number
+  storySpanMs?: number
+  state?: ConnectorState
 }
 
 type Owner = Parameters<typeof testDatabase>[0]
@@ -53,13 +64,15 @@ type Price = Decimal | 'down'
 
 interface Options {
   price?: Price
+  /** Rules that a replay has instead of Kraken's. */
+  rules?: Partial<Connector>
   /** Called whenever a day's prices are asked for. */
   beforePrices?: () => Promise<void>
 }
 
 export async function openLedger(t: Owner, options: Options = {}): Promise<TestLedger> {
   const { beforePrices } = options
-  let { price = parseDecimal('64000.5') } = options
+  let { price = parseDecimal('64000.5'), rules = {} } = options
   let nowMs = noonMs + dayMs
   const { db, connection } = await testDatabase(t)
   const getPrice = (): Decimal => {
@@ -90,7 +103,8 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     assets: createAssets({ db }),
     prices,
     log,
-    loadConnector,
+    loadConnector: async (id) => ({ ...(await loadConnector(id)), ...rules }),
+    getDefinition: (id) => getDefinition(id === walletId ? 'kraken' : id),
     isWallet: (id) => id === walletId,
     queueMatching: async (_, { userKey }) => void queued.push(userKey),
     async addChanges(_, { connectionKey }, { added, changed, removed }) {
@@ -107,7 +121,8 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
   await addConnection(db, ref)
   const connector = await loadConnector('kraken')
   const keepAt = async (of: ConnectionRef, stream: string, ...records: RawRecord[]): Promise<void> => {
-    await db.transaction((tx) => ledger.keepRaw(tx, of, stream, records))
+    const pages = [{ stream, partition: '', records, withdrawn: [], complete: undefined }]
+    await db.transaction((tx) => ledger.keepRaw(tx, of, connector, pages))
   }
   return {
     db,
@@ -117,13 +132,16 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     ref,
     prices,
     setPrice: (next) => void (price = next),
+    setRules: (next) => void (rules = next),
     moveClock: (ms) => void (nowMs += ms),
     queued,
     announced,
     keep: (...records) => keepAt(ref, 'ledger', ...records),
     keepAt,
     keepFunding: (stream, ...records) => keepAt(ref, stream, ...records),
-    derive: (of = ref) => ledger.derive(of, connector, () => true),
+    derive(of = ref, { by = connector, sinceMs, storySpanMs = getDefinition('kraken').storySpanMs, state = {} } = {}) {
+      return ledger.derive(of, { connector: by, storySpanMs, state }, () => true, sinceMs)
+    },
     listWritten: () =>
       db.rows('select id, group_key, change_seq, updated_at, document from transactions order by group_key'),
     async listRemovedIds() {
@@ -200,11 +218,11 @@ export async function makeAllDue(db: Database, userKey = '1'): Promise<void> {
 /** A row of Kraken's ledger as the provider writes it. */
 export function ledgerRow(key: string, group: string, more: Record<string, string> = {}, atMs = noonMs): RawRecord {
   const row = { refid: group, time: String(atMs / 1000), type: 'deposit', subtype: '', asset: 'XXBT', fee: '0' }
-  return { key, group, occurredAtMs: atMs, body: JSON.stringify({ ...row, amount: '0.5', ...more }) }
+  return { key, occurredAtMs: atMs, body: JSON.stringify({ ...row, amount: '0.5', ...more }) }
 }
 
 /** A row of Kraken's lists of deposits and withdrawals, which says what the ledger does not. */
 export function fundingRow(refid: string, more: Record<string, string> = {}, atMs = noonMs): RawRecord {
   const row = { refid, time: String(atMs / 1000), asset: 'XXBT', amount: '0.5', fee: '0', status: 'Success' }
-  return { key: refid, group: refid, occurredAtMs: atMs, body: JSON.stringify({ ...row, ...more }) }
+  return { key: refid, occurredAtMs: atMs, body: JSON.stringify({ ...row, ...more }) }
 }

@@ -15,7 +15,7 @@ const alone = { category: 'withdrawal', method: 'venue', confidence: 1 } as cons
 
 describe('own transfers', async () => {
   const opened = await openLedger(ownedBySuite())
-  const { db, ledger, connector, keepAt, derive, queued } = opened
+  const { db, ledger, keepAt, derive, queued } = opened
 
   interface Stored {
     id: string
@@ -237,7 +237,7 @@ describe('own transfers', async () => {
       await keepAt(ref, stream, ...names.map((name) => row(ref === c ? `${name}c` : name, {})))
     }
     await Promise.all([
-      ...[a, b, a, b].map((ref) => ledger.derive(ref, connector, () => true)),
+      ...[a, b, a, b].map((ref) => derive(ref)),
       db.transaction(async (tx) => {
         await tx.rows('select from connections where id = $1 for update', [c.connectionId])
         await ledger.startDestroying(c, { hiddenSeq: '7' })(tx)

@@ -35,16 +35,16 @@ describe('NUL and half a surrogate pair', () => {
   })
 
   it('in the reason why a group cannot be read poison that group alone', async (t) => {
-    const { db, ledger, connector, ref, keep, listWritten } = await openLedger(t)
+    const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     const strict: Connector = {
       ...connector,
-      toTransactions(records) {
+      toTransactions(records, facts) {
         if (records[0]?.key === 'L1') throw new Error('what is \0?')
-        return connector.toTransactions(records)
+        return connector.toTransactions(records, facts)
       },
     }
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
-    await ledger.derive(ref, strict, () => true)
+    await derive(ref, { by: strict })
     assert.deepEqual(await db.rows('select reason from poison_groups'), [{ reason: 'what is \ufffd?' }])
     assert.equal((await listWritten()).length, 1)
   })
@@ -52,17 +52,17 @@ describe('NUL and half a surrogate pair', () => {
 
 describe('a transaction at a time that is none', () => {
   it('poisons its own group and no other', async (t) => {
-    const { db, ledger, connector, ref, keep, listWritten } = await openLedger(t)
+    const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     const times: Record<string, number> = { L1: 8.64e15, L2: NaN, L3: noonMs }
     const timeless: Connector = {
       ...connector,
-      toTransactions(records) {
+      toTransactions(records, facts) {
         const occurredAtMs = times[records[0]?.key ?? ''] ?? 0
-        return connector.toTransactions(records).map((draft) => ({ ...draft, occurredAtMs }))
+        return connector.toTransactions(records, facts).map((draft) => ({ ...draft, occurredAtMs }))
       },
     }
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'), ledgerRow('L3', 'R3'))
-    await ledger.derive(ref, timeless, () => true)
+    await derive(ref, { by: timeless })
     const poisoned = await db.rows<{ group_key: string }>('select group_key from poison_groups order by 1')
     assert.deepEqual(
       poisoned.map(({ group_key }) => group_key),

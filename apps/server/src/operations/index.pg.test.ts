@@ -5,7 +5,7 @@ import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
 import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
-import { parseKeyring } from '../keys.ts'
+import { testKeyring } from '../test-keys.ts'
 import { createTenants } from '../tenants/index.ts'
 import { examine, examineNative, examineSettings, readStatus } from './index.ts'
 
@@ -36,7 +36,7 @@ async function insertConnections(db: Database, rows: readonly GivenConnection[])
   }
 }
 
-const keyring = parseKeyring(`main:${Buffer.alloc(32, 7).toString('base64')}`)
+const keyring = testKeyring('main')
 
 it('status counts connections by provider, state and cause, and says how far behind they are', async (t) => {
   const { db, connection } = await testDatabase(t)

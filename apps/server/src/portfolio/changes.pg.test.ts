@@ -67,7 +67,8 @@ async function openWorld(db: Database, take: Take): Promise<World> {
   }
   for (const ref of refs) {
     const connectionId = `con_repair_${ref.connectionId}`
-    const credentials = { providerId: 'kraken', connectionType: 'api_key', sealedCredentials: 'x', keyLane: 'x' }
+    const stored = { sealedCredentials: 'x', address: null, networks: null }
+    const credentials = { providerId: 'kraken', connectionType: 'api_key', stored, keyLane: 'x' }
     const row = { ...credentials, connectionId, displayLabel: null, sessionId: null, repairOf: ref.connectionId }
     pending.push({ ...ref, connectionId, connectionKey: await insertPending(db, user, row) })
   }

@@ -44,17 +44,17 @@ describe('two assets with one symbol', () => {
   })
 
   it('have transactions of their own, each at the price of its own asset', async (t) => {
-    const { ledger, connector, ref, keep, listWritten } = await openLedger(t)
+    const { connector, ref, keep, derive, listWritten } = await openLedger(t)
     const confusing: typeof connector = {
       ...connector,
-      toTransactions: (records) =>
-        connector.toTransactions(records).map((draft) => ({
+      toTransactions: (records, facts) =>
+        connector.toTransactions(records, facts).map((draft) => ({
           ...draft,
-          inputs: draft.inputs.map((leg) => (records[0]?.group === 'R2' ? { ...leg, assetId: namesake } : leg)),
+          inputs: draft.inputs.map((leg) => (records[0]?.key === 'L2' ? { ...leg, assetId: namesake } : leg)),
         })),
     }
     await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2', {}, noonMs - dayMs))
-    await ledger.derive(ref, confusing, () => true)
+    await derive(ref, { by: confusing })
     const inputs = (await listWritten()).map(({ document }) => /"inputs":\[(\{.*?\})\]/.exec(document)?.[1] ?? '')
     const [one, other] = inputs.map((text): unknown => JSON.parse(text))
     assert.deepEqual(one, {

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { pino } from 'pino'
 import { testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
-import { createBudgets } from '../sync/index.ts'
+import { createMetering } from '../metering/index.ts'
 import { createCoinGecko, type PriceSource } from './source.ts'
 
 interface TestSource {
@@ -33,11 +34,13 @@ async function open(t: Parameters<typeof testDatabase>[0]): Promise<TestSource> 
   })
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const newSource = (): PriceSource => {
-    const budgets = createBudgets({ db, pace: 1, egress: 'main' })
+    const log = pino({ level: 'silent' })
+    const metering = createMetering({ db, random: () => 0.5, pace: 1, egress: 'main', log })
+    const cost = coinGeckoBudget.budget.balances
     const lane = { connector: coinGeckoBudget, keyLane: '' }
     const budget = {
-      take: (who: { interactive: boolean }) => budgets.take(lane, 1, who),
-      recordLimitError: (forMs: number) => budgets.recordLimitError(lane, forMs),
+      take: (who: { interactive: boolean }) => metering.take(lane, cost, who),
+      recordLimitError: (forMs: number) => metering.recordLimitError(lane, cost, forMs),
     }
     return createCoinGecko({ fetch, now: () => clock.now(), baseUrl, budget, pace: 1 })
   }

@@ -5,11 +5,6 @@
 import { Refusal, SourceError } from '@assay/core'
 import { z } from 'zod'
 
-/** How every sandbox is registered at the simulated providers that people sign in at; published, like its clients. */
-export const sandboxProviderClients: Readonly<Record<string, { clientId: string; clientSecret: string }>> = {
-  harbor: { clientId: 'assay-sandbox', clientSecret: 'harbor-client-secret' },
-}
-
 const scenario = z.object({ name: z.string(), title: z.string(), description: z.string(), expects: z.string() })
 const providersAnswer = z.object({
   providers: z.array(z.object({ provider_id: z.string(), url: z.url(), scenarios: z.array(scenario) })),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Stream } from '@assay/connectors'
-import { toStreamCoverage, type ReadingState } from './coverage.ts'
+import { toStreamCoverage, type ReadingState, type TimeSpan } from './coverage.ts'
 import { beginningMs } from './plan.ts'
 
 const dayMs = 86_400_000
@@ -10,21 +10,28 @@ const day = (ago: number): number => nowMs - ago * dayMs
 
 const ledger: Stream = {
   name: 'ledger',
-  pager: { kind: 'offset', pageSizeMax: 50, order: 'newest_first', windowMaxMs: null, retentionMs: null, overlapMs: 0 },
-  cost: 1,
+  unit: 'ms',
+  partitioned: false,
+  windowMax: null,
+  retentionMs: null,
+  overlap: 0,
+  cost: { calls: 1 },
   required: true,
   providerLimit: null,
   remedy: null,
 }
 const forgetful: Stream = {
   ...ledger,
-  pager: { ...ledger.pager, retentionMs: 90 * dayMs },
+  retentionMs: 90 * dayMs,
   providerLimit: 'The provider keeps 90 days.',
   remedy: 'Export the rest yourself.',
 }
 const syncing = { cause: 'sync_in_progress', message: 'being read' } as const
-const state = (given: Partial<ReadingState>): ReadingState => ({
-  covered: [],
+const state = ({
+  covered = [],
+  ...given
+}: Partial<ReadingState> & { covered?: readonly TimeSpan[] }): ReadingState => ({
+  lists: [{ covered, isListed: true }],
   poisoned: [],
   issue: undefined,
   nowMs,
@@ -38,7 +45,7 @@ describe('the coverage of a stream', () => {
     assert.deepEqual({ windows, holes }, { windows: covered, holes: [] })
   })
 
-  it('that nobody has read yet is one hole, with the reason', () => {
+  it('that has not been read yet is one hole, with the reason', () => {
     const { windows, holes } = toStreamCoverage(ledger, state({ issue: syncing }))
     assert.deepEqual(windows, [])
     assert.deepEqual(holes, [{ startMs: beginningMs, endMs: nowMs, ...syncing }])
@@ -60,7 +67,7 @@ describe('the coverage of a stream', () => {
     assert.equal(remedy, 'Wait.')
   })
 
-  it('that the provider forgets has a hole nobody can fill, apart from the one that can be', () => {
+  it('that the provider forgets has a hole that stays, apart from the one that can be filled', () => {
     const { holes, providerLimit, remedy } = toStreamCoverage(forgetful, state({ issue: syncing }))
     assert.deepEqual(holes, [
       { startMs: beginningMs, endMs: day(90), cause: 'data_hole', message: 'The provider keeps 90 days.' },
@@ -76,5 +83,47 @@ describe('the coverage of a stream', () => {
     assert.equal(holes.length, 1)
     assert.deepEqual([holes[0]?.startMs, holes[0]?.endMs, holes[0]?.cause], [day(5), day(5) + 1, 'data_hole'])
     assert.match(holes[0]?.message ?? '', /^One record /)
+  })
+
+  it('of several lists is what was read in all of them, and counts those that lack something', () => {
+    const lists = [
+      { covered: [{ startMs: beginningMs, endMs: day(1) }], isListed: true },
+      { covered: [{ startMs: day(50), endMs: day(1) }], isListed: true },
+      {
+        covered: [
+          { startMs: beginningMs, endMs: day(30) },
+          { startMs: day(20), endMs: day(1) },
+        ],
+        isListed: true,
+      },
+    ]
+    const { windows, holes, partitions } = toStreamCoverage(ledger, state({ lists }))
+    assert.deepEqual(windows, [
+      { startMs: day(50), endMs: day(30) },
+      { startMs: day(20), endMs: day(1) },
+    ])
+    assert.deepEqual(
+      holes.map(({ startMs, endMs }) => [startMs, endMs]),
+      [
+        [beginningMs, day(50)],
+        [day(30), day(20)],
+      ],
+    )
+    assert.deepEqual(partitions, { count: 3, incomplete: 2 })
+  })
+
+  it('with a list that the provider no longer names lacks nothing after the last read of that list', () => {
+    const lists = [
+      { covered: [{ startMs: beginningMs, endMs: day(1) }], isListed: true },
+      { covered: [{ startMs: beginningMs, endMs: day(90) }], isListed: false },
+    ]
+    const { windows, holes, partitions } = toStreamCoverage(ledger, state({ lists }))
+    assert.deepEqual([windows, holes], [[{ startMs: beginningMs, endMs: day(1) }], []])
+    assert.deepEqual(partitions, { count: 2, incomplete: 0 })
+  })
+
+  it('whose lists are not known yet is one hole', () => {
+    const { windows, holes, partitions } = toStreamCoverage(ledger, state({ lists: [], issue: syncing }))
+    assert.deepEqual([windows, holes.length, partitions], [[], 1, { count: 0, incomplete: 0 }])
   })
 })

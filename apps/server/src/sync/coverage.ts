@@ -1,82 +1,117 @@
 /**
- * What was read of a connection and what was not, with the reason: for each stream the covered windows, and as holes
- * the time between them, what the provider no longer has, and records that could not be understood.
+ * What was read of a connection and what was not, with the reason: for each stream the covered windows, and as holes the
+ * time between them, what the provider no longer has, and records that could not be understood.
+ *
+ * A stream may have hundreds of lists. Its windows are what is covered in all of them, so that the report stays readable and
+ * never promises more than was read; one list is shown alone on request.
  */
-import { getStreams } from '@assay/connectors/catalog'
-import type { Stream, Window } from '@assay/connectors'
+import type { Stream } from '@assay/connectors'
+import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Cause, ErrorItem } from '@assay/core'
 import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Ledger, PoisonedTime } from '../ledger/index.ts'
 import type { Owner } from '../owner.ts'
+import type { ListPlace } from './places.ts'
 import { beginningMs } from './plan.ts'
 import * as store from './store.ts'
 
-export interface Hole extends Window {
+/** Half open, in epoch milliseconds. */
+export interface TimeSpan {
+  startMs: number
+  endMs: number
+}
+
+export interface Hole extends TimeSpan {
   cause: Cause
   message: string
 }
 
 export interface StreamCoverage {
   stream: string
-  windows: Window[]
+  /** What was read in every list of the stream. */
+  windows: TimeSpan[]
   holes: Hole[]
   providerLimit: string | null
   remedy: string | null
+  partitions: { count: number; incomplete: number }
+}
+
+/** What was read of one list. */
+export interface ReadListState {
+  /** Oldest first, none touching another. */
+  covered: readonly TimeSpan[]
+  /** False when the provider no longer names it: what is new there is not expected. */
+  isListed: boolean
 }
 
 export interface ReadingState {
-  /** Oldest first, none touching another. */
-  covered: readonly Window[]
+  lists: readonly ReadListState[]
   poisoned: readonly Pick<PoisonedTime, 'startMs' | 'endMs' | 'records'>[]
   /** Why reading is not at its end; undefined when it is. */
   issue: Pick<ErrorItem, 'cause' | 'message' | 'fix'> | undefined
   nowMs: number
 }
 
-interface CoverageDeps {
+export interface CoverageDeps {
   db: Database
   connections: Connections
   ledger: Ledger
+  getDefinition(providerId: string): Pick<ProviderDefinition, 'streams'>
   now(): number
 }
 
-/** Undefined when the owner has no such connection. */
+/** Undefined when the owner has no such connection. With `partition`, only streams that have such a list. */
 export async function findCoverage(
   deps: CoverageDeps,
   owner: Owner,
   connectionId: string,
+  partition?: string,
 ): Promise<StreamCoverage[] | undefined> {
   const connection = await deps.connections.find(owner, connectionId)
   if (connection === undefined) return undefined
   const ref = { ...owner, connectionKey: connection.connection_key, connectionId }
   const issues = await deps.connections.listIssues(owner)
   const issue = issues.find((item) => item.connection_id === connectionId)
-  const [covered, poisoned] = await Promise.all([
-    store.listAllCovered(deps.db, ref),
-    deps.ledger.listPoisonedTimes(ref),
-  ])
-  return getStreams(connection.provider_id).map((stream) =>
-    toStreamCoverage(stream, {
-      covered: covered.filter(({ stream: name }) => name === stream.name),
-      poisoned: poisoned.filter(({ stream: name }) => name === stream.name),
-      issue,
-      nowMs: deps.now(),
-    }),
-  )
+  const [{ lists }, poisoned] = await Promise.all([store.loadPlaces(deps.db, ref), deps.ledger.listPoisonedTimes(ref)])
+  const places = [...lists].map(([id, place]) => {
+    const [stream, name] = JSON.parse(id) as string[]
+    return { stream, partition: name, place }
+  })
+  const { streams } = deps.getDefinition(connection.provider_id)
+  return streams.flatMap((stream) => {
+    const isShown = (of: { stream?: string | undefined; partition?: string | undefined }): boolean =>
+      of.stream === stream.name && (partition === undefined || of.partition === partition)
+    const own = places.filter(isShown).map(({ place }) => toReadList(stream, place))
+    if (partition !== undefined && own.length === 0) return []
+    // A stream without partitions has one list, also before anything was read of it.
+    const read = own.length > 0 || stream.partitioned ? own : [{ covered: [], isListed: true }]
+    return [toStreamCoverage(stream, { lists: read, poisoned: poisoned.filter(isShown), issue, nowMs: deps.now() })]
+  })
+}
+
+/** Windows in blocks are shown by the times of their edges; without times they cannot be shown. */
+function toReadList(stream: Stream, { covered, isListed }: ListPlace): ReadListState {
+  const spans = covered.flatMap(({ start, end, startMs, endMs }): TimeSpan[] => {
+    if (stream.unit === 'ms') return [{ startMs: start, endMs: end }]
+    if (endMs === undefined) return []
+    // The first block has no time before it.
+    const fromMs = start === 0 ? beginningMs : startMs
+    return fromMs === undefined ? [] : [{ startMs: fromMs, endMs }]
+  })
+  return { covered: spans, isListed: isListed || !stream.partitioned }
 }
 
 const notRead = { cause: 'sync_in_progress', message: 'This part of the history has not been read yet.' } as const
 
 export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCoverage {
-  const { covered, issue, nowMs } = state
-  const { retentionMs } = stream.pager
-  const newestMs = covered.at(-1)?.endMs
+  const { lists, issue, nowMs } = state
+  const windows = intersect(lists.map(toLasting))
+  const newestMs = windows.at(-1)?.endMs
   // Between two runs the last minutes are not read yet. That does not count as a hole: the next run reads them.
   const untilMs = issue === undefined && newestMs !== undefined ? newestMs : nowMs
-  const reachMs = retentionMs === null ? beginningMs : Math.max(beginningMs, nowMs - retentionMs)
+  const reachMs = stream.retentionMs === null ? beginningMs : Math.max(beginningMs, nowMs - stream.retentionMs)
   const { cause, message } = issue ?? notRead
-  const windows = covered.map(({ startMs, endMs }) => ({ startMs, endMs }))
   const holes = [
     ...gapsBetween(windows, beginningMs, untilMs).flatMap((gap) =>
       splitAt(gap, reachMs).map(({ part, lost }): Hole => {
@@ -90,11 +125,35 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
     }),
   ].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
   const remedy = (holes.length > 0 ? issue?.fix : undefined) ?? stream.remedy
-  return { stream: stream.name, windows, holes, providerLimit: stream.providerLimit, remedy }
+  // What no list was read of yet is not one list's lack.
+  const readUntilMs = Math.max(reachMs + 1, ...lists.map(({ covered }) => covered.at(-1)?.endMs ?? 0))
+  const isIncomplete = (list: ReadListState): boolean => gapsBetween(toLasting(list), reachMs, readUntilMs).length > 0
+  const partitions = { count: lists.length, incomplete: lists.filter(isIncomplete).length }
+  return { stream: stream.name, windows, holes, providerLimit: stream.providerLimit, remedy, partitions }
 }
 
-function gapsBetween(windows: readonly Window[], fromMs: number, untilMs: number): Window[] {
-  const gaps: Window[] = []
+/** In a list that the provider no longer names nothing can be missing after the last read. */
+function toLasting({ covered, isListed }: ReadListState): readonly TimeSpan[] {
+  const last = covered.at(-1)
+  return isListed || last === undefined ? covered : [...covered.slice(0, -1), { ...last, endMs: Infinity }]
+}
+
+/** Pure: the time that every list covers. */
+function intersect(lists: readonly (readonly TimeSpan[])[]): TimeSpan[] {
+  const [first, ...others] = lists
+  let common = [...(first ?? [])]
+  for (const spans of others) {
+    common = common.flatMap((one) =>
+      spans
+        .map(({ startMs, endMs }) => ({ startMs: Math.max(one.startMs, startMs), endMs: Math.min(one.endMs, endMs) }))
+        .filter(({ startMs, endMs }) => startMs < endMs),
+    )
+  }
+  return common.filter(({ endMs }) => endMs < Infinity)
+}
+
+function gapsBetween(windows: readonly TimeSpan[], fromMs: number, untilMs: number): TimeSpan[] {
+  const gaps: TimeSpan[] = []
   let atMs = fromMs
   for (const { startMs, endMs } of windows) {
     if (startMs > atMs) gaps.push({ startMs: atMs, endMs: Math.min(startMs, untilMs) })
@@ -105,7 +164,7 @@ function gapsBetween(windows: readonly Window[], fromMs: number, untilMs: number
 }
 
 /** What lies before `reachMs` the provider has forgotten; the rest can still be read. */
-function splitAt(gap: Window, reachMs: number): { part: Window; lost: boolean }[] {
+function splitAt(gap: TimeSpan, reachMs: number): { part: TimeSpan; lost: boolean }[] {
   if (gap.endMs <= reachMs) return [{ part: gap, lost: true }]
   if (gap.startMs >= reachMs) return [{ part: gap, lost: false }]
   return [
@@ -126,7 +185,8 @@ export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promis
   let newest: Completeness = { fromMs: beginningMs, hole: undefined }
   for (const { id, provider_id: providerId } of await store.listReadable(deps.db, owner)) {
     const streams = (await findCoverage(deps, owner, id)) ?? []
-    const required = new Set(getStreams(providerId).flatMap(({ name, required: is }) => (is ? [name] : [])))
+    const definition = deps.getDefinition(providerId)
+    const required = new Set(definition.streams.flatMap(({ name, required: is }) => (is ? [name] : [])))
     for (const { windows, holes } of streams.filter(({ stream }) => required.has(stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
       // What came after the last run is not known anywhere, balances included, and cuts nothing off.

@@ -1,9 +1,9 @@
 /** What reading goes through and comes out of: parts of a provider away for days, wrong clocks, lost keys, lost jobs. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseKeyring } from '../keys.ts'
+import { testKeyring } from '../test-keys.ts'
 import { createSealer } from '../connections/seal.ts'
-import { toConnectionPayload } from '../jobs/index.ts'
+import { parseStored } from '../jobs/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { queueRefresh } from './refreshes.ts'
@@ -87,9 +87,7 @@ describe('reading', async () => {
 
   it('does not believe what was marked as read before it had come', async () => {
     const ref = await connect('empty')
-    await db.execute("update covered_windows set window_end = window_end + interval '1 day' where user_key = $1", [
-      ref.userKey,
-    ])
+    await db.execute('update covered_windows set window_end = window_end + 86400000 where user_key = $1', [ref.userKey])
     await engine.moveClock(hourMs)
     await book(ref)
     await engine.moveClock(hourMs)
@@ -129,8 +127,8 @@ describe('reading', async () => {
     const { sealed } = await db.row<{ sealed: string }>(find, [ref.connectionId])
     const seal = (text: string): Promise<unknown> =>
       db.execute('update connections set sealed_credentials = $2 where id = $1', [ref.connectionId, text])
-    const lost = createSealer(parseKeyring(`lost:${Buffer.alloc(32, 9).toString('base64')}`))
-    await seal(await lost.seal(ref.connectionId, { type: 'api_key', apiKey: 'a', secretKey: 'b' }))
+    const lost = createSealer(testKeyring('lost'))
+    await seal(await lost.seal(ref.connectionId, { apiKey: 'a', secretKey: 'b' }))
     await engine.sync.begin(db, ref, await laneOf(ref))
     await engine.drain({ enough: stopAfter(1) })
     const row = await engine.connections.find(ref, ref.connectionId)
@@ -147,7 +145,7 @@ describe('reading', async () => {
   it('with a key that was replaced meanwhile says nothing of the new one and leaves its run alone', async () => {
     const ref = await connect('empty')
     const oldLane = await laneOf(ref)
-    const payload = { ...toConnectionPayload(ref), lane: oldLane }
+    const payload = { ref, lane: oldLane }
     await setFault(ref, { kind: 'latency_ms', latency_ms: 400 })
     const old = engine.sync.task(payload, signal)
     // As an accepted repair does, while the old key waits for its answer.
@@ -193,10 +191,10 @@ describe('reading', async () => {
         `delete from graphile_worker._private_jobs where key = $1 returning payload`,
         [`refresh:transactions:${ref.connectionId}`],
       )
-      await engine.sync.refreshTask(payload, signal)
+      await engine.sync.refreshTask(parseStored('refresh', payload), signal)
     }
     // An earlier refresh on its way queues its rest, which takes the place of the new job.
-    await queueRefresh(db, { ref, lane, kind: 'transactions', delayMs: 0, attempt: 1, run: { untilMs, stage: 'rest' } })
+    await queueRefresh(db, { ref, lane, kind: 'transactions', attempt: 1, run: { untilMs, stage: 'rest' } }, 0)
     await runQueued()
     assert.equal((await engine.sync.findRefresh(ref, refreshId))?.status, 'queued')
     assert.equal(await countRaw(ref), 0)

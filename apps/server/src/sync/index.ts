@@ -2,35 +2,40 @@
  * Reading: plan, claim, read a page, commit it, back off. What is read again and again is a run (run-job.ts); what a
  * person asks for is a refresh (refresh-job.ts).
  */
+import type { ConnectorState } from '@assay/connectors'
 import type { DueConnection } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import type { Task } from '../jobs/index.ts'
+import type { Handler } from '../jobs/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { findCompleteness, findCoverage, type Completeness, type StreamCoverage } from './coverage.ts'
-import type { ReadingDeps } from './read-connection.ts'
+import { toStored } from './commit.ts'
+import {
+  findCompleteness,
+  findCoverage,
+  type Completeness,
+  type CoverageDeps,
+  type StreamCoverage,
+} from './coverage.ts'
+import type { ReadingDeps } from './reading.ts'
 import { createRefreshTask } from './refresh-job.ts'
 import { deleteOldRefreshes } from './refresh-store.ts'
 import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './refreshes.ts'
 import { createRunTask, queueRun } from './run-job.ts'
 import * as store from './store.ts'
 
-export { startAsking } from './ask.ts'
-export { createBudgets } from './budget.ts'
-export { createCircuits } from './circuit.ts'
 export type { StreamCoverage } from './coverage.ts'
 export type { Refresh, RefreshKind } from './refreshes.ts'
 
 export interface Sync {
-  /** Begins a run as soon as a worker is free. */
-  begin(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
+  /** Begins a run as soon as a worker is free. `state` is what the connector keeps of the account from now on. */
+  begin(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
   /** The next run is due then. */
   plan(tx: Sql, due: DueConnection, inMs: number): Promise<void>
-  task: Task
+  task: Handler<'sync'>
   /** The job behind a refresh. */
-  refreshTask: Task
+  refreshTask: Handler<'refresh'>
   forget(tx: Sql, ref: ConnectionRef): Promise<void>
-  /** Undefined when the owner has no such connection. */
-  findCoverage(owner: Owner, connectionId: string): Promise<StreamCoverage[] | undefined>
+  /** Undefined when the owner has no such connection. With `partition`, of that list alone. */
+  findCoverage(owner: Owner, connectionId: string, partition?: string): Promise<StreamCoverage[] | undefined>
   /** From when on nothing is missing in the histories of all the owner's connections. */
   findCompleteness(owner: Owner): Promise<Completeness>
   /** Reads again, all connections or those named; refuses when every one of them was read again a moment ago. */
@@ -40,21 +45,24 @@ export interface Sync {
   sweep(): Promise<void>
 }
 
-export type SyncDeps = ReadingDeps
+export type SyncDeps = ReadingDeps & CoverageDeps
 
 /** In one round of upkeep; the rest waits a minute. */
 const stalledBatchSize = 100
 
 export function createSync(deps: SyncDeps): Sync {
   return {
-    begin: (tx, ref, keyLane) => queueRun(tx, ref, keyLane, { delayMs: 0, interactive: true }),
+    async begin(tx, ref, keyLane, state) {
+      if (state !== undefined) await store.beginState(tx, ref, toStored(state))
+      await queueRun(tx, ref, keyLane, { delayMs: 0, interactive: true })
+    },
     plan: (tx, { keyLane, ...ref }, inMs) => queueRun(tx, ref, keyLane, { delayMs: inMs }),
     task: createRunTask(deps),
     refreshTask: createRefreshTask(deps),
     forget: (tx, ref) => store.forgetConnection(tx, ref),
-    findCoverage: (owner, connectionId) => findCoverage(deps, owner, connectionId),
+    findCoverage: (owner, connectionId, partition) => findCoverage(deps, owner, connectionId, partition),
     findCompleteness: (owner) => findCompleteness(deps, owner),
-    requestRefresh: (owner, kind, connectionIds) => requestRefresh(deps.db, owner, kind, connectionIds),
+    requestRefresh: (owner, kind, connectionIds) => requestRefresh(deps, owner, kind, connectionIds),
     findRefresh: (owner, refreshId) => findRefresh(deps.db, owner, refreshId),
     async sweep() {
       await deleteOldRefreshes(deps.db)

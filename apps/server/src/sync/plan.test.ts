@@ -1,74 +1,58 @@
-import type { Pager, Window } from '@assay/connectors'
+import type { Stream } from '@assay/connectors'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { beginningMs, nextWindow } from './plan.ts'
+import {
+  beginningMs,
+  mergeSpans,
+  listRereads,
+  nextStep,
+  without,
+  type Bookmark,
+  type Span,
+  type Standing,
+} from './plan.ts'
 
 const hourMs = 3_600_000
-const untilMs = Date.UTC(2026, 10, 15)
+const dayMs = 24 * hourMs
+const until = Date.UTC(2026, 10, 15)
 
-const plain: Pager = {
-  kind: 'offset',
-  pageSizeMax: 50,
-  order: 'newest_first',
-  windowMaxMs: null,
-  retentionMs: null,
-  overlapMs: hourMs,
+const plain: Stream = {
+  ...{ name: 'ledger', unit: 'ms', partitioned: false, windowMax: null, retentionMs: null, overlap: hourMs },
+  ...{ cost: { calls: 1 }, required: true, providerLimit: null, remedy: null },
 }
 
-/** As closeWindow keeps them: windows that touch become one. */
-function cover(covered: readonly Window[], window: Window): Window[] {
-  const touches = (other: Window): boolean => other.startMs <= window.endMs && other.endMs >= window.startMs
-  const all = [window, ...covered.filter(touches)]
-  const merged = {
-    startMs: Math.min(...all.map(({ startMs }) => startMs)),
-    endMs: Math.max(...all.map(({ endMs }) => endMs)),
-  }
-  return [...covered.filter((other) => !touches(other)), merged]
-}
+const nothing: Standing = { covered: [], open: [], missing: [] }
+const covered = (...spans: Span[]): Standing => ({ ...nothing, covered: spans })
+const join = (a: Span, b: Span): Span => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) })
 
-function readAll(pager: Pager, covered: readonly Window[], until: number): { windows: Window[]; covered: Window[] } {
-  const windows: Window[] = []
-  let now = [...covered]
+function readAll(stream: Stream, spans: readonly Span[], end: number): { windows: Span[]; covered: Span[] } {
+  const windows: Span[] = []
+  let now = [...spans]
   for (;;) {
-    const window = nextWindow(pager, now, until)
-    if (typeof window === 'string') return { windows, covered: now }
-    windows.push(window)
+    const step = nextStep(stream, covered(...now), end)
+    if (typeof step === 'string') return { windows, covered: now }
+    assert.ok(step.kind === 'open')
+    windows.push(step.window)
     assert.ok(windows.length <= 2_000, 'planning does not end')
-    now = cover(now, window)
+    now = mergeSpans([...now, step.window], join)
   }
 }
 
 describe('the next window', () => {
-  it('of a stream never read is all of it, when the provider sets no limits', () => {
-    assert.deepEqual(nextWindow(plain, [], untilMs), { startMs: beginningMs, endMs: untilMs })
-  })
-
-  it('of a stream that was read begins a little before what is covered', () => {
-    const nowMs = untilMs + 12 * hourMs
-    const read = { startMs: beginningMs, endMs: nowMs - 10 * hourMs }
-    assert.deepEqual(nextWindow(plain, [read], nowMs), { startMs: read.endMs - hourMs, endMs: nowMs })
-  })
-
-  it('begins a week before it with the first run of a day, or earlier where that is usual', () => {
-    const read = { startMs: beginningMs, endMs: untilMs - hourMs }
-    const nowMs = untilMs + hourMs
-    const weekMs = 7 * 24 * hourMs
-    assert.deepEqual(nextWindow(plain, [read], nowMs), { startMs: read.endMs - weekMs, endMs: nowMs })
-    const wide = { ...plain, overlapMs: 2 * weekMs }
-    assert.deepEqual(nextWindow(wide, [read], nowMs), { startMs: read.endMs - 2 * weekMs, endMs: nowMs })
+  it('of a list never read is all of it, when the provider sets no limits', () => {
+    assert.deepEqual(nextStep(plain, nothing, until), { kind: 'open', window: { start: beginningMs, end: until } })
   })
 
   it('is none when all is covered', () => {
-    assert.equal(nextWindow(plain, [{ startMs: beginningMs, endMs: untilMs }], untilMs), 'covered')
-    assert.equal(nextWindow(plain, [{ startMs: beginningMs, endMs: untilMs + hourMs }], untilMs), 'covered')
+    assert.equal(nextStep(plain, covered({ start: beginningMs, end: until }), until), 'covered')
+    assert.equal(nextStep(plain, covered({ start: beginningMs, end: until + hourMs }), until), 'covered')
   })
 
   it('goes backwards from now in steps of the widest window', () => {
-    const pager = { ...plain, windowMaxMs: 24 * hourMs, retentionMs: 60 * hourMs }
-    const { windows } = readAll(pager, [], untilMs)
+    const { windows } = readAll({ ...plain, windowMax: 24 * hourMs, retentionMs: 60 * hourMs }, [], until)
     assert.deepEqual(
-      windows.map(({ startMs, endMs }) => [(untilMs - startMs) / hourMs, (untilMs - endMs) / hourMs]),
+      windows.map(({ start, end }) => [(until - start) / hourMs, (until - end) / hourMs]),
       [
         [24, 0],
         [48, 24],
@@ -76,85 +60,152 @@ describe('the next window', () => {
       ],
     )
   })
-})
 
-describe('a stream read since a time only', () => {
-  const sinceMs = untilMs - 30 * 24 * hourMs
-
-  it('is cut there, and the rest follows without a seam: two windows that become one', () => {
-    const recent = { startMs: sinceMs, endMs: untilMs }
-    assert.deepEqual(nextWindow(plain, [], untilMs, sinceMs), recent)
-    assert.equal(nextWindow(plain, [recent], untilMs, sinceMs), 'reached')
-    const rest = { startMs: beginningMs, endMs: sinceMs }
-    assert.deepEqual(nextWindow(plain, [recent], untilMs), rest)
-    assert.deepEqual(cover([recent], rest), [{ startMs: beginningMs, endMs: untilMs }])
+  it('does not ask for what the provider has forgotten', () => {
+    const stream = { ...plain, retentionMs: 30 * dayMs }
+    assert.deepEqual(nextStep(stream, nothing, until), {
+      kind: 'open',
+      window: { start: until - 30 * dayMs, end: until },
+    })
+    assert.equal(nextStep(stream, covered({ start: until - 40 * dayMs, end: until }), until), 'covered')
   })
 
-  it('that was read before is asked for the same window as without that time', () => {
-    const covered = [{ startMs: beginningMs, endMs: untilMs - 10 * hourMs }]
-    assert.deepEqual(nextWindow(plain, covered, untilMs, sinceMs), nextWindow(plain, covered, untilMs))
-    const wide = { ...plain, overlapMs: 60 * 24 * hourMs }
-    assert.deepEqual(nextWindow(wide, covered, untilMs, sinceMs), nextWindow(wide, covered, untilMs))
+  it('of a list in blocks begins at block zero', () => {
+    const stream: Stream = { ...plain, unit: 'block', windowMax: 100, overlap: 5 }
+    assert.deepEqual(nextStep(stream, nothing, 50), { kind: 'open', window: { start: 0, end: 50 } })
+    assert.deepEqual(readAll(stream, [], 250).windows, [
+      { start: 150, end: 250 },
+      { start: 50, end: 150 },
+      { start: 0, end: 50 },
+    ])
   })
 
-  it('of a provider that keeps less is covered by what there is', () => {
-    const pager = { ...plain, retentionMs: 24 * hourMs }
-    const window = { startMs: untilMs - 24 * hourMs, endMs: untilMs }
-    assert.deepEqual(nextWindow(pager, [], untilMs, sinceMs), window)
-    assert.equal(nextWindow(pager, [window], untilMs, sinceMs), 'covered')
-  })
-})
-
-describe('whatever was read before, planning', () => {
-  const startMs = untilMs - 4_000 * hourMs
-  const windowIn = fc
-    .tuple(fc.integer({ min: -50, max: 4_200 }), fc.integer({ min: 1, max: 800 }))
-    .map(([at, length]): Window => ({ startMs: startMs + at * hourMs, endMs: startMs + (at + length) * hourMs }))
-  const coveredIn = fc.array(windowIn, { maxLength: 8 }).map((windows) => windows.reduce<Window[]>(cover, []))
-  const pagerIn = fc.record({
-    ...{
-      kind: fc.constant('time' as const),
-      pageSizeMax: fc.constant(50),
-      order: fc.constant('newest_first' as const),
-    },
-    windowMaxMs: fc.option(fc.integer({ min: 200, max: 2_000 }).map((hours) => hours * hourMs)),
-    retentionMs: fc.integer({ min: 1, max: 4_000 }).map((hours) => hours * hourMs),
-    overlapMs: fc.integer({ min: 0, max: 300 }).map((hours) => hours * hourMs),
+  it('is the newest gap first, then the one before it', () => {
+    const read = [
+      { start: beginningMs, end: until - 50 * dayMs },
+      { start: until - 30 * dayMs, end: until - 10 * dayMs },
+    ]
+    assert.deepEqual(readAll(plain, read, until).windows, [
+      { start: until - 10 * dayMs, end: until },
+      { start: until - 50 * dayMs, end: until - 30 * dayMs },
+    ])
   })
 
-  it('ends, and leaves nothing uncovered that the provider still has', () => {
+  it('is cut where the recent part ends, and the older part touches it', () => {
+    const notBefore = until - 38 * dayMs
+    const recent = nextStep(plain, nothing, until, notBefore)
+    assert.deepEqual(recent, { kind: 'open', window: { start: notBefore, end: until } })
+    const standing = covered({ start: notBefore, end: until })
+    assert.equal(nextStep(plain, standing, until, notBefore), 'reached')
+    assert.deepEqual(nextStep(plain, standing, until), {
+      kind: 'open',
+      window: { start: beginningMs, end: notBefore },
+    })
+  })
+
+  it('leaves out what the provider could not give in this job', () => {
+    const standing = { ...nothing, missing: [{ start: beginningMs, end: until }] }
+    assert.equal(nextStep(plain, standing, until), 'covered')
+  })
+
+  it('covers everything once, whatever was covered before', () => {
+    const span = fc
+      .tuple(fc.integer({ min: 0, max: 6_000 }), fc.integer({ min: 1, max: 500 }))
+      .map(([from, days]) => ({ start: beginningMs + from * dayMs, end: beginningMs + (from + days) * dayMs }))
     fc.assert(
-      fc.property(pagerIn, coveredIn, (pager, before) => {
-        const { covered } = readAll(pager, before, untilMs)
-        const floorMs = untilMs - pager.retentionMs
-        const whole = covered.some((window) => window.startMs <= floorMs && window.endMs >= untilMs)
-        assert.ok(whole, JSON.stringify(covered))
-      }),
-    )
-  })
-
-  it('asks for nothing older than the provider keeps, newer than the run, or wider than it allows', () => {
-    fc.assert(
-      fc.property(pagerIn, coveredIn, (pager, before) => {
-        for (const window of readAll(pager, before, untilMs).windows) {
-          assert.ok(window.startMs >= untilMs - pager.retentionMs)
-          assert.ok(window.endMs <= untilMs)
-          assert.ok(window.startMs < window.endMs)
-          assert.ok(pager.windowMaxMs === null || window.endMs - window.startMs <= pager.windowMaxMs)
+      fc.property(fc.array(span, { maxLength: 8 }), fc.option(fc.integer({ min: 30, max: 900 })), (spans, maxDays) => {
+        const windowMax = maxDays === null ? null : maxDays * dayMs
+        const before = mergeSpans(spans, join)
+        const { windows, covered: after } = readAll({ ...plain, windowMax }, before, until)
+        assert.ok(after.some(({ start, end }) => start <= beginningMs && end >= until))
+        for (const window of windows) {
+          assert.ok(window.start < window.end && (windowMax === null || window.end - window.start <= windowMax))
+          assert.ok(before.every(({ start, end }) => end <= window.start || start >= window.end))
         }
-      }),
-    )
-  })
-
-  it('asks first for what is newest', () => {
-    fc.assert(
-      fc.property(pagerIn, coveredIn, (pager, before) => {
-        const ends = readAll(pager, before, untilMs).windows.map(({ endMs }) => endMs)
         assert.deepEqual(
-          ends,
-          ends.toSorted((a, b) => b - a),
+          windows,
+          windows.toSorted((a, b) => b.end - a.end),
         )
       }),
     )
+  })
+})
+
+describe('an open window', () => {
+  const bookmark: Bookmark = { start: beginningMs, end: until - dayMs, position: '50' }
+
+  it('is resumed, unless there is something newer', () => {
+    const standing = { ...nothing, open: [bookmark] }
+    assert.deepEqual(nextStep(plain, standing, bookmark.end), { kind: 'resume', bookmark })
+    assert.deepEqual(nextStep(plain, standing, until), {
+      kind: 'open',
+      window: { start: bookmark.end, end: until },
+    })
+    const newer = { start: bookmark.end, end: until, position: '7' }
+    assert.deepEqual(nextStep(plain, { ...nothing, open: [bookmark, newer] }, until), {
+      kind: 'resume',
+      bookmark: newer,
+    })
+  })
+
+  it('waits when it lies before the recent part', () => {
+    const standing = { ...covered({ start: bookmark.end, end: until }), open: [bookmark] }
+    assert.equal(nextStep(plain, standing, until, bookmark.end), 'reached')
+    assert.deepEqual(nextStep(plain, standing, until, bookmark.end - 1), { kind: 'resume', bookmark })
+  })
+})
+
+describe('what is read again', () => {
+  const read = (end: number): Standing => covered({ start: beginningMs, end })
+  const from = (stream: Stream, end: number, nowMs: number, pendingSinceMs?: number): number | undefined =>
+    listRereads(stream, read(end), nowMs, pendingSinceMs)[0]?.start
+
+  it('begins a little before what is covered', () => {
+    const nowMs = until + 12 * hourMs
+    assert.equal(from(plain, nowMs - 10 * hourMs, nowMs), nowMs - 11 * hourMs)
+  })
+
+  it('begins a week before it with the first run of a day, or earlier where that is usual', () => {
+    const end = until - hourMs
+    assert.equal(from(plain, end, until + hourMs), end - 7 * dayMs)
+    assert.equal(from({ ...plain, overlap: 14 * dayMs }, end, until + hourMs), end - 14 * dayMs)
+  })
+
+  it('begins at the oldest record that may still change, at most 400 days back', () => {
+    const nowMs = until + 12 * hourMs
+    assert.equal(from(plain, nowMs - hourMs, nowMs, nowMs - 90 * dayMs), nowMs - 90 * dayMs)
+    assert.equal(from(plain, nowMs - hourMs, nowMs, nowMs - 900 * dayMs), nowMs - 400 * dayMs)
+    assert.equal(from(plain, nowMs - hourMs, nowMs, nowMs - 1), nowMs - 2 * hourMs)
+  })
+
+  it('lies before every gap, also one that an earlier job has left', () => {
+    const standing = covered({ start: beginningMs, end: until - 90 * dayMs }, { start: until - 60 * dayMs, end: until })
+    const expected = [{ start: until - 97 * dayMs, end: until - 60 * dayMs }]
+    assert.deepEqual(listRereads(plain, standing, until, until - 80 * dayMs), expected)
+  })
+
+  it('is nothing while there is nothing new, and in a first read', () => {
+    assert.equal(from(plain, until, until), undefined)
+    assert.deepEqual(listRereads(plain, nothing, until, undefined), [])
+    assert.deepEqual(listRereads(plain, covered({ start: until - dayMs, end: until }), until, until - 9), [])
+  })
+
+  it('of blocks is the overlap, in blocks', () => {
+    const stream: Stream = { ...plain, unit: 'block', overlap: 12 }
+    assert.deepEqual(listRereads(stream, covered({ start: 0, end: 100 }), 110, until), [{ start: 88, end: 110 }])
+    assert.deepEqual(listRereads(stream, covered({ start: 0, end: 5 }), 110, undefined), [{ start: 0, end: 110 }])
+  })
+})
+
+describe('spans', () => {
+  it('lose what is cut out of them', () => {
+    const span = { start: 10, end: 20 }
+    assert.deepEqual(without([span], { start: 0, end: 10 }), [span])
+    assert.deepEqual(without([span], { start: 12, end: 15 }), [
+      { start: 10, end: 12 },
+      { start: 15, end: 20 },
+    ])
+    assert.deepEqual(without([span], { start: 15, end: 99 }), [{ start: 10, end: 15 }])
+    assert.deepEqual(without([span], span), [])
   })
 })

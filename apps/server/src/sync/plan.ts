@@ -1,50 +1,120 @@
 /**
- * Which window of a stream to read next. Pure: what is covered, what the provider keeps, what now is → the newest gap,
- * so that recent history comes first and the rest behind it.
+ * Which window of a list to read next. Pure: what is covered, which windows are open, what the provider keeps → the newest
+ * piece of work, so that recent history comes first and the rest behind it.
+ *
+ * An open window has a bookmark and counts as taken: what came after it began is a gap of its own, which is newer and so
+ * goes first. That is how new entries arrive while a long first history is being read.
  */
-import type { Pager, Window } from '@assay/connectors'
+import type { Stream } from '@assay/connectors'
 
 const dayMs = 24 * 3_600_000
 
 /** Nothing of interest happened before; a start of 0 would be as right and reads worse in a coverage report. */
 export const beginningMs = Date.UTC(2009, 0, 1)
 
+/** Records that may change are looked for this far back; an older one stays as it is. */
+const pendingReachMs = 400 * dayMs
+
+/** Half open, in the stream's unit. */
+export interface Span {
+  start: number
+  end: number
+}
+
+/** A window that is being read, and the provider's own place in it. */
+export interface Bookmark extends Span {
+  position: string
+}
+
+export interface Standing {
+  /** In any order. */
+  covered: readonly Span[]
+  open: readonly Bookmark[]
+  /** Windows that the provider could not give in this job. */
+  missing: readonly Span[]
+}
+
+export type Step = { kind: 'open'; window: Span } | { kind: 'resume'; bookmark: Bookmark } | 'covered' | 'reached'
+
 /**
- * `covered`: nothing is left up to `untilMs`. `reached`: nothing since `notBeforeMs`, but before it.
+ * `covered`: nothing is left up to `until`. `reached`: nothing since `notBefore`, but before it.
  *
- * A gap that begins before `notBeforeMs` is cut there: its newer part is a window of its own, and the older one touches
- * it, so that the two become one when both are read.
+ * A gap that begins before `notBefore` is cut there: its newer part is a window of its own, and the older one touches it,
+ * so that the two become one when both are read.
  */
-export function nextWindow(
-  pager: Pager,
-  covered: readonly Window[],
-  untilMs: number,
-  notBeforeMs = beginningMs,
-): Window | 'covered' | 'reached' {
-  const floorMs = pager.retentionMs === null ? beginningMs : Math.max(beginningMs, untilMs - pager.retentionMs)
-  const gap = newestGap(covered, floorMs, untilMs)
-  if (gap === undefined) return 'covered'
-  if (gap.endMs <= notBeforeMs) return 'reached'
-  const startMs = gap.startMs < notBeforeMs ? notBeforeMs : overlapping(gap, floorMs, pager.overlapMs)
-  const earliestMs = pager.windowMaxMs === null ? startMs : gap.endMs - pager.windowMaxMs
-  return { startMs: Math.max(startMs, earliestMs), endMs: gap.endMs }
+export function nextStep(stream: Stream, standing: Standing, until: number, notBefore?: number): Step {
+  const { covered, open, missing } = standing
+  const [gap] = listGaps([...covered, ...open, ...missing], floorOf(stream, until), until)
+  const [bookmark] = open.toSorted((a, b) => b.end - a.end)
+  if (gap === undefined || (bookmark !== undefined && bookmark.end > gap.end)) {
+    if (bookmark === undefined) return 'covered'
+    return notBefore !== undefined && bookmark.end <= notBefore ? 'reached' : { kind: 'resume', bookmark }
+  }
+  if (notBefore !== undefined && gap.end <= notBefore) return 'reached'
+  const start = Math.max(gap.start, notBefore ?? gap.start, stream.windowMax === null ? 0 : gap.end - stream.windowMax)
+  return { kind: 'open', window: { start, end: gap.end } }
 }
 
 /**
- * Rows that came late, or changed, lie just before the edge of what was read; a few lie further back, and for those the
- * first run of a day looks at a whole week. Keys make reading them twice harmless.
+ * What is read again beside each gap, with the gap: rows that came late, or changed, lie just before the edge of what was
+ * read; a few lie further back, and for those a gap that crosses midnight begins a week earlier. A record that is known to
+ * be unfinished (a withdrawal on hold) is read again with whatever is new, however old it is. Keys make reading rows twice
+ * harmless.
  */
-function overlapping({ startMs, endMs }: Window, floorMs: number, overlapMs: number): number {
-  if (startMs <= floorMs) return startMs
-  const isNewDay = Math.floor(startMs / dayMs) < Math.floor(endMs / dayMs)
-  return Math.max(floorMs, startMs - (isNewDay ? Math.max(overlapMs, 7 * dayMs) : overlapMs))
+export function listRereads(
+  stream: Stream,
+  { covered, open }: Pick<Standing, 'covered' | 'open'>,
+  until: number,
+  pendingSinceMs: number | undefined,
+): Span[] {
+  const floor = floorOf(stream, until)
+  return listGaps([...covered, ...open], floor, until)
+    .filter(({ start }) => start > floor)
+    .map(({ start, end }) => {
+      if (stream.unit === 'block') return { start: Math.max(floor, start - stream.overlap), end }
+      const isNewDay = Math.floor(start / dayMs) < Math.floor(end / dayMs)
+      const behind = start - (isNewDay ? Math.max(stream.overlap, 7 * dayMs) : stream.overlap)
+      const pending = end < until ? Infinity : Math.max(pendingSinceMs ?? Infinity, until - pendingReachMs)
+      return { start: Math.max(floor, Math.min(behind, pending)), end }
+    })
 }
 
-function newestGap(covered: readonly Window[], floorMs: number, untilMs: number): Window | undefined {
-  let endMs = untilMs
-  for (const window of covered.toSorted((a, b) => b.endMs - a.endMs)) {
-    if (window.endMs < endMs) return endMs > floorMs ? { startMs: Math.max(window.endMs, floorMs), endMs } : undefined
-    endMs = Math.min(endMs, window.startMs)
+function floorOf({ unit, retentionMs }: Stream, until: number): number {
+  if (unit === 'block') return 0
+  return retentionMs === null ? beginningMs : Math.max(beginningMs, until - retentionMs)
+}
+
+/** Newest first. */
+function listGaps(taken: readonly Span[], floor: number, until: number): Span[] {
+  const gaps: Span[] = []
+  let end = until
+  for (const span of taken.toSorted((a, b) => b.end - a.end)) {
+    if (end <= floor) return gaps
+    if (span.end < end) gaps.push({ start: Math.max(span.end, floor), end })
+    end = Math.min(end, span.start)
   }
-  return endMs > floorMs ? { startMs: floorMs, endMs } : undefined
+  return end > floor ? [...gaps, { start: floor, end }] : gaps
+}
+
+/** Pure: spans that touch become one. Oldest first. */
+export function mergeSpans<Kept extends Span>(spans: readonly Kept[], join: (a: Kept, b: Kept) => Kept): Kept[] {
+  const merged: Kept[] = []
+  for (const span of spans.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+    const last = merged.at(-1)
+    if (last !== undefined && span.start <= last.end) merged[merged.length - 1] = join(last, span)
+    else merged.push(span)
+  }
+  return merged
+}
+
+/** Pure: what is left of the spans without `cut`. */
+export function without<Kept extends Span>(spans: readonly Kept[], cut: Span): Kept[] {
+  return spans.flatMap((span) => {
+    if (span.end <= cut.start || span.start >= cut.end) return [span]
+    const parts = [
+      { ...span, end: cut.start },
+      { ...span, start: cut.end },
+    ]
+    return parts.filter(({ start, end }) => start < end)
+  })
 }

@@ -1,42 +1,24 @@
-/** Reading one connection inside one job: its balances, and its streams within what a job may do. */
-import { SourceError } from '@assay/core'
-import type { Logger } from 'pino'
-import type { Connections, OpenedConnection } from '../connections/index.ts'
-import type { Database } from '../db/index.ts'
-import type { Ledger } from '../ledger/index.ts'
-import type { ConnectionRef } from '../owner.ts'
-import { Overtaken, startAsking, type AskDeps } from './ask.ts'
-import { CircuitOpen } from './circuit.ts'
-import { keepFinished, readStream, type JobAllowance, type Reading, type StreamProgress } from './read-stream.ts'
-
-export interface ReadingDeps extends AskDeps {
-  db: Database
-  connections: Connections
-  ledger: Ledger
-  now(): number
-  random(): number
-  /** Divides every wait, in sandbox mode. */
-  pace: number
-  log: Logger
-}
-
-const pagesPerJobMax = 50
-const jobMaxMs = 20_000
-/** Rows of the last moments may still be on their way to the provider's own list. */
-const settleMs = 2_000
-const dayMs = 24 * 3_600_000
-/** What people look at first is shown before the rest is read. */
-const shownMs = 30 * dayMs
 /**
- * Records that belong together lie seconds apart as a rule and a week at most (kraken/moves.ts), but for positions that
- * stay open. Those near the edge of what has been read wait for their other half: half a conversion must not show as a
- * sale.
+ * Reading one connection inside one job, as far as the job's allowance goes. It ends in an outcome, never in an exception
+ * that steers: run-job.ts and refresh-job.ts say what an outcome leads to.
+ *
+ *   balances → lists → the last weeks of every list → derived → the rest → derived
  */
-const edgeMs = 8 * dayMs
-/** So much of every stream is read first. */
-const recentMs = shownMs + edgeMs
+import type { OpenedConnection } from '../connections/index.ts'
+import { CircuitOpen, type Stop } from '../metering/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { keepFinished, toStored } from './commit.ts'
+import { idOf, placeOf, type List } from './places.ts'
+import { readList, type ListProgress } from './read-list.ts'
+import { listIdOf, listLists, placeOfList, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
+import * as store from './store.ts'
 
-/** `recent`: the last days of every stream come first. `rest`: those are shown already. */
+export type { ReadingDeps } from './reading.ts'
+
+/** `done`: everything up to the run's end was read. `more`: the allowance of this job ended first. */
+export type Outcome = { kind: 'done' } | { kind: 'more' } | Stop
+
+/** `recent`: the last days of every list come first. `rest`: those are shown already. */
 export type Stage = 'recent' | 'rest'
 
 /** What a job's payload says of a run that has begun. */
@@ -45,108 +27,261 @@ export interface RunState {
   stage: Stage
 }
 
-export interface ConnectionReading extends Reading, RunState {}
-
-/** A run's end is fixed when it begins; `until`, epoch ms, is there once it has. */
-export function chooseUntil(deps: Pick<ReadingDeps, 'now' | 'pace'>, until: string | undefined): number {
-  return until === undefined ? deps.now() - settleMs / deps.pace : Number(until)
+export interface ReadRequest {
+  /** `run`: balances, then history. */
+  what: 'run' | 'assets' | 'transactions'
+  /** Undefined at the beginning of a run. */
+  run: RunState | undefined
+  interactive: boolean
+  signal: AbortSignal
 }
 
-export function startReading(
+export interface ReadResult {
+  outcome: Outcome
+  /** Where the next job goes on; undefined when the run has to begin again, with its balances. */
+  run: RunState | undefined
+  /**
+   * A job that read something is progress, however slow: only failures without any page between them add up. What other
+   * lists gave is none for the one that is away.
+   */
+  hasProgressed: boolean
+  /** Nothing was new, and no failure is on record. */
+  isIdle: boolean
+}
+
+const dayMs = 24 * 3_600_000
+/** What people look at first is shown before the rest is read. */
+const shownMs = 30 * dayMs
+/** So many lists may be unreadable before the job gives up. */
+const unreadableMax = 5
+
+export async function readConnection(
   deps: ReadingDeps,
   ref: ConnectionRef,
   opened: OpenedConnection,
-  run: RunState & { interactive: boolean; signal: AbortSignal },
-): ConnectionReading {
-  const { untilMs, stage, interactive } = run
-  const ask = startAsking(deps, opened, { interactive })
-  const allowance = startAllowance(run.signal)
-  const found = { faults: new Map(), missing: new Map(), progressed: new Set<string>() }
-  const kept = { places: undefined, finished: [], hasNews: false }
-  return { ref, opened, ask, untilMs, stage, allowance, ...kept, ...found }
+  request: ReadRequest,
+): Promise<ReadResult> {
+  const { run: given, interactive, signal } = request
+  // Rows of the last moments may still be on their way to the provider's own list.
+  const untilMs = given?.untilMs ?? Math.floor(deps.now() - opened.definition.settlesMs / deps.pace)
+  const places = await store.loadPlaces(deps.db, ref)
+  const reading: Reading = {
+    ...{ ref, opened, untilMs, places, state: places.state, isStateNew: false },
+    ask: deps.metering.startAsking(opened, { interactive }),
+    allowance: startAllowance(signal),
+    ...{ finished: [], hasNews: false, faults: new Map(), missing: new Map(), again: new Map(), heights: new Map() },
+    progressed: new Set(),
+  }
+  const run: RunState = { untilMs, stage: given?.stage ?? 'recent' }
+  const read = await readParts(deps, reading, run, request)
+  const pages = reading.allowance.pagesRead()
+  const hasBegun = given !== undefined || pages > 0 || read.kind === 'more'
+  return {
+    outcome: toOutcome(reading, read),
+    run: hasBegun ? run : undefined,
+    hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
+    isIdle: !reading.hasNews && !places.hasFailures,
+  }
 }
 
-export async function readBalances(deps: ReadingDeps, { ref, opened, ask }: Reading): Promise<void> {
-  const balances = await ask(opened.connector.budget.balancesCost, () => opened.session.fetchBalances())
+/** Whatever ended the job, a list that could not be read is what has to be told. */
+function toOutcome({ faults }: Reading, outcome: Outcome): Outcome {
+  const [fault] = faults.values()
+  if (fault === undefined || outcome.kind === 'overtaken') return outcome
+  if (outcome.kind === 'fault' && outcome.error instanceof CircuitOpen) return outcome
+  return { kind: 'fault', error: fault }
+}
+
+async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, request: ReadRequest): Promise<Outcome> {
+  const { what, interactive } = request
+  const { ref, opened, ask } = reading
+  if (request.run === undefined) {
+    if (what === 'run' && opened.status !== 'syncing') {
+      const stop = await deps.connections.checkRights(ref, opened, ask)
+      if (stop !== undefined) return stop
+    }
+    if (what !== 'transactions') {
+      const stop = await readBalances(deps, reading)
+      if (stop !== undefined) return stop
+    }
+    const stop = what === 'assets' ? undefined : await readPartitions(deps, reading)
+    if (stop !== undefined) return stop
+    // A person is looking at a new connection: its first job is for the balances alone.
+    if (what === 'run' && interactive) return { kind: 'more' }
+  }
+  return what === 'assets' ? { kind: 'done' } : readHistory(deps, reading, run)
+}
+
+async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
+  const { ref, opened, places } = reading
+  const asked = await reading.ask(opened.connector.budget.balances, () => opened.session.fetchBalances(reading.state))
+  if (asked.kind !== 'answer') return asked
+  const { balances, state } = asked.answer
   await deps.ledger.keepHoldings(ref, opened.providerId, balances)
+  if (state === undefined) return undefined
+  const version = await store.replaceState(deps.db, ref, toStored(state), places.stateVersion)
+  if (version === undefined) return { kind: 'overtaken' }
+  Object.assign(places, { state, stateVersion: version })
+  Object.assign(reading, { state, isStateNew: true })
+  return undefined
 }
 
 /**
- * False when the job's allowance ended first; `reading.stage` is then where the next job goes on. A stream that cannot
- * be read does not keep the others from being read: its fault is in `reading.faults`, for the caller to act on.
+ * `run.stage` is where the next job goes on. A list that cannot be read does not keep the others from being read: its fault
+ * is in `reading.faults`.
  */
-export async function readHistory(deps: ReadingDeps, reading: ConnectionReading): Promise<boolean> {
-  const { ref, opened, untilMs, allowance } = reading
-  const mayGoOn = (): boolean => allowance.mayReadOn()
-  if (reading.stage === 'recent') {
-    const progress = await readStreams(deps, reading, untilMs - recentMs)
-    if (progress === 'stopped') return false
-    if (progress === 'reached' && hasRequired(reading)) {
-      const sinceMs = untilMs - shownMs
-      if (!(await deps.ledger.derive(ref, opened.connector, mayGoOn, sinceMs))) return false
-    }
-    reading.stage = 'rest'
+async function readHistory(deps: ReadingDeps, reading: Reading, run: RunState): Promise<Outcome> {
+  const { opened, untilMs } = reading
+  const { storySpanMs } = opened.definition
+  if (run.stage === 'recent') {
+    // Records that belong together lie at most a span apart. Those near the edge of what has been read wait for their
+    // other half: half a conversion must not show as a sale.
+    const progress = await readLists(deps, reading, shownMs + storySpanMs)
+    if (typeof progress !== 'string') return progress
+    if (progress === 'stopped') return { kind: 'more' }
+    const sinceMs = progress === 'reached' ? findShownSince(reading, untilMs - shownMs) : undefined
+    if (sinceMs !== undefined && !(await derive(deps, reading, sinceMs))) return { kind: 'more' }
+    run.stage = 'rest'
   }
-  if ((await readStreams(deps, reading)) === 'stopped') return false
-  return !hasRequired(reading) || deps.ledger.derive(ref, opened.connector, mayGoOn)
+  const progress = await readLists(deps, reading)
+  if (typeof progress !== 'string') return progress
+  return progress !== 'stopped' && (await derive(deps, reading)) ? { kind: 'done' } : { kind: 'more' }
 }
 
-/** The whole of the streams: the least that any of them came to. */
-async function readStreams(
-  deps: ReadingDeps,
-  reading: ConnectionReading,
-  notBeforeMs?: number,
-): Promise<StreamProgress> {
-  try {
-    const progress = await readEach(deps, reading, notBeforeMs)
-    await keepFinished(deps, reading)
-    return progress
-  } catch (error) {
-    // Pages of other streams are good, whatever ended this one; not so when another worker has the key.
-    if (!(error instanceof Overtaken)) await keepFinished(deps, reading)
-    throw error
-  }
+/** False when the allowance ended it first. */
+async function derive(deps: ReadingDeps, reading: Reading, sinceMs?: number): Promise<boolean> {
+  const { ref, opened, state } = reading
+  // Deriving needs every list without which a record could be taken for something else.
+  if (isRequiredAway(reading)) return true
+  const source = { connector: opened.connector, storySpanMs: opened.definition.storySpanMs, state }
+  return deps.ledger.derive(ref, source, () => reading.allowance.mayReadOn(), sinceMs)
 }
 
-async function readEach(
-  deps: ReadingDeps,
-  reading: ConnectionReading,
-  notBeforeMs: number | undefined,
-): Promise<StreamProgress> {
-  let whole: StreamProgress = 'covered'
-  for (const stream of reading.opened.connector.streams) {
-    if (isAway(reading, stream.name)) continue
-    try {
-      const progress = await readStream(deps, reading, stream, notBeforeMs)
-      if (progress === 'stopped') return 'stopped'
-      if (progress === 'reached') whole = 'reached'
-    } catch (error) {
-      if (!(error instanceof SourceError) || error instanceof CircuitOpen || error.fault !== 'venue_down') throw error
-      // One endpoint may be away by itself. Two are the provider.
-      if ([...reading.faults.values()].some(({ fault }) => fault === 'venue_down')) throw error
-      reading.faults.set(stream.name, error)
+/**
+ * From when on everything was read that may belong to a story, a span behind the start of what was read. Undefined when a
+ * list of blocks does not say from which time on it was read.
+ */
+function findShownSince(reading: Reading, sinceMs: number): number | undefined {
+  const { storySpanMs } = reading.opened.definition
+  const starts = listLists(reading)
+    .filter(({ stream }) => stream.unit === 'block')
+    .map((list) => {
+      const newest = placeOfList(reading, list).covered.at(-1)
+      return newest?.start === 0 ? -Infinity : newest?.startMs
+    })
+  if (starts.includes(undefined)) return undefined
+  return Math.max(sinceMs, ...starts.map((startMs) => (startMs ?? Infinity) + storySpanMs))
+}
+
+/** The lists of the account, when a run begins and whenever the connector has learned something. */
+async function readPartitions(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
+  const { ref, opened, places, ask, state } = reading
+  const { session, connector } = opened
+  reading.isStateNew = false
+  if (session.listPartitions === undefined) return undefined
+  const list = async (): Promise<{ partitions: { stream: string; partition: string }[] }> => ({
+    partitions: (await session.listPartitions?.(state)) ?? [],
+  })
+  const cost = connector.budget.partitions
+  const asked =
+    Object.keys(cost).length === 0 ? { kind: 'answer' as const, answer: await list() } : await ask(cost, list)
+  if (asked.kind !== 'answer') return asked
+  const { partitions } = asked.answer
+  const ids = new Set(partitions.map(({ stream, partition }) => idOf(stream, partition)))
+  const named = partitions.filter(({ stream, partition }) => !placeOf(places, stream, partition).isListed)
+  const dropped = [...places.lists]
+    .filter(([id, { isListed }]) => isListed && !ids.has(id))
+    .map(([id]) => {
+      const [stream = '', partition = ''] = JSON.parse(id) as string[]
+      return { stream, partition }
+    })
+  await store.keepPartitions(deps.db, ref, { named, dropped })
+  for (const { stream, partition } of named) placeOf(places, stream, partition).isListed = true
+  for (const { stream, partition } of dropped) placeOf(places, stream, partition).isListed = false
+  return undefined
+}
+
+/** All lists: the least that any of them came to. */
+async function readLists(deps: ReadingDeps, reading: Reading, backMs?: number): Promise<ListProgress | Stop> {
+  const progress = await readEach(deps, reading, backMs)
+  // Pages of other lists are good, whatever ended this one; not so when another worker has the key.
+  if (typeof progress !== 'string' && progress.kind === 'overtaken') return progress
+  return (await keepFinished(deps, reading)) === 'kept' ? progress : { kind: 'overtaken' }
+}
+
+async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | undefined): Promise<ListProgress | Stop> {
+  let whole: ListProgress = 'covered'
+  const done = new Set<string>()
+  const findNext = (): List | undefined => listLists(reading).find((list) => !done.has(listIdOf(list)))
+  for (let list = findNext(); list !== undefined; list = findNext()) {
+    done.add(listIdOf(list))
+    if (isAway(reading, list)) continue
+    const progress = await readOne(deps, reading, list, backMs)
+    if (progress === 'stopped') return 'stopped'
+    if (progress === 'reached') whole = 'reached'
+    if (typeof progress !== 'string' && !holdBack(reading, list, progress)) return progress
+    if (reading.isStateNew) {
+      const stop = await readPartitions(deps, reading)
+      if (stop !== undefined) return stop
     }
   }
   return whole
 }
 
-function isAway({ faults }: Reading, stream: string): boolean {
-  return faults.get(stream)?.fault === 'venue_down'
-}
-
-/** Deriving needs every stream without which a record could be taken for something else. */
-function hasRequired(reading: Reading): boolean {
-  return !reading.opened.connector.streams.some(({ name, required }) => required && isAway(reading, name))
-}
-
-function startAllowance(signal: AbortSignal): JobAllowance {
-  const endsAt = performance.now() + jobMaxMs
-  let pages = 0
-  return {
-    mayReadOn: () => pages < pagesPerJobMax && performance.now() < endsAt && !signal.aborted,
-    countPage() {
-      pages += 1
-    },
-    pagesRead: () => pages,
+async function readOne(
+  deps: ReadingDeps,
+  reading: Reading,
+  list: List,
+  backMs: number | undefined,
+): Promise<ListProgress | Stop> {
+  const { stream } = list
+  if (stream.unit === 'ms') {
+    return readList(deps, reading, list, reading.untilMs, backMs && reading.untilMs - backMs)
   }
+  const until = await findHeight(reading, list)
+  if (typeof until !== 'number') return until
+  // How many blocks a month has is not known: of a list in blocks the newest window comes first.
+  const isFirst = backMs !== undefined && stream.windowMax !== null
+  return readList(deps, reading, list, until, isFirst ? Math.max(0, until - (stream.windowMax ?? 0)) : undefined)
+}
+
+async function findHeight(reading: Reading, list: List): Promise<number | Stop> {
+  const id = listIdOf(list)
+  const known = reading.heights.get(id)
+  if (known !== undefined) return known
+  const { session } = reading.opened
+  const asked = await reading.ask(list.stream.cost, async () => {
+    if (session.fetchHeight === undefined) throw new TypeError(`${reading.opened.providerId} does not tell its height`)
+    return session.fetchHeight(list.stream.name, list.partition)
+  })
+  if (asked.kind !== 'answer') return asked
+  // Half open: the newest block is within.
+  const end = asked.answer.height + 1
+  reading.heights.set(id, end)
+  return end
+}
+
+/** True when the fault concerns this list alone, and the others are read. */
+function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
+  if (stop.kind !== 'fault' || stop.error instanceof CircuitOpen) return false
+  const { fault } = stop.error
+  const count = [...faults.values()].filter((other) => other.fault === fault).length
+  // One endpoint may be away by itself. Two are the provider.
+  const mayPass = { venue_down: count < 1, unreadable_answer: count < unreadableMax }
+  if (!(fault === 'venue_down' || fault === 'unreadable_answer') || !mayPass[fault]) return false
+  faults.set(listIdOf(list), stop.error)
+  return true
+}
+
+/** A list that cannot be read now; an endpoint that is away is away for all lists of its stream. */
+function isAway({ faults }: Reading, { stream, partition }: List): boolean {
+  return [...faults].some(([id, { fault }]) => {
+    const [name, other] = JSON.parse(id) as string[]
+    if (name !== stream.name) return false
+    return fault === 'venue_down' || (fault === 'unreadable_answer' && other === partition)
+  })
+}
+
+function isRequiredAway(reading: Reading): boolean {
+  return listLists(reading).some((list) => list.stream.required && isAway(reading, list))
 }

@@ -21,7 +21,7 @@ export interface RefreshedConnection {
   cause: Cause | null
 }
 
-const coolDown = "interval '60 seconds'"
+const coolDownMs = 60_000
 const keptFor = "interval '7 days'"
 const sweepBatchSize = 1_000
 
@@ -46,14 +46,15 @@ export async function claimCoolDown(tx: Sql, ref: ConnectionRef, kind: RefreshKi
     `insert into refresh_cool_downs as c (user_key, connection_key, kind, accepted_at)
      values ($1::bigint, $2, $3, $4::timestamptz)
      on conflict (user_key, connection_key, kind) do update set accepted_at = excluded.accepted_at
-       where c.accepted_at <= excluded.accepted_at - ${coolDown}`,
-    [...refOf(ref), kind, tx.now()],
+       where c.accepted_at <= $5::timestamptz`,
+    [...refOf(ref), kind, tx.now(), new Date(Date.parse(tx.now()) - coolDownMs).toISOString()],
   )
   if (claimed === 1) return 0
   const { seconds } = await tx.row<{ seconds: number }>(
-    `select greatest(1, ceil(extract(epoch from accepted_at + ${coolDown} - $4::timestamptz)))::int as seconds
+    `select greatest(1, ceil(extract(epoch from accepted_at - $4::timestamptz) + $5::double precision / 1000))::int
+       as seconds
      from refresh_cool_downs where user_key = $1::bigint and connection_key = $2 and kind = $3`,
-    [...refOf(ref), kind, tx.now()],
+    [...refOf(ref), kind, tx.now(), coolDownMs],
   )
   return seconds
 }

@@ -7,10 +7,9 @@
  */
 import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
-import { addJob, toConnectionPayload } from '../jobs/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
-import { findCircuitOpen } from './circuit.ts'
-import type { RunState } from './read-connection.ts'
+import { addJob, type PayloadOf } from '../jobs/index.ts'
+import type { Metering } from '../metering/index.ts'
+import type { Owner } from '../owner.ts'
 import * as store from './refresh-store.ts'
 import type { RefreshableRow, RefreshedConnection, RefreshKind } from './refresh-store.ts'
 
@@ -23,36 +22,18 @@ export interface Refresh {
   connections: RefreshedConnection[]
 }
 
-export interface RefreshJob {
-  ref: ConnectionRef
-  lane: string
-  kind: RefreshKind
-  delayMs: number
-  /** Absent until a page was read. */
-  run?: RunState
-  attempt: number
+export async function queueRefresh(sql: Sql, payload: PayloadOf<'refresh'>, delayMs: number): Promise<void> {
+  await addJob(sql, 'refresh', payload, { delayMs })
 }
 
-export async function queueRefresh(sql: Sql, job: RefreshJob): Promise<void> {
-  const { ref, lane, kind, delayMs, run } = job
-  const payload = { ...toConnectionPayload(ref), lane, kind, attempt: String(job.attempt) }
-  if (run !== undefined) Object.assign(payload, { until: String(run.untilMs), stage: run.stage })
-  // It goes before the background until its first page only. A refresh during a long first read has all of that history to
-  // read, and would otherwise keep every other job waiting.
-  const interactive = run === undefined || kind === 'assets'
-  await addJob(sql, {
-    task: 'refresh',
-    payload,
-    key: `refresh:${kind}:${ref.connectionId}`,
-    lane,
-    delayMs,
-    interactive,
-  })
+interface RefreshDeps {
+  db: Database
+  metering: Pick<Metering, 'findCircuitOpen'>
 }
 
 /** Refuses with not_found for an id that is not the owner's, and with rate_limited when all that is left is waiting. */
 export async function requestRefresh(
-  db: Database,
+  { db, metering }: RefreshDeps,
   owner: Owner,
   kind: RefreshKind,
   connectionIds: readonly string[] | undefined,
@@ -65,7 +46,7 @@ export async function requestRefresh(
     const connections: RefreshedConnection[] = []
     const cooling: ErrorItem[] = []
     for (const row of rows) {
-      const { outcome, waitSeconds } = await admit(tx, owner, kind, row)
+      const { outcome, waitSeconds } = await admit(metering, tx, owner, kind, row)
       connections.push(outcome)
       if (waitSeconds > 0) cooling.push(toCoolingItem(outcome, waitSeconds))
     }
@@ -79,6 +60,7 @@ export async function requestRefresh(
 }
 
 async function admit(
+  metering: RefreshDeps['metering'],
   tx: Sql,
   owner: Owner,
   kind: RefreshKind,
@@ -90,12 +72,12 @@ async function admit(
     return { outcome: { ...ids, status: 'failed', cause }, waitSeconds: 0 }
   }
   // Told at once rather than after a wait that is known to end in nothing; no cool-down either.
-  if ((await findCircuitOpen(tx, row.provider_id)) !== undefined)
+  if ((await metering.findCircuitOpen(tx, row.provider_id)) !== undefined)
     return { outcome: { ...ids, status: 'failed', cause: 'venue_down' }, waitSeconds: 0 }
   const ref = { ...owner, connectionKey: row.connection_key, connectionId: row.id }
   const waitSeconds = await store.claimCoolDown(tx, ref, kind)
   if (waitSeconds > 0) return { outcome: { ...ids, status: 'cooling_down', cause: 'rate_limited' }, waitSeconds }
-  await queueRefresh(tx, { ref, lane: row.key_lane, kind, delayMs: 0, attempt: 1 })
+  await queueRefresh(tx, { ref, lane: row.key_lane, kind, attempt: 1 }, 0)
   return { outcome: { ...ids, status: 'queued', cause: null }, waitSeconds: 0 }
 }
 

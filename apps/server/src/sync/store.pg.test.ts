@@ -1,20 +1,21 @@
-import type { Window } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import * as store from './store.ts'
-import type { Bookmark } from './store.ts'
+import { idOf, type CoveredSpan } from './places.ts'
+import type { Bookmark } from './plan.ts'
 
 const ref: ConnectionRef = {
   ...{ tenantKey: 1, tenantId: 'ten_a', userKey: '7', userId: 'usr_a' },
   ...{ connectionKey: 1, connectionId: 'con_a' },
 }
-const window = { startMs: 1_000, endMs: 90_000 }
-const at = (position: string | null): Bookmark => ({ window, position })
+const window = { start: 1_000, end: 90_000 }
+const at = (position: string): Bookmark => ({ ...window, position })
+const ledger = { stream: 'ledger', partition: '' }
 const move = (db: Database, from: Bookmark | undefined, to: Bookmark): Promise<boolean> =>
-  store.moveBookmark(db, ref, 'ledger', from, to)
+  store.moveBookmark(db, ref, ledger, from, to)
 
 /** With one connection, which the windows belong to. */
 async function open(t: TestContext): Promise<Database> {
@@ -27,10 +28,12 @@ async function open(t: TestContext): Promise<Database> {
   )
   return db
 }
+const listOpen = async (db: Database, stream: string, of = ref, partition = ''): Promise<Bookmark[]> =>
+  (await store.loadPlaces(db, of)).lists.get(idOf(stream, partition))?.open ?? []
 const findBookmark = async (db: Database, stream: string, of = ref): Promise<Bookmark | undefined> =>
-  (await store.loadPlaces(db, of)).bookmarks.get(stream)
-const listCovered = async (db: Database, stream: string): Promise<Window[]> =>
-  (await store.loadPlaces(db, ref)).covered.get(stream) ?? []
+  (await listOpen(db, stream, of))[0]
+const listCovered = async (db: Database, stream: string, partition = ''): Promise<CoveredSpan[]> =>
+  (await store.loadPlaces(db, ref)).lists.get(idOf(stream, partition))?.covered ?? []
 
 describe('a bookmark', () => {
   it('moves from where the reader left it', async (t) => {
@@ -48,7 +51,7 @@ describe('a bookmark', () => {
     await move(db, at('50'), at('100'))
     assert.equal(await move(db, at('50'), at('100')), false)
     assert.equal(await move(db, undefined, at('50')), false)
-    assert.equal(await move(db, { window: { startMs: 2_000, endMs: 90_000 }, position: '100' }, at('150')), false)
+    assert.equal(await move(db, { ...at('100'), position: '99' }, at('150')), false)
     assert.deepEqual(await findBookmark(db, 'ledger'), at('100'))
   })
 
@@ -57,20 +60,91 @@ describe('a bookmark', () => {
     await move(db, undefined, at('50'))
     await move(db, at('50'), at('100'))
     const late = db.transaction(async (tx) => {
-      const closing = { stream: 'ledger', from: at('50'), window }
+      const closing = { ...ledger, from: at('50'), window }
       if ((await store.closeWindows(tx, ref, [closing])) !== 1) throw new Error('refused')
     })
     await assert.rejects(late, /refused/)
     assert.deepEqual(await findBookmark(db, 'ledger'), at('100'))
     assert.deepEqual(await listCovered(db, 'ledger'), [])
-    assert.equal(await store.closeWindows(db, ref, [{ stream: 'ledger', from: at('100'), window }]), 1)
+    assert.equal(await store.closeWindows(db, ref, [{ ...ledger, from: at('100'), window }]), 1)
     assert.equal(await findBookmark(db, 'ledger'), undefined)
   })
 })
 
+describe('several open windows', () => {
+  it('have a bookmark each, which moves and closes by itself', async (t) => {
+    const db = await open(t)
+    const newer: Bookmark = { start: 90_000, end: 95_000, position: '7' }
+    await move(db, undefined, at('50'))
+    assert.equal(await move(db, undefined, newer), true)
+    assert.equal(await move(db, at('50'), at('100')), true)
+    assert.deepEqual(await listOpen(db, 'ledger'), [at('100'), newer])
+    assert.equal(await store.closeWindows(db, ref, [{ ...ledger, from: newer, window: newer }]), 1)
+    assert.deepEqual(await listOpen(db, 'ledger'), [at('100')])
+    assert.equal(await store.closeWindows(db, ref, [{ ...ledger, from: at('100'), window }]), 1)
+    assert.deepEqual(await listCovered(db, 'ledger'), [{ start: 1_000, end: 95_000 }])
+  })
+
+  it('of one list are not those of another', async (t) => {
+    const db = await open(t)
+    await store.moveBookmark(db, ref, { stream: 'ledger', partition: 'A' }, undefined, at('50'))
+    assert.deepEqual([await listOpen(db, 'ledger'), await listOpen(db, 'ledger', ref, 'A')], [[], [at('50')]])
+  })
+})
+
+describe('what a connector keeps', () => {
+  it('is replaced by the worker that knows its present version, and by no other', async (t) => {
+    const db = await open(t)
+    const first = await store.replaceState(db, ref, '{"a":1}', null)
+    assert.ok(first !== undefined)
+    assert.equal(await store.replaceState(db, ref, '{"a":2}', null), undefined)
+    const second = await store.replaceState(db, ref, '{"a":3}', first)
+    assert.ok(second !== undefined)
+    assert.equal(await store.replaceState(db, ref, '{"a":4}', first), undefined)
+    const places = await store.loadPlaces(db, ref)
+    assert.deepEqual([places.state, places.stateVersion], [{ a: 3 }, second])
+    await store.beginState(db, ref, '{}')
+    assert.deepEqual((await store.loadPlaces(db, ref)).state, { a: 3 })
+  })
+
+  it('is not kept for a connection that was removed', async (t) => {
+    const db = await open(t)
+    await db.execute("update connections set status = 'removed'")
+    assert.equal(await store.replaceState(db, ref, '{}', null), undefined)
+    await store.keepPartitions(db, ref, { named: [{ stream: 'ledger', partition: 'A' }], dropped: [] })
+    assert.equal((await store.loadPlaces(db, ref)).lists.size, 0)
+  })
+
+  it('is forgotten with the connection', async (t) => {
+    const db = await open(t)
+    await store.replaceState(db, ref, '{}', null)
+    await store.keepPartitions(db, ref, { named: [{ stream: 'ledger', partition: 'A' }], dropped: [] })
+    await store.keepCursors(db, ref, [{ ...ledger, cursor: '9' }])
+    await move(db, undefined, at('50'))
+    await store.forgetConnection(db, ref)
+    const places = await store.loadPlaces(db, ref)
+    assert.deepEqual([places.lists.size, places.stateVersion], [0, null])
+  })
+})
+
+describe('lists', () => {
+  it('are known from when they were named until they no longer are, with their cursors', async (t) => {
+    const db = await open(t)
+    const [a, b] = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
+    assert.ok(a && b)
+    await store.keepPartitions(db, ref, { named: [a, b], dropped: [] })
+    await store.keepCursors(db, ref, [{ ...a, cursor: '9' }])
+    await store.keepPartitions(db, ref, { named: [], dropped: [a] })
+    const { lists } = await store.loadPlaces(db, ref)
+    const [first, second] = [a, b].map(({ stream, partition }) => lists.get(idOf(stream, partition)))
+    assert.deepEqual([first?.isListed, first?.cursor], [false, '9'])
+    assert.deepEqual([second?.isListed, second?.cursor], [true, null])
+  })
+})
+
 describe('covered windows', () => {
-  const close = (db: Database, startMs: number, endMs: number): Promise<number> =>
-    store.closeWindows(db, ref, [{ stream: 'ledger', from: undefined, window: { startMs, endMs } }])
+  const close = (db: Database, start: number, end: number, partition = ''): Promise<number> =>
+    store.closeWindows(db, ref, [{ stream: 'ledger', partition, from: undefined, window: { start, end } }])
 
   it('become one when they touch or overlap, and stay apart when there is a hole', async (t) => {
     const db = await open(t)
@@ -78,21 +152,23 @@ describe('covered windows', () => {
     await close(db, 5_000, 6_000)
     await close(db, 2_001, 3_000)
     assert.deepEqual(await listCovered(db, 'ledger'), [
-      { startMs: 1_000, endMs: 2_000 },
-      { startMs: 2_001, endMs: 3_000 },
-      { startMs: 5_000, endMs: 6_000 },
+      { start: 1_000, end: 2_000 },
+      { start: 2_001, end: 3_000 },
+      { start: 5_000, end: 6_000 },
     ])
     await close(db, 2_000, 2_001)
     await close(db, 2_500, 5_500)
-    assert.deepEqual(await listCovered(db, 'ledger'), [{ startMs: 1_000, endMs: 6_000 }])
+    assert.deepEqual(await listCovered(db, 'ledger'), [{ start: 1_000, end: 6_000 }])
     await close(db, 0, 9_000)
-    assert.deepEqual(await listCovered(db, 'ledger'), [{ startMs: 0, endMs: 9_000 }])
+    assert.deepEqual(await listCovered(db, 'ledger'), [{ start: 0, end: 9_000 }])
   })
 
   it('of several streams are closed together; one that another worker moves is left out', async (t) => {
     const db = await open(t)
-    await store.moveBookmark(db, ref, 'deposits', undefined, at('50'))
-    const closings = ['ledger', 'deposits', 'withdrawals'].map((stream) => ({ stream, from: undefined, window }))
+    await store.moveBookmark(db, ref, { ...ledger, stream: 'deposits' }, undefined, at('50'))
+    const closings = ['ledger', 'deposits', 'withdrawals'].map((stream) => ({
+      ...{ stream, partition: '', from: undefined, window },
+    }))
     assert.equal(await store.closeWindows(db, ref, closings), 2)
     assert.deepEqual([await listCovered(db, 'ledger'), await listCovered(db, 'withdrawals')], [[window], [window]])
     assert.deepEqual([await listCovered(db, 'deposits'), await findBookmark(db, 'deposits')], [[], at('50')])

@@ -1,91 +1,128 @@
-/** All SQL over bookmarks, covered windows and failures: the places that reading a connection has come to. */
-import type { Window } from '@assay/connectors'
+/** All SQL over the places that reading a connection has come to: lists, bookmarks, covered windows, state and failures. */
+import type { ConnectorState } from '@assay/connectors'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-
-export interface Bookmark {
-  window: Window
-  position: string | null
-}
+import { placeOf, type CoveredSpan, type Places } from './places.ts'
+import type { Bookmark } from './plan.ts'
 
 const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
-const toTime = (ms: number): string => new Date(ms).toISOString()
+const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
 
-/** Everything that is needed to go on reading a connection. */
-export interface Places {
-  bookmarks: Map<string, Bookmark>
-  /** By stream, oldest first. */
-  covered: Map<string, Window[]>
-  hasFailures: boolean
+interface PlaceRow {
+  kind: 'bookmark' | 'covered' | 'list' | 'pending' | 'state' | 'failures'
+  stream: string
+  partition: string
+  window_start: string | null
+  window_end: string | null
+  text: string | null
+  start_at: string | null
+  end_at: string | null
 }
 
-/** Of all streams, in one statement: a run that finds nothing new needs nothing more. */
+/** Everything that is needed to go on reading, in one statement: a run that finds nothing new needs nothing more. */
 export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> {
-  const rows = await sql.rows<{
-    kind: 'bookmark' | 'covered' | 'failures'
-    stream: string
-    window_start: string
-    window_end: string
-    position: string | null
-  }>(
-    `select 'bookmark' as kind, stream, window_start, window_end, position from stream_bookmarks
-     where user_key = $1::bigint and connection_key = $2
+  const of = 'where user_key = $1::bigint and connection_key = $2::integer'
+  const rows = await sql.rows<PlaceRow>(
+    `select 'bookmark' as kind, stream, partition, window_start, window_end, position as text,
+       null::timestamptz as start_at, null::timestamptz as end_at
+     from stream_bookmarks ${of}
      union all
-     select 'covered', stream, window_start, window_end, null from covered_windows
-     where user_key = $1::bigint and connection_key = $2
+     select 'covered', stream, partition, window_start, window_end, null, start_at, end_at from covered_windows ${of}
      union all
-     select 'failures', '', $3::timestamptz, $3::timestamptz, null from sync_failures
-     where user_key = $1::bigint and connection_key = $2
+     select 'list', stream, partition, null, null, cursor, listed_at, null from partition_cursors ${of}
+     union all
+     select 'pending', stream, partition, null, null, null, min(occurred_at), null from pending_records ${of}
+     group by stream, partition
+     union all
+     select 'state', '', '', version, null, state, null, null from connector_states ${of}
+     union all
+     select 'failures', '', '', null, null, null, null, null from sync_failures ${of}
      order by window_start`,
-    [...refOf(ref), sql.now()],
+    refOf(ref),
   )
-  const places: Places = { bookmarks: new Map(), covered: new Map(), hasFailures: false }
-  for (const row of rows) {
-    if (row.kind === 'failures') places.hasFailures = true
-    else if (row.kind === 'bookmark') {
-      places.bookmarks.set(row.stream, { window: toWindow(row), position: row.position })
-    } else places.covered.set(row.stream, [...(places.covered.get(row.stream) ?? []), toWindow(row)])
-  }
+  const places: Places = { lists: new Map(), state: {}, stateVersion: null, hasFailures: false }
+  for (const row of rows) addRow(places, row)
   return places
 }
 
+function addRow(places: Places, row: PlaceRow): void {
+  const place = (): ReturnType<typeof placeOf> => placeOf(places, row.stream, row.partition)
+  const span = { start: Number(row.window_start), end: Number(row.window_end) }
+  switch (row.kind) {
+    case 'bookmark':
+      place().open.push({ ...span, position: row.text ?? '' })
+      return
+    case 'covered':
+      place().covered.push(toCovered(span, row))
+      return
+    case 'list':
+      place().cursor = row.text
+      place().isListed = row.start_at !== null
+      return
+    case 'pending':
+      place().pendingSinceMs = Date.parse(row.start_at ?? '')
+      return
+    case 'state':
+      places.state = JSON.parse(row.text ?? '{}') as ConnectorState
+      places.stateVersion = row.window_start
+      return
+    case 'failures':
+      places.hasFailures = true
+  }
+}
+
+function toCovered(
+  span: { start: number; end: number },
+  { start_at, end_at }: { start_at: string | null; end_at: string | null },
+): CoveredSpan {
+  return {
+    ...span,
+    ...(start_at === null ? {} : { startMs: Date.parse(start_at) }),
+    ...(end_at === null ? {} : { endMs: Date.parse(end_at) }),
+  }
+}
+
+interface ListKey {
+  stream: string
+  partition: string
+}
+
 /**
- * Moves from one place to the next, or says that another worker did. That happens when a worker that was presumed dead
- * comes back: its page is refused as a whole instead of moving the bookmark backwards. The caller throws, which undoes
- * what it wrote.
+ * Moves from one place in a window to the next, or says that another worker did. That happens when a worker that was
+ * presumed dead comes back: its page is refused as a whole instead of moving the bookmark backwards.
  */
 export async function moveBookmark(
-  sql: Sql,
+  tx: Sql,
   ref: ConnectionRef,
-  stream: string,
+  list: ListKey,
   from: Bookmark | undefined,
   to: Bookmark,
 ): Promise<boolean> {
-  const values = [...refOf(ref), stream, toTime(to.window.startMs), toTime(to.window.endMs), to.position]
+  const values = [...refOf(ref), list.stream, list.partition, to.start, to.end, to.position]
   if (from === undefined) {
-    const inserted = await sql.execute(
-      `insert into stream_bookmarks (user_key, connection_key, stream, window_start, window_end, position)
-       values ($1::bigint, $2, $3, $4, $5, $6) on conflict do nothing`,
+    const inserted = await tx.execute(
+      `insert into stream_bookmarks (user_key, connection_key, stream, partition, window_start, window_end, position)
+       values ($1::bigint, $2, $3, $4, $5::bigint, $6::bigint, $7) on conflict do nothing`,
       values,
     )
     return inserted === 1
   }
-  const moved = await sql.execute(
-    `update stream_bookmarks set window_start = $4, window_end = $5, position = $6
-     where user_key = $1::bigint and connection_key = $2 and stream = $3
-       and window_start = $7 and window_end = $8 and position is not distinct from $9`,
-    [...values, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
+  const moved = await tx.execute(
+    `update stream_bookmarks set position = $7
+     where user_key = $1::bigint and connection_key = $2 and stream = $3 and partition = $4
+       and window_start = $5::bigint and window_end = $6::bigint and position = $8`,
+    [...values, from.position],
   )
   return moved === 1
 }
 
 /** The window cannot be read now and is left for later. Refused like a move when another worker was there first. */
-export async function dropBookmark(sql: Sql, ref: ConnectionRef, stream: string, from: Bookmark): Promise<boolean> {
+export async function dropBookmark(sql: Sql, ref: ConnectionRef, list: ListKey, from: Bookmark): Promise<boolean> {
   const dropped = await sql.execute(
     `delete from stream_bookmarks
-     where user_key = $1::bigint and connection_key = $2 and stream = $3
-       and window_start = $4 and window_end = $5 and position is not distinct from $6`,
-    [...refOf(ref), stream, toTime(from.window.startMs), toTime(from.window.endMs), from.position],
+     where user_key = $1::bigint and connection_key = $2 and stream = $3 and partition = $4
+       and window_start = $5::bigint and window_end = $6::bigint and position = $7`,
+    [...refOf(ref), list.stream, list.partition, from.start, from.end, from.position],
   )
   return dropped === 1
 }
@@ -95,29 +132,26 @@ export async function dropBookmarks(sql: Sql, ref: ConnectionRef): Promise<void>
 }
 
 /** What is covered since then counts as not read. */
-export async function distrustSince(sql: Sql, ref: ConnectionRef, stream: string, sinceMs: number): Promise<void> {
+export async function distrustSince(sql: Sql, ref: ConnectionRef, list: ListKey, since: number): Promise<void> {
+  const of = `user_key = $1::bigint and connection_key = $2::integer and stream = $3::text and partition = $4::text`
   await sql.execute(
-    `with later as (
-       delete from covered_windows
-       where user_key = $1::bigint and connection_key = $2 and stream = $3 and window_start >= $4::timestamptz)
-     update covered_windows set window_end = $4::timestamptz
-     where user_key = $1::bigint and connection_key = $2 and stream = $3
-       and window_start < $4::timestamptz and window_end > $4::timestamptz`,
-    [...refOf(ref), stream, toTime(sinceMs)],
+    `with later as (delete from covered_windows where ${of} and window_start >= $5::bigint)
+     update covered_windows set window_end = $5::bigint
+     where ${of} and window_start < $5::bigint and window_end > $5::bigint`,
+    [...refOf(ref), list.stream, list.partition, Math.floor(since)],
   )
 }
 
 /** A window that was read to its end. */
-export interface Closing {
-  stream: string
-  /** Where its reader was; undefined when one page was the whole window. */
+export interface Closing extends ListKey {
+  /** Where its reader was; undefined when the window was read at one go. */
   from: Bookmark | undefined
-  window: Window
+  window: CoveredSpan
 }
 
 /**
- * These windows are covered, one for each stream: windows that touch become one. Returns how many were closed; the others
- * were refused like a move, because another worker has moved the bookmark since or the connection was removed.
+ * These windows are covered, at most one for each list: windows that touch become one. Returns how many were closed; the
+ * others were refused like a move, because another worker has moved the bookmark since or the connection was removed.
  *
  * One statement, so that it needs no transaction where nothing else is written. The window that was covered before is
  * made longer in place: most runs do only that.
@@ -125,57 +159,135 @@ export interface Closing {
 export async function closeWindows(sql: Sql, ref: ConnectionRef, closings: readonly Closing[]): Promise<number> {
   const { closed } = await sql.row<{ closed: number }>(
     `with given as materialized (
-       select * from unnest($3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
-         $8::text[]) as g (stream, window_start, window_end, from_start, from_end, position)
+       select * from unnest($3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],
+         $9::timestamptz[], $10::timestamptz[])
+         as g (stream, partition, window_start, window_end, from_end, position, start_at, end_at)
      ), held as materialized (
-       select from existing_connections where user_key = $1::bigint and connection_key = $2 for key share
+       select connection_key from existing_connections
+       where user_key = $1::bigint and connection_key = $2::integer for key share
      ), fitting as materialized (
        select g.* from given g
-       left join stream_bookmarks b on b.user_key = $1::bigint and b.connection_key = $2 and b.stream = g.stream
-       where exists (select from held)
-         and (b.window_start, b.window_end, b.position) is not distinct from (g.from_start, g.from_end, g.position)
+       left join stream_bookmarks b on b.user_key = $1::bigint and b.connection_key = $2::integer
+         and b.stream = g.stream and b.partition = g.partition and b.window_start = g.window_start
+       where exists (select from held) and (b.window_end, b.position) is not distinct from (g.from_end, g.position)
      ), passed as (
        delete from stream_bookmarks b using fitting f
-       where b.user_key = $1::bigint and b.connection_key = $2 and b.stream = f.stream
+       where b.user_key = $1::bigint and b.connection_key = $2::integer
+         and b.stream = f.stream and b.partition = f.partition and b.window_start = f.window_start
      ), merged as materialized (
-       select f.stream, least(f.window_start, min(c.window_start)) as window_start,
-         greatest(f.window_end, max(c.window_end)) as window_end
+       select f.stream, f.partition, least(f.window_start, min(c.window_start)) as window_start,
+         greatest(f.window_end, max(c.window_end)) as window_end,
+         least(f.start_at, min(c.start_at)) as start_at, greatest(f.end_at, max(c.end_at)) as end_at
        from fitting f
-       left join covered_windows c on c.user_key = $1::bigint and c.connection_key = $2 and c.stream = f.stream
+       left join covered_windows c on c.user_key = $1::bigint and c.connection_key = $2::integer
+         and c.stream = f.stream and c.partition = f.partition
          and c.window_start <= f.window_end and c.window_end >= f.window_start
-       group by f.stream, f.window_start, f.window_end
+       group by f.stream, f.partition, f.window_start, f.window_end, f.start_at, f.end_at
      ), swallowed as (
        delete from covered_windows c using merged m
-       where c.user_key = $1::bigint and c.connection_key = $2 and c.stream = m.stream
-         and c.window_start > m.window_start and c.window_start <= m.window_end
+       where c.user_key = $1::bigint and c.connection_key = $2::integer and c.stream = m.stream
+         and c.partition = m.partition and c.window_start > m.window_start and c.window_start <= m.window_end
      ), kept as (
-       insert into covered_windows as c (user_key, connection_key, stream, window_start, window_end)
-       select $1::bigint, $2::integer, m.stream, m.window_start, m.window_end from merged m
-       on conflict (user_key, connection_key, stream, window_start) do update
-         set window_end = greatest(c.window_end, excluded.window_end)
+       insert into covered_windows as c
+         (user_key, connection_key, stream, partition, window_start, window_end, start_at, end_at)
+       select $1::bigint, $2::integer, m.* from merged m
+       on conflict (user_key, connection_key, stream, partition, window_start) do update
+         set window_end = greatest(c.window_end, excluded.window_end), start_at = excluded.start_at, end_at = excluded.end_at
      )
      select count(*)::int as closed from fitting`,
     [
       ...refOf(ref),
       closings.map(({ stream }) => stream),
+      closings.map(({ partition }) => partition),
+      closings.map(({ window }) => window.start),
+      closings.map(({ window }) => window.end),
+      closings.map(({ from }) => from?.end ?? null),
+      closings.map(({ from }) => from?.position ?? null),
       closings.map(({ window }) => toTime(window.startMs)),
       closings.map(({ window }) => toTime(window.endMs)),
-      closings.map(({ from }) => (from === undefined ? null : toTime(from.window.startMs))),
-      closings.map(({ from }) => (from === undefined ? null : toTime(from.window.endMs))),
-      closings.map(({ from }) => from?.position ?? null),
     ],
   )
   return closed
 }
 
-/** Of every stream, oldest first. */
-export async function listAllCovered(sql: Sql, ref: ConnectionRef): Promise<(Window & { stream: string })[]> {
-  const rows = await sql.rows<{ stream: string; window_start: string; window_end: string }>(
-    `select stream, window_start, window_end from covered_windows
-     where user_key = $1::bigint and connection_key = $2 order by window_start`,
-    refOf(ref),
+/** Lasting positions, in the transaction that keeps the pages they came with. */
+export async function keepCursors(
+  tx: Sql,
+  ref: ConnectionRef,
+  cursors: readonly (ListKey & { cursor: string })[],
+): Promise<void> {
+  if (cursors.length === 0) return
+  await tx.execute(
+    `insert into partition_cursors (user_key, connection_key, stream, partition, cursor)
+     select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::text[], $5::text[]) as g
+     on conflict (user_key, connection_key, stream, partition) do update set cursor = excluded.cursor`,
+    [
+      ...refOf(ref),
+      cursors.map(({ stream }) => stream),
+      cursors.map(({ partition }) => partition),
+      cursors.map(({ cursor }) => cursor),
+    ],
   )
-  return rows.map((row) => ({ stream: row.stream, ...toWindow(row) }))
+}
+
+/** The lists that the connector began to name, and those that it no longer does. */
+export async function keepPartitions(
+  sql: Sql,
+  ref: ConnectionRef,
+  { named, dropped }: { named: readonly ListKey[]; dropped: readonly ListKey[] },
+): Promise<void> {
+  const all = [...named, ...dropped]
+  if (all.length === 0) return
+  await sql.execute(
+    `with held as materialized (
+       select user_key, connection_key from existing_connections
+       where user_key = $1::bigint and connection_key = $2::integer for key share)
+, kept as (
+     insert into partition_cursors (user_key, connection_key, stream, partition, listed_at)
+     select held.user_key, held.connection_key, g.* from held,
+       unnest($3::text[], $4::text[], $5::timestamptz[]) as g (stream, partition, listed_at)
+     on conflict (user_key, connection_key, stream, partition) do update set listed_at = excluded.listed_at
+     returning partition)
+     select partition from kept`,
+    [
+      ...refOf(ref),
+      all.map(({ stream }) => stream),
+      all.map(({ partition }) => partition),
+      [...named.map(() => sql.now()), ...dropped.map(() => null)],
+    ],
+  )
+}
+
+/** Replaces the state if it is still the one of this version; undefined when another worker has replaced it. */
+export async function replaceState(
+  sql: Sql,
+  ref: ConnectionRef,
+  state: string,
+  version: string | null,
+): Promise<string | undefined> {
+  const row = await sql.maybeRow<{ version: string }>(
+    `with held as materialized (
+       select user_key, connection_key from existing_connections
+       where user_key = $1::bigint and connection_key = $2::integer for key share)
+, kept as (
+     insert into connector_states as s (user_key, connection_key, state, version)
+     select held.user_key, held.connection_key, $3::text, coalesce($4::bigint, 0) + 1 from held
+     on conflict (user_key, connection_key) do update set state = excluded.state, version = excluded.version
+       where s.version = $4::bigint
+     returning version)
+     select version from kept`,
+    [...refOf(ref), state, version],
+  )
+  return row?.version
+}
+
+/** The first state, which the verification found. A connection that is repaired keeps what it has learned since. */
+export async function beginState(tx: Sql, ref: ConnectionRef, state: string): Promise<void> {
+  await tx.execute(
+    `insert into connector_states (user_key, connection_key, state, version)
+     values ($1::bigint, $2::integer, $3::text, 1) on conflict do nothing`,
+    [...refOf(ref), state],
+  )
 }
 
 /** The owner's settled connections. */
@@ -185,7 +297,7 @@ export async function listReadable(sql: Sql, owner: Owner): Promise<{ id: string
   ])
 }
 
-/** Of one that was removed meanwhile nothing is kept. */
+/** A connection that was removed meanwhile keeps no count. */
 export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { anew: boolean }): Promise<number> {
   const row = await sql.maybeRow<{ failures: number }>(
     `insert into sync_failures as f (user_key, connection_key, failures)
@@ -203,13 +315,18 @@ export async function clearFailures(sql: Sql, ref: ConnectionRef): Promise<void>
   await sql.execute('delete from sync_failures where user_key = $1::bigint and connection_key = $2', refOf(ref))
 }
 
+const tables = [
+  'stream_bookmarks',
+  'covered_windows',
+  'partition_cursors',
+  'connector_states',
+  'sync_failures',
+  'refresh_connections',
+  'refresh_cool_downs',
+]
+
 export async function forgetConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
-  const tables = ['stream_bookmarks', 'covered_windows', 'sync_failures', 'refresh_connections', 'refresh_cool_downs']
   for (const table of tables) {
     await sql.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2`, refOf(ref))
   }
-}
-
-function toWindow(row: { window_start: string; window_end: string }): Window {
-  return { startMs: Date.parse(row.window_start), endMs: Date.parse(row.window_end) }
 }

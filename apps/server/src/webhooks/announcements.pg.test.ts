@@ -5,11 +5,11 @@ import { describe, it } from 'node:test'
 import { pino } from 'pino'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { openQueue } from '../jobs/test-queue.ts'
-import { parseKeyring } from '../keys.ts'
+import { testKeyring } from '../test-keys.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createWebhooks, type Webhooks } from './index.ts'
 
-const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+const keyring = testKeyring('test')
 const minuteMs = 60_000
 
 interface Body {

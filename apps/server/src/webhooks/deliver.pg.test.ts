@@ -6,9 +6,9 @@ import { describe, it } from 'node:test'
 import { pino } from 'pino'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import { patienceMs, until } from '../../../../test/until.ts'
-import { addJob } from '../jobs/index.ts'
-import { openQueue } from '../jobs/test-queue.ts'
-import { parseKeyring } from '../keys.ts'
+import { parseStored } from '../jobs/index.ts'
+import { openQueue, queueTask, type TestTask } from '../jobs/test-queue.ts'
+import { testKeyring } from '../test-keys.ts'
 import { createWebhooks, type ConnectionChange, type Webhooks } from './index.ts'
 
 interface Sent {
@@ -20,7 +20,7 @@ interface Sent {
 
 type Answer = (sent: Sent, signal: AbortSignal) => Promise<number> | number
 
-const keyring = parseKeyring(`test:${Buffer.alloc(32, 7).toString('base64')}`)
+const keyring = testKeyring('test')
 const minuteMs = 60_000
 
 describe('the messages of a tenant', async () => {
@@ -56,7 +56,11 @@ describe('the messages of a tenant', async () => {
       }
     })
   const run = (webhooks: Webhooks, tenantId: string): Promise<void> =>
-    webhooks.task({ tenant_id: tenantId }, new AbortController().signal)
+    webhooks.task({ tenantId }, new AbortController().signal)
+  const toTask =
+    (webhooks: Webhooks): TestTask =>
+    (payload, signal) =>
+      webhooks.task(parseStored('webhook', payload), signal)
   /** What waits becomes due, as after that time. */
   const pass = (ms: number): Promise<number> =>
     db.execute(
@@ -99,9 +103,9 @@ describe('the messages of a tenant', async () => {
     for (const n of [1, 2, 3, 4, 5, 6, 7, 8]) await announce(webhooks, 'ten_hangs', ['read', `con_${n}`])
     let others = 0
     const other = async (): Promise<void> => void (others += 1)
-    await queue.start({ webhook: webhooks.task, other }, { concurrency: 2, makeRoom: ['webhook'] })
+    await queue.start({ webhook: toTask(webhooks), other }, { concurrency: 2, makeRoom: ['webhook'] })
     await until('the first message', () => (sent.length > 0 ? true : undefined))
-    for (const key of ['a', 'b', 'c']) await addJob(db, { task: 'other', payload: {}, key })
+    for (const key of ['a', 'b', 'c']) await queueTask(db, { task: 'other', payload: {}, key })
     await until('the others', () => (others === 3 ? true : undefined))
     assert.equal(sent.length, 1)
   })
@@ -115,9 +119,9 @@ describe('the messages of a tenant', async () => {
     await webhooks.set('ten_yields', 'https://hangs.example/')
     await announce(webhooks, 'ten_yields', ['read', 'con_1'])
     const person = async (): Promise<void> => void sent.push('person')
-    await queue.start({ webhook: webhooks.task, person }, { concurrency: 1, makeRoom: ['webhook'] })
+    await queue.start({ webhook: toTask(webhooks), person }, { concurrency: 1, makeRoom: ['webhook'] })
     await until('the message', () => (sent.length > 0 ? true : undefined))
-    await addJob(db, { task: 'person', payload: {}, key: 'person', interactive: true })
+    await queueTask(db, { task: 'person', payload: {}, key: 'person', priority: 'interactive' })
     await until('it to go again', () => (sent.length === 3 ? true : undefined))
     assert.deepEqual(sent, ['read con_1', 'person', 'read con_1'])
     await until('its end', async () => ((await listOutcomes('ten_yields'))[0] === 'delivered' ? true : undefined))

@@ -33,12 +33,12 @@ export interface DeliverDeps {
 }
 
 const timeoutMsDefault = 10_000
-/** After this time another worker sends the message of a sender that was killed, as for its job (jobs/silence.ts). */
+/** After this time another worker sends the message of a sender that was killed, as for its job (jobs/rounds.ts). */
 const claimMs = 30_000
 /** The waits after the first attempt, the second, …; the last one repeats. */
 const retryDelaysMs = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000] as const
 const ageMaxMs = 24 * 3_600_000
-/** For a receiver that fails every message. The pause doubles each time, as for providers (sync/circuit.ts). */
+/** For a receiver that fails every message. The pause doubles each time, as for providers (metering/circuits.ts). */
 const failuresBeforePause = 3
 const pauseMs = 30_000
 const pauseMaxMs = 900_000
@@ -48,12 +48,9 @@ const runMaxMsDefault = 5_000
 const unattendedMs = 300_000
 const sweepBatch = 1_000
 
-/** The key of the job that returns to messages that wait. */
-export const deliveryKey = (tenantId: string): string => `webhook:${tenantId}`
-
-export async function queueDelivery(sql: Sql, tenantId: string, key: string, delayMs = 0): Promise<void> {
-  const payload = { tenant_id: tenantId }
-  await addJob(sql, { task: 'webhook', payload, key, lane: `webhook:${tenantId}`, delayMs, yields: true })
+/** Returns to the tenant's waiting messages. Only jobs of the tenant's lane add this one (jobs/declarations.ts). */
+export async function queueDelivery(sql: Sql, tenantId: string, delayMs = 0): Promise<void> {
+  await addJob(sql, 'webhook', { tenantId }, { delayMs })
 }
 
 /** Queues itself again while a message waits. */
@@ -70,7 +67,7 @@ export async function deliver(deps: DeliverDeps, tenantId: string, signal: Abort
   }
   const waitMs = await store.findWaitMs(db, tenantId)
   // Only jobs of the tenant's lane add this key, so transactions that announce something do not wait for each other.
-  if (waitMs !== undefined) await queueDelivery(db, tenantId, deliveryKey(tenantId), waitMs)
+  if (waitMs !== undefined) await queueDelivery(db, tenantId, waitMs)
 }
 
 // Every transaction locks the webhook's row before its messages, so that two of them cannot deadlock.
@@ -142,6 +139,6 @@ export async function sweepMessages({ db, pace }: Pick<DeliverDeps, 'db' | 'pace
   while ((await store.giveUpOld(db, failuresBeforePause, (2 * ageMaxMs) / pace, sweepBatch)) === sweepBatch);
   while ((await store.deletePast(db, sweepBatch)) === sweepBatch);
   for (const tenantId of await store.listUnattended(db, unattendedMs / pace)) {
-    await queueDelivery(db, tenantId, deliveryKey(tenantId))
+    await queueDelivery(db, tenantId)
   }
 }

@@ -7,13 +7,12 @@
  * rolled back. It says that something changed and carries no data: the receiver reads the API.
  */
 import { invalidParameter } from '@assay/core'
-import { z } from 'zod'
 import type { Sql } from '../db/index.ts'
-import type { Task } from '../jobs/index.ts'
+import { addJob, type Handler } from '../jobs/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import type { SealReport } from '../sealing.ts'
+import type { Resealed } from '../sealing.ts'
 import { addChanges, addShown, announceDue, type About, type ChangeCounts } from './announcements.ts'
-import { deliver, deliveryKey, queueDelivery, sweepMessages, type DeliverDeps } from './deliver.ts'
+import { deliver, queueDelivery, sweepMessages, type DeliverDeps } from './deliver.ts'
 import { resealSecrets, sealSecret } from './secrets.ts'
 import * as store from './store.ts'
 
@@ -45,9 +44,9 @@ export interface Webhooks {
   /** Writes the `transactions.changed` messages that are due. The worker calls it every second. */
   announceDue(): Promise<void>
   /** The job that delivers a tenant's waiting messages. */
-  task: Task
+  task: Handler<'webhook'>
   /** Seals again with the newest key whatever an older one sealed; `lost` names tenants. */
-  reseal(): Promise<SealReport & { resealed: number }>
+  reseal(): Promise<Resealed>
   sweep(): Promise<void>
 }
 
@@ -59,8 +58,6 @@ export interface WebhooksDeps extends DeliverDeps {
 
 const secretBytes = 32
 
-const payloadSchema = z.object({ tenant_id: z.string() })
-
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { db, keyring } = deps
 
@@ -71,7 +68,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     const body = JSON.stringify({ type, timestamp, data: { ...more, user_id: userId, connection_id: connectionId } })
     const wanted = await store.insertMessage(tx, { tenantId, id, connectionId, body })
     // Each message has its own job: with one key for each tenant, transactions that announce would wait for each other.
-    if (wanted) await queueDelivery(tx, tenantId, `webhook:${id}`)
+    if (wanted) await addJob(tx, 'webhook', { tenantId, messageId: id })
   }
 
   return {
@@ -82,7 +79,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       await db.transaction(async (tx) => {
         await store.putWebhook(tx, tenantId, url, sealed)
         await store.makeDueNow(tx, tenantId)
-        await queueDelivery(tx, tenantId, deliveryKey(tenantId))
+        await queueDelivery(tx, tenantId)
       })
       return secret
     },
@@ -101,7 +98,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     announceShown: addShown,
     announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),
 
-    task: (payload, signal) => deliver(deps, payloadSchema.parse(payload).tenant_id, signal),
+    task: ({ tenantId }, signal) => deliver(deps, tenantId, signal),
     reseal: () => resealSecrets(db, keyring),
     sweep: () => sweepMessages(deps),
   }

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import type { Database } from '../db/index.ts'
-import { parseKeyring, type Keyring } from '../keys.ts'
+import type { Keyring } from '../keys.ts'
+import { testKeyring } from '../test-keys.ts'
 import { checkSecrets, openSecret, resealSecrets, sealSecret } from './secrets.ts'
 import { listWebhooks, putWebhook } from './store.ts'
 
-const keyText = (fill: number): string => Buffer.alloc(32, fill).toString('base64')
-const oldRing = parseKeyring(`old:${keyText(1)}`)
-const newRing = parseKeyring(`new:${keyText(2)}`)
-const bothRing = parseKeyring(`new:${keyText(2)},old:${keyText(1)}`)
+const oldRing = testKeyring('old')
+const newRing = testKeyring('new')
+const bothRing = testKeyring('new', 'old')
 
 async function fill(t: TestContext, rings: Record<string, Keyring>): Promise<Database> {
   const { db } = await testDatabase(t)
@@ -31,7 +31,7 @@ describe('the signing secrets of webhooks', () => {
   })
 
   it('that no key opens are named, and keep nobody else from being sealed', async (t) => {
-    const lostRing = parseKeyring(`gone:${keyText(9)}`)
+    const lostRing = testKeyring('gone')
     const db = await fill(t, { ten_1: lostRing, ten_2: oldRing })
     const { resealed, lost } = await resealSecrets(db, bothRing)
     assert.deepEqual([resealed, lost], [1, ['ten_1']])

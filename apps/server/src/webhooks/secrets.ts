@@ -1,7 +1,18 @@
-/** Signing secrets at rest, and what a rotation of the sealing keys does to them (see connections/reseal.ts). */
+/**
+ * Signing secrets at rest, and what a rotation of the sealing keys does to them (see connections/reseal.ts). Workers sign,
+ * so only they open them; `assay webhook set` seals one with a public key.
+ */
 import type { Database } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
-import { examineSeal, openText, sealText, type SealReport } from '../sealing.ts'
+import {
+  examineSeal,
+  openText,
+  resealOne,
+  sealText,
+  type Resealed,
+  type SealedThing,
+  type SealReport,
+} from '../sealing.ts'
 import * as store from './store.ts'
 
 const boundTo = (tenantId: string): string => `webhook ${tenantId}`
@@ -14,27 +25,23 @@ export function openSecret(keyring: Keyring, tenantId: string, sealed: string): 
   return openText(keyring, boundTo(tenantId), sealed)
 }
 
+const toThing = (row: store.WebhookRow): SealedThing => ({
+  id: row.tenant_id,
+  boundTo: boundTo(row.tenant_id),
+  sealed: row.sealed_secret,
+})
+
 /** Opens every secret and changes nothing; `lost` names tenants. */
 export async function checkSecrets(db: Database, keyring: Keyring): Promise<SealReport> {
   const report: SealReport = { sealedBy: new Map(), lost: [] }
-  for (const row of await store.listWebhooks(db)) {
-    await examineSeal(report, keyring, {
-      id: row.tenant_id,
-      boundTo: boundTo(row.tenant_id),
-      sealed: row.sealed_secret,
-    })
-  }
+  for (const row of await store.listWebhooks(db)) await examineSeal(report, keyring, toThing(row))
   return report
 }
 
-export async function resealSecrets(db: Database, keyring: Keyring): Promise<SealReport & { resealed: number }> {
-  const [newest] = keyring.sealing
+export async function resealSecrets(db: Database, keyring: Keyring): Promise<Resealed> {
   const report = { sealedBy: new Map<string, number>(), lost: [], resealed: 0 }
   for (const row of await store.listWebhooks(db)) {
-    const seal = { id: row.tenant_id, boundTo: boundTo(row.tenant_id), sealed: row.sealed_secret }
-    const opened = await examineSeal(report, keyring, seal)
-    if (opened === undefined || opened.keyName === newest.name) continue
-    if (await store.replaceSecret(db, row, await sealSecret(keyring, row.tenant_id, opened.text))) report.resealed += 1
+    await resealOne(report, keyring, toThing(row), (sealed) => store.replaceSecret(db, row, sealed))
   }
   return report
 }

@@ -185,7 +185,7 @@ export async function listUnattended(sql: Sql, dueForMs: number): Promise<string
        and exists (
          select from webhook_messages m where m.tenant_id = w.tenant_id and m.ended_at is null
            and m.due_at < $2::timestamptz - make_interval(secs => $1::double precision / 1000))
-       and ${isNotQueued("'webhook:' || w.tenant_id")}`,
+       and ${isNotQueued('webhook', 'w.tenant_id')}`,
     [dueForMs, sql.now()],
   )
   return rows.map((row) => row.tenant_id)

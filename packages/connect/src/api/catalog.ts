@@ -1,4 +1,5 @@
 /** The providers one can connect: `GET {base_url}/accounts/v2/providers/catalog`, all pages, once. */
+import type { KeyShape } from '@assay/core/credentials'
 import { call } from './http.ts'
 
 export interface CredentialField {
@@ -7,19 +8,33 @@ export interface CredentialField {
   secret: boolean
   required: boolean
   hint: string
+  shape: KeyShape | null
+}
+
+/** How a key is made, in the provider's own words. */
+interface KeyGuide {
+  page: string
+  menu: string[]
+  leave_empty: string[]
+  shown_once: string | null
 }
 
 export interface Provider {
   provider_id: string
   name: string
+  aliases: string[]
   kind: 'exchange' | 'wallet'
   connection_types: ('api_key' | 'wallet' | 'oauth2')[]
+  permission_check: 'full' | 'partial' | 'none'
   credential_fields: CredentialField[]
   required_permissions: string[]
+  guide: KeyGuide | null
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: string[]
   status: 'available' | 'degraded' | 'unavailable'
   website: string
+  brand: { color: string; short_name: string }
+  popularity_rank: number | null
 }
 
 interface Page {

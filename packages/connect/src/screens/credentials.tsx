@@ -94,8 +94,12 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
   const remarks = useMemo(
     () =>
       examineFields(
-        provider.provider_id,
-        fields.map(({ name, required }) => ({ name, required, value: cleanField(name, values[name] ?? '') })),
+        fields.map(({ name, required, shape }) => ({
+          name,
+          required,
+          shape,
+          value: cleanField(name, values[name] ?? ''),
+        })),
       ),
     [provider, values],
   )

@@ -3,14 +3,21 @@ import { describe, it } from 'node:test'
 import type { Provider } from '../api/catalog.ts'
 import { searchProviders } from './search.ts'
 
+const ranked = ['Coinbase', 'Binance', 'Kraken', 'OKX', 'Bitcoin']
+
 function provider(name: string, kind: Provider['kind'] = 'exchange', website = 'https://example.com'): Provider {
   return {
     provider_id: name.toLowerCase().replaceAll(/\W/g, ''),
     name,
+    aliases: name === 'HTX' ? ['Huobi'] : [],
     kind,
     connection_types: ['api_key'],
+    permission_check: 'full',
     credential_fields: [],
     required_permissions: [],
+    guide: null,
+    brand: { color: '#000000', short_name: 'x' },
+    popularity_rank: ranked.includes(name) ? ranked.indexOf(name) : null,
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [],
     status: 'available',
@@ -47,6 +54,10 @@ describe('finding a provider', () => {
     assert.deepEqual(names(searchProviders(many, 'CRYPTO COM', undefined)), ['Crypto.com'])
     assert.deepEqual(names(searchProviders(many, 'bítpañda', undefined)), ['Bitpanda'])
     assert.deepEqual(names(searchProviders(many, 'binance.com', undefined)), ['Binance'])
+  })
+
+  it('a former name finds the provider', () => {
+    assert.deepEqual(names(searchProviders(many, 'huobi', undefined)), ['HTX'])
   })
 
   it('a kind leaves the others out', () => {

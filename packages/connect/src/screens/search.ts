@@ -1,20 +1,8 @@
 /** Finding a provider while one types. Pure, so that it can be held to what people type. */
 import type { Provider } from '../api/catalog.ts'
 
-/** Where most people are; by id, in this order, as far as the catalogue has them. */
-const popularIds = [
-  'coinbase',
-  'binance',
-  'kraken',
-  'okx',
-  'bybit',
-  'kucoin',
-  'gemini',
-  'bitstamp',
-  'bitfinex',
-  'bitcoin',
-  'ethereum',
-]
+/** With fewer providers than this a heading of its own for the popular ones says nothing. */
+const headingMin = 12
 
 export interface Found {
   popular: Provider[]
@@ -31,9 +19,10 @@ export function searchProviders(
     .filter((provider) => kind === undefined || provider.kind === kind)
     .toSorted((a, b) => a.name.localeCompare(b.name))
   if (words === '') {
-    const popular = popularIds.flatMap((id) => listed.filter(({ provider_id }) => provider_id === id))
-    // With a handful a heading of its own says nothing.
-    if (listed.length <= popularIds.length) return { popular: [], rest: listed }
+    if (listed.length < headingMin) return { popular: [], rest: listed }
+    const popular = listed
+      .filter(({ popularity_rank: rank }) => rank !== null)
+      .toSorted((a, b) => (a.popularity_rank ?? 0) - (b.popularity_rank ?? 0))
     return { popular, rest: listed.filter((provider) => !popular.includes(provider)) }
   }
   const ranked = listed
@@ -43,11 +32,12 @@ export function searchProviders(
   return { popular: [], rest: ranked.map(({ provider }) => provider) }
 }
 
-/** The beginning of the name, then of one of its words, then anywhere, then its website. */
-function rankOf({ name, provider_id, website }: Provider, words: string): number {
+/** The beginning of the name, then of one of its words or of another name, then anywhere, then its website. */
+function rankOf({ name, provider_id, website, aliases }: Provider, words: string): number {
   const folded = fold(name)
   if (folded.startsWith(words) || fold(provider_id).startsWith(words)) return 4
   if (folded.split(' ').some((word) => word.startsWith(words))) return 3
+  if (aliases.some((alias) => fold(alias).startsWith(words))) return 3
   if (folded.replaceAll(' ', '').includes(words.replaceAll(' ', ''))) return 2
   return hostOf(website).includes(words) ? 1 : 0
 }

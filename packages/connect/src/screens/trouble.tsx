@@ -17,6 +17,7 @@ const causes = [
   'key_expired',
   'needs_reauth',
   'venue_down',
+  'unreadable_answer',
   'rate_limited',
   'clock_skew',
   'already_connected',

@@ -94,11 +94,11 @@ export const de: Readonly<Record<TextKey, Text>> = {
     'Erstellen Sie einen Schlüssel, der nur lesen darf: Kreuzen Sie an, was mit Lesen, Ansehen oder Abfragen zu tun hat.',
   'credentials.step_leave': 'Alles andere bleibt leer, vor allem Handeln und Auszahlen.',
   'credentials.step_copy': 'Kopieren Sie, was {provider} Ihnen zeigt, in die Felder hier.',
-  'credentials.kraken_open': 'Wählen Sie bei Kraken „Settings“, dann „API“, dann „Create API key“.',
-  'credentials.kraken_tick': 'Kreuzen Sie diese zwei an und keine anderen:',
-  'credentials.kraken_leave': '„Withdraw“, „Create & modify orders“ und die Datumsfelder bleiben leer.',
-  'credentials.kraken_copy':
-    'Kopieren Sie beide Schlüssel hierher, bevor Sie jene Seite schließen: Der private Schlüssel wird nur einmal gezeigt.',
+  'credentials.guide_open': 'Wählen Sie bei {provider} {menu}.',
+  'credentials.guide_tick': 'Kreuzen Sie nur diese an:',
+  'credentials.guide_leave': 'Diese bleiben leer: {items}.',
+  'credentials.guide_copy':
+    'Kopieren Sie alles hierher, bevor Sie jene Seite schließen: „{field}“ wird nur einmal gezeigt.',
   'credentials.website': '{provider} öffnen',
   'credentials.optional': 'freiwillig',
   'credentials.show': 'Zeigen',
@@ -201,6 +201,10 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.venue_down.why':
     'Das liegt nicht an Ihnen, und der Schlüssel mag in Ordnung sein. Nichts wurde behalten. Versuchen Sie es in ein paar Minuten wieder.',
   'trouble.venue_down.do': 'Noch einmal versuchen',
+  'trouble.unreadable_answer.title': 'Wir konnten die Antwort von {provider} nicht lesen',
+  'trouble.unreadable_answer.why':
+    'Das liegt nicht an Ihnen, und der Schlüssel mag in Ordnung sein. Nichts wurde behalten. Wir gehen dem nach; versuchen Sie es später wieder.',
+  'trouble.unreadable_answer.do': 'Noch einmal versuchen',
   'trouble.rate_limited.title': '{provider} bittet uns zu warten',
   'trouble.rate_limited.why':
     'Es wurde in kurzer Zeit zu oft gefragt. Nichts wurde behalten. Versuchen Sie es in einer Minute wieder.',

@@ -90,11 +90,10 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.step_tick_plain': 'Crea una clave que solo pueda leer: marca lo que diga leer, ver o consultar.',
   'credentials.step_leave': 'Deja vacío todo lo demás, sobre todo operar y retirar.',
   'credentials.step_copy': 'Copia en los campos de aquí lo que te muestre {provider}.',
-  'credentials.kraken_open': 'En Kraken elige «Settings», luego «API» y luego «Create API key».',
-  'credentials.kraken_tick': 'Marca estas dos y ninguna más:',
-  'credentials.kraken_leave': 'Deja vacíos «Withdraw», «Create & modify orders» y las fechas.',
-  'credentials.kraken_copy':
-    'Copia aquí las dos claves antes de cerrar aquella página: la clave privada se muestra una sola vez.',
+  'credentials.guide_open': 'En {provider} elige {menu}.',
+  'credentials.guide_tick': 'Marca estas y ninguna más:',
+  'credentials.guide_leave': 'Deja vacíos: {items}.',
+  'credentials.guide_copy': 'Copia todo aquí antes de cerrar aquella página: «{field}» se muestra una sola vez.',
   'credentials.website': 'Abrir {provider}',
   'credentials.optional': 'opcional',
   'credentials.show': 'Mostrar',
@@ -195,6 +194,10 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'trouble.venue_down.why':
     'No es culpa tuya, y la clave puede ser correcta. No se guardó nada. Prueba de nuevo en unos minutos.',
   'trouble.venue_down.do': 'Intentar de nuevo',
+  'trouble.unreadable_answer.title': 'No pudimos leer la respuesta de {provider}',
+  'trouble.unreadable_answer.why':
+    'No es culpa tuya, y la clave puede ser correcta. No se guardó nada. Lo estamos revisando; prueba de nuevo más tarde.',
+  'trouble.unreadable_answer.do': 'Intentar de nuevo',
   'trouble.rate_limited.title': '{provider} nos pide esperar',
   'trouble.rate_limited.why':
     'Se le preguntó demasiado en poco tiempo. No se guardó nada. Prueba de nuevo en un minuto.',

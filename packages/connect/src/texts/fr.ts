@@ -89,11 +89,10 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'credentials.step_tick_plain': 'Créez une clé qui peut seulement lire : cochez ce qui dit lire, voir ou consulter.',
   'credentials.step_leave': 'Laissez tout le reste vide, surtout la négociation et les retraits.',
   'credentials.step_copy': 'Copiez dans les champs ici ce que {provider} vous montre.',
-  'credentials.kraken_open': 'Chez Kraken, choisissez « Settings », puis « API », puis « Create API key ».',
-  'credentials.kraken_tick': 'Cochez ces deux cases et aucune autre :',
-  'credentials.kraken_leave': 'Laissez vides « Withdraw », « Create & modify orders » et les dates.',
-  'credentials.kraken_copy':
-    'Copiez les deux clés ici avant de fermer cette page-là : la clé privée n’est montrée qu’une fois.',
+  'credentials.guide_open': 'Chez {provider}, choisissez {menu}.',
+  'credentials.guide_tick': 'Cochez ces cases et aucune autre :',
+  'credentials.guide_leave': 'Laissez vides : {items}.',
+  'credentials.guide_copy': 'Copiez tout ici avant de fermer cette page-là : « {field} » n’est montré qu’une fois.',
   'credentials.website': 'Ouvrir {provider}',
   'credentials.optional': 'facultatif',
   'credentials.show': 'Montrer',
@@ -196,6 +195,10 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'trouble.venue_down.why':
     'Vous n’y êtes pour rien, et la clé est peut-être bonne. Rien n’a été gardé. Réessayez dans quelques minutes.',
   'trouble.venue_down.do': 'Réessayer',
+  'trouble.unreadable_answer.title': 'Nous n’avons pas pu lire la réponse de {provider}',
+  'trouble.unreadable_answer.why':
+    'Vous n’y êtes pour rien, et la clé est peut-être bonne. Rien n’a été gardé. Nous examinons cela ; réessayez plus tard.',
+  'trouble.unreadable_answer.do': 'Réessayer',
   'trouble.rate_limited.title': '{provider} nous demande d’attendre',
   'trouble.rate_limited.why': 'Trop de demandes en peu de temps. Rien n’a été gardé. Réessayez dans une minute.',
   'trouble.rate_limited.do': 'Réessayer',

@@ -81,11 +81,10 @@ export const ja: Readonly<Record<TextKey, Text>> = {
     '読み取りだけができるキーを作ります。「読み取り」「表示」「照会」にあたるものにチェックを入れてください。',
   'credentials.step_leave': 'それ以外、特に売買と出金は空のままにします。',
   'credentials.step_copy': '{provider} に表示されたものを、ここの欄にコピーします。',
-  'credentials.kraken_open': 'Kraken で「Settings」、「API」、「Create API key」の順に選びます。',
-  'credentials.kraken_tick': 'この二つだけにチェックを入れます:',
-  'credentials.kraken_leave': '「Withdraw」、「Create & modify orders」、日付は空のままにします。',
-  'credentials.kraken_copy':
-    'そのページを閉じる前に、両方のキーをここにコピーします。秘密キーは一度しか表示されません。',
+  'credentials.guide_open': '{provider} で {menu} の順に選びます。',
+  'credentials.guide_tick': 'これだけにチェックを入れます:',
+  'credentials.guide_leave': '次は空のままにします: {items}。',
+  'credentials.guide_copy': 'そのページを閉じる前に、すべてをここにコピーします。「{field}」は一度しか表示されません。',
   'credentials.website': '{provider} を開く',
   'credentials.optional': '任意',
   'credentials.show': '表示',
@@ -178,6 +177,10 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'trouble.venue_down.why':
     'あなたのせいではなく、キーも正しいかもしれません。何も保存していません。数分後にもう一度お試しください。',
   'trouble.venue_down.do': 'もう一度試す',
+  'trouble.unreadable_answer.title': '{provider} の応答を読み取れませんでした',
+  'trouble.unreadable_answer.why':
+    'あなたのせいではなく、キーも正しいかもしれません。何も保存していません。こちらで調べます。後でもう一度お試しください。',
+  'trouble.unreadable_answer.do': 'もう一度試す',
   'trouble.rate_limited.title': '{provider} から待つように求められました',
   'trouble.rate_limited.why':
     '短い時間に問い合わせが多すぎました。何も保存していません。1分後にもう一度お試しください。',

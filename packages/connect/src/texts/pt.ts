@@ -88,11 +88,10 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'credentials.step_tick_plain': 'Crie uma chave que só possa ler: marque o que disser ler, ver ou consultar.',
   'credentials.step_leave': 'Deixe todo o resto vazio, principalmente negociar e sacar.',
   'credentials.step_copy': 'Copie para os campos aqui o que {provider} mostrar.',
-  'credentials.kraken_open': 'Na Kraken, escolha “Settings”, depois “API”, depois “Create API key”.',
-  'credentials.kraken_tick': 'Marque estas duas e nenhuma outra:',
-  'credentials.kraken_leave': 'Deixe vazios “Withdraw”, “Create & modify orders” e as datas.',
-  'credentials.kraken_copy':
-    'Copie as duas chaves para cá antes de fechar aquela página: a chave privada aparece uma única vez.',
+  'credentials.guide_open': 'Em {provider}, escolha {menu}.',
+  'credentials.guide_tick': 'Marque estas e nenhuma outra:',
+  'credentials.guide_leave': 'Deixe vazios: {items}.',
+  'credentials.guide_copy': 'Copie tudo para cá antes de fechar aquela página: “{field}” aparece uma única vez.',
   'credentials.website': 'Abrir {provider}',
   'credentials.optional': 'opcional',
   'credentials.show': 'Mostrar',
@@ -191,6 +190,10 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'trouble.venue_down.why':
     'Não é culpa sua, e a chave pode estar certa. Nada foi guardado. Tente de novo em alguns minutos.',
   'trouble.venue_down.do': 'Tentar de novo',
+  'trouble.unreadable_answer.title': 'Não conseguimos ler a resposta de {provider}',
+  'trouble.unreadable_answer.why':
+    'Não é culpa sua, e a chave pode estar certa. Nada foi guardado. Vamos verificar; tente de novo mais tarde.',
+  'trouble.unreadable_answer.do': 'Tentar de novo',
   'trouble.rate_limited.title': '{provider} pede que esperemos',
   'trouble.rate_limited.why': 'Houve consultas demais em pouco tempo. Nada foi guardado. Tente de novo em um minuto.',
   'trouble.rate_limited.do': 'Tentar de novo',

@@ -31,13 +31,19 @@ export interface DailyPrice {
 export const coinGeckoBudget: Pick<Connector, 'providerId' | 'budget'> = {
   providerId: 'coingecko',
   budget: {
-    tiers: [
-      { capacity: 25, refillPerSecond: 25 / 60 },
-      { capacity: 8, refillPerSecond: 8 / 60 },
+    buckets: [
+      {
+        name: 'calls',
+        scope: 'address',
+        tiers: [
+          { capacity: 25, refillPerSecond: 25 / 60 },
+          { capacity: 8, refillPerSecond: 8 / 60 },
+        ],
+      },
     ],
-    verifyCost: 1,
-    balancesCost: 1,
-    scope: 'address',
+    verify: { calls: 1 },
+    balances: { calls: 1 },
+    partitions: {},
   },
 }
 
@@ -97,6 +103,6 @@ async function get<T>(
   // 401 is how it refuses what only paid plans may see; 404 is a coin it does not know (any more).
   const text = await fetchText(io, url, { headers, faultByStatus: { 401: 'missing_permission', 404: 'data_hole' } })
   const answer = schema.safeParse(parseJson(text))
-  if (!answer.success) throw new SourceError('venue_down', `CoinGecko ${path}: unexpected answer`)
+  if (!answer.success) throw new SourceError('unreadable_answer', `CoinGecko ${path}: unexpected answer`)
   return answer.data
 }

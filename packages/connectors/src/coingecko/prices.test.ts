@@ -189,7 +189,7 @@ describe('failures', () => {
     ['an unknown coin', { status: 404, body: '{"error":"coin not found"}' }, 'data_hole'],
     ['a bad gateway', { status: 502, body: '<html>' }, 'venue_down'],
     ['HTML', { body: '<html>' }, 'venue_down'],
-    ['another shape', { body: '{"prices":"none"}' }, 'venue_down'],
+    ['another shape', { body: '{"prices":"none"}' }, 'unreadable_answer'],
   ]
   for (const [name, reply, expected, retryAfterMs] of failures) {
     it(`${name} is ${expected}, never an empty history`, async () => {

@@ -1,121 +1,91 @@
 /**
  * Harbor, the sandbox's exchange with OAuth2. Its document lies beside its simulator (packages/sandbox/src/harbor/API.md).
- * Everything it has goes through one list of entries; tokens are kept and renewed by whoever opened the session.
+ * Everything it has goes through one list of entries.
  */
-import { parseDecimal, SourceError } from '@assay/core'
 import { createHash } from 'node:crypto'
+import { parseDecimal } from '@assay/core'
 import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import { createBearerClient } from '../kit/bearer.ts'
 import type { Account, Balance, BearerCredentials, Connector, Io, Page, Session, Window } from '../kit/connector.ts'
-import { fetchText } from '../kit/http.ts'
-import { parseJson } from '../kit/json.ts'
+import { toRawRecord } from '../kit/records.ts'
 import { harborAsset } from './assets.ts'
-import { harborMetadata, harborSignIn } from './metadata.ts'
-import { harborStreams, pageSize } from './streams.ts'
-import { toTransactions } from './transactions.ts'
+import { harborDefinition, pageSize } from './definition.ts'
+import { linkKeys, toTransactions } from './transactions.ts'
 
-export const harborConnector: Connector = {
-  providerId: 'harbor',
-  streams: harborStreams,
-  signIn: harborSignIn,
+export const connector: Connector = {
+  providerId: harborDefinition.metadata.provider_id,
+  version: 1,
   budget: {
-    tiers: [{ capacity: 10, refillPerSecond: 10 }],
-    verifyCost: 1,
-    balancesCost: 1,
-    scope: 'key',
+    buckets: [{ name: 'calls', scope: 'key', tiers: [{ capacity: 10, refillPerSecond: 10 }] }],
+    verify: { calls: 1 },
+    balances: { calls: 1 },
+    partitions: {},
   },
   open(credentials, io) {
-    if (credentials.type !== 'oauth2') throw new TypeError('Harbor is signed in at, it has no keys')
+    if (credentials.type !== 'oauth2') throw new TypeError('Harbor uses OAuth2 sign-in, not API keys')
     return openSession(credentials, io)
   },
+  linkKeys,
   toTransactions,
 }
 
-function openSession({ getToken }: BearerCredentials, io: Io): Session {
-  const ask = createAsk(getToken, io)
+function openSession(credentials: BearerCredentials, io: Io): Session {
+  const call = createBearerClient(credentials, io, harborDefinition)
   return {
-    verify: async () => toAccount(await ask('/v1/me')),
-    fetchBalances: async () => toBalances(await ask('/v1/balances')),
-    fetchPage: async (stream, window, position) => {
+    verify: async () => toAccount(await call('/v1/me')),
+    fetchBalances: async () => ({ balances: toBalances(await call('/v1/balances')) }),
+    fetchPage: async ({ stream, window, position }) => {
       if (stream !== 'entries') throw new RangeError(`Harbor has no stream ${JSON.stringify(stream)}`)
-      return toPage(await ask(`/v1/entries?${toQuery(window, position)}`))
+      return toPage(await call(`/v1/entries?${toQuery(window, position)}`), window)
     },
-  }
-}
-
-function createAsk(getToken: BearerCredentials['getToken'], io: Io): (path: string) => Promise<unknown> {
-  const url = (path: string): string => new URL(path, io.baseUrl ?? harborSignIn.origin).href
-  const once = async (path: string, token: string): Promise<unknown> =>
-    parseJson(
-      await fetchText(io, url(path), {
-        headers: { Authorization: `Bearer ${token}` },
-        faultByStatus: { 401: 'needs_reauth', 403: 'missing_permission' },
-      }),
-    )
-  return async (path) => {
-    const token = await getToken()
-    try {
-      return await once(path, token)
-    } catch (error) {
-      if (!(error instanceof SourceError) || error.fault !== 'needs_reauth') throw error
-      // Ended before its time. A new one may still be had; a second refusal is final.
-      return once(path, await getToken(token))
-    }
   }
 }
 
 const meSchema = z.object({ id: z.string().min(1), scopes: z.array(z.string()) })
 
 function toAccount(answer: unknown): Account {
-  const { id, scopes } = read(meSchema, answer)
+  const { id, scopes } = readAnswer('me', meSchema, answer)
   return {
     fingerprint: createHash('sha256').update(`harbor\n${id}`).digest('hex'),
     excess: scopes.filter((scope) => scope !== 'read'),
-    missing: scopes.includes('read') ? [] : [...harborMetadata.required_permissions],
+    missing: scopes.includes('read') ? [] : [...harborDefinition.metadata.required_permissions],
     keyExpiresAtMs: null,
   }
 }
 
+const amount = z.string().regex(/^-?\d+(\.\d+)?$/)
 const balancesSchema = z.object({
-  balances: z.array(z.object({ asset: z.string(), name: z.string(), available: z.string(), staked: z.string() })),
+  balances: z.array(z.object({ asset: z.string().min(1), name: z.string(), available: amount, staked: amount })),
 })
 
 function toBalances(answer: unknown): Balance[] {
-  return read(balancesSchema, answer).balances.map(({ asset: code, name, available, staked }) => {
+  return readAnswer('balances', balancesSchema, answer).balances.map(({ asset: code, name, available, staked }) => {
     const { assetId, symbol } = harborAsset(code)
     return { assetId, symbol, name, liquid: parseDecimal(available), staked: parseDecimal(staked) }
   })
 }
 
-const pageSchema = z.object({
-  entries: z.array(z.looseObject({ id: z.string(), reference: z.string(), time: z.iso.datetime() })),
-  next: z.string().nullable(),
-})
+const pageSchema = z.object({ entries: z.array(z.unknown()), next: z.string().nullable() })
+const entryHead = z.object({ id: z.string().min(1), time: z.iso.datetime() })
 
 /** Harbor writes amounts as text, so an entry written out again has every digit. */
-function toPage(answer: unknown): Page {
-  const { entries, next } = read(pageSchema, answer)
-  return {
-    records: entries.map((entry) => ({
-      key: entry.id,
-      group: entry.reference,
-      occurredAtMs: Date.parse(entry.time),
-      body: JSON.stringify(entry),
-    })),
-    next,
-  }
+function toPage(answer: unknown, window: Window): Page {
+  const { entries, next } = readAnswer('entries', pageSchema, answer)
+  const records = entries.map((entry) =>
+    toRawRecord(JSON.stringify(entry), window, () => {
+      const { id, time } = entryHead.parse(entry)
+      return { key: id, occurredAtMs: Date.parse(time) }
+    }),
+  )
+  return { records, next, ...(next === null ? { complete: window } : {}) }
 }
 
-function toQuery({ startMs, endMs }: Window, position: string | null): string {
+function toQuery({ start, end }: Window, position: string | null): string {
   return new URLSearchParams({
-    from: new Date(startMs).toISOString(),
-    to: new Date(endMs).toISOString(),
+    from: new Date(start).toISOString(),
+    to: new Date(end).toISOString(),
     limit: String(pageSize),
     ...(position === null ? {} : { cursor: position }),
   }).toString()
-}
-
-function read<T>(schema: z.ZodType<T>, answer: unknown): T {
-  const parsed = schema.safeParse(answer)
-  if (!parsed.success) throw new SourceError('venue_down', 'Harbor answered something else than its document says')
-  return parsed.data
 }

@@ -7,7 +7,7 @@ const atMs = Date.parse('2026-03-02T10:00:00Z')
 
 function entry(id: string, kind: string, asset: string, amount: string, more: object = {}): StoredRecord {
   const body = { id, reference: 'r_1', kind, asset, amount, fee: '0', hash: null, address: null, ...more }
-  return { stream: 'entries', key: id, group: 'r_1', occurredAtMs: atMs, body: JSON.stringify(body) }
+  return { stream: 'entries', partition: '', key: id, occurredAtMs: atMs, body: JSON.stringify(body) }
 }
 
 describe('Harbor’s entries', () => {

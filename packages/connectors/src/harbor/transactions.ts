@@ -20,16 +20,24 @@ type Kind = Pick<TransactionDraft, 'type' | 'category' | 'method' | 'confidence'
 const known = { method: 'venue', confidence: 1 } as const
 const unknown = { type: 'uncategorized', category: 'other', method: 'rule', confidence: 0 } as const
 
+/** The reference that all entries of one event share. */
+export function linkKeys({ body }: StoredRecord): [string] {
+  return [entrySchema.parse(JSON.parse(body)).reference]
+}
+
 export function toTransactions(records: readonly StoredRecord[]): TransactionDraft[] {
   const ordered = records.toSorted((a, b) => a.occurredAtMs - b.occurredAtMs || (a.key < b.key ? -1 : 1))
-  const [first] = ordered
-  if (first === undefined) return []
   const entries = ordered.map(({ body }) => entrySchema.parse(JSON.parse(body)))
+  const [first, entry] = [ordered[0], entries[0]]
+  if (first === undefined || entry === undefined) return []
   const legs = toLegs(entries)
   const kind = kindOf(entries, legs)
-  const { hash, address: toAddress } = entries.find((entry) => entry.hash !== null) ?? { hash: null, address: null }
+  const { hash, address: toAddress } = entries.find((candidate) => candidate.hash !== null) ?? {
+    hash: null,
+    address: null,
+  }
   const draft: TransactionDraft = {
-    naturalKey: first.group,
+    naturalKey: entry.reference,
     ...kind,
     status: 'confirmed',
     occurredAtMs: first.occurredAtMs,
@@ -41,8 +49,8 @@ export function toTransactions(records: readonly StoredRecord[]): TransactionDra
     fromAddress: null,
     toAddress,
     spam: false,
-    providerReference: first.group,
-    description: kind.type === 'uncategorized' ? entries.map((entry) => entry.kind).join(', ') : null,
+    providerReference: entry.reference,
+    description: kind.type === 'uncategorized' ? entries.map(({ kind: word }) => word).join(', ') : null,
     incomplete: kind.type === 'uncategorized' ? ['type'] : missingOf(kind, entries, { hash, toAddress }),
   }
   return [draft]

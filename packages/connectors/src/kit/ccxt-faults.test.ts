@@ -17,7 +17,8 @@ describe("ccxt's error classes", () => {
     [ccxt.OnMaintenance, 'venue_down'],
     [ccxt.RequestTimeout, 'venue_down'],
     [ccxt.NetworkError, 'venue_down'],
-    [ccxt.NullResponse, 'venue_down'],
+    [ccxt.BadResponse, 'unreadable_answer'],
+    [ccxt.NullResponse, 'unreadable_answer'],
     [ccxt.ExchangeError, 'venue_down'],
   ]
   for (const [ErrorClass, fault] of expected) {

@@ -13,6 +13,8 @@ const faultByClass: Readonly<Record<string, Fault>> = {
   RateLimitExceeded: 'rate_limited',
   // A nonce or timestamp the provider thinks too old. The key is fine; the clocks, or two users of one key, are not.
   InvalidNonce: 'clock_skew',
+  // An answer that ccxt itself could not make sense of.
+  BadResponse: 'unreadable_answer',
   OperationFailed: 'venue_down',
   // A refusal in words that ccxt does not know: new upstream, and worth trying again rather than losing a window.
   ExchangeError: 'venue_down',

@@ -1,7 +1,11 @@
 /**
- * What a connector is. A connector knows one provider: how to sign, what its answers mean, where its pages end. It
- * does one request (or a few) when asked and returns; the engine loops, waits, retries, meters and stores. Everything
- * outside is handed to it as `Io`: no environment, no clock, no database, no global fetch.
+ * What a connector is. A connector knows one provider: how to sign, what its answers mean, where its pages end. It makes
+ * one request (or a few) when asked and returns; the engine loops, waits, retries, meters and stores. Everything outside
+ * is handed to it as `Io`: it never touches the environment, the clock, the database or the global fetch.
+ *
+ * A provider has two halves. `ProviderDefinition` is plain data that every process reads: the catalogue, the widget, the
+ * engine's planning. `Connector` is code that only workers load, on first use. Both live in the provider's own folder, and
+ * one line of registry.ts names them.
  *
  * Failures are thrown as SourceError with a fault of core's closed union.
  */
@@ -14,14 +18,16 @@ export interface Io {
   now(): number
   /** Strictly increasing for this credential, across restarts and processes. Decimal digits. */
   nextNonce(): string
-  /** Another host than the provider's own (sandbox, region), such as `http://127.0.0.1:4201`. */
+  /** Replaces the provider's own host (sandbox, region), such as `http://127.0.0.1:4201`. */
   baseUrl: string | undefined
-  /** Another patience than `requestTimeoutMs` below. */
+  /** Replaces `requestTimeoutMs` below. */
   requestTimeoutMs?: number
 }
 
-/** A request that does not end is worse than one that fails: connectors give up after this long, unless told. */
+/** Connectors give up on a request after this long, unless `Io` says otherwise. */
 export const requestTimeoutMs = 20_000
+
+// ---------------------------------------------------------------------------------------------------------- credentials
 
 export interface ApiKeyCredentials {
   type: 'api_key'
@@ -30,75 +36,155 @@ export interface ApiKeyCredentials {
   passphrase?: string
 }
 
-/** A sign-in at the provider. Whoever opened it keeps its tokens and renews them. */
+/** A sign-in at the provider. The server keeps its tokens and renews them. */
 export interface BearerCredentials {
   type: 'oauth2'
-  /** A token that is good; `refused` is one the provider did not take. */
+  /** Returns a valid token; `refused` is one that the provider has just rejected. */
   getToken(refused?: string): Promise<string>
 }
 
-export type Credentials = ApiKeyCredentials | BearerCredentials
-
-/** Where people sign in (OAuth2). Plain data: the pages are opened by processes that never load a connector. */
-export interface SignIn {
-  /** Of the provider's own pages. Another base address (sandbox, region) takes its place. */
-  origin: string
-  authorizationPath: string
-  tokenPath: string
-  /** What is asked for: to read, and nothing else. */
-  scope: string
+/** What a person pasted: exactly one of the three is set. */
+export interface WalletCredentials {
+  type: 'wallet'
+  address?: string
+  /** Sealed like an API secret, and never part of `ConnectorState`. */
+  extendedPublicKey?: string
+  descriptor?: string
+  /** Networks that the person chose; undefined means all that the provider reads. */
+  networks?: readonly string[]
 }
 
-/** How one list of the provider is walked. */
-export interface Pager {
-  kind: 'offset' | 'time' | 'id' | 'cursor'
-  pageSizeMax: number
-  order: 'newest_first' | 'oldest_first'
-  /** The widest window one walk may ask for; null when the provider sets none. */
-  windowMaxMs: number | null
-  /** How far back the provider remembers; null when forever. */
-  retentionMs: number | null
-  /** How far behind the covered end the next window starts: rows that came late or changed since. */
-  overlapMs: number
+export type Credentials = ApiKeyCredentials | BearerCredentials | WalletCredentials
+export type ConnectionType = Credentials['type']
+
+// -------------------------------------------------------------------------------------------------------------- metering
+
+/** What a call costs, by bucket name. Buckets that are not named are not charged. */
+export type Cost = Readonly<Record<string, number>>
+
+export interface BudgetTier {
+  capacity: number
+  refillPerSecond: number
 }
 
+/** A token bucket. The tier of an account cannot be asked for: the engine begins at the first, and learns. */
+export interface Bucket {
+  name: string
+  /** Whether the provider counts each key, or everything behind our address. */
+  scope: 'key' | 'address'
+  /** The widest first; a limit error moves on to the next. */
+  tiers: readonly [BudgetTier, ...BudgetTier[]]
+}
+
+export interface Budget {
+  /** A call has to fit into every bucket that its cost names. */
+  buckets: readonly [Bucket, ...Bucket[]]
+  verify: Cost
+  balances: Cost
+  /** For `listPartitions`; empty when it asks nothing. */
+  partitions: Cost
+}
+
+/** What the provider reports as consumed, for example in response headers: our own count follows it. */
+export interface Spent {
+  bucket: string
+  /** Tokens used of the bucket's present window. */
+  used: number
+}
+
+// --------------------------------------------------------------------------------------------------------------- reading
+
+/** Half open: start ≤ x < end, in epoch milliseconds (times are cut to milliseconds) or in block heights. */
+export interface Window {
+  unit: 'ms' | 'block'
+  start: number
+  end: number
+}
+
+/** One list that is read, or one kind of list of which an account has many (partitions). Plain data. */
 export interface Stream {
   name: string
-  pager: Pager
-  /** Tokens of the budget that one page takes. */
-  cost: number
-  /** A history without this stream is not complete. The others only add detail. */
+  unit: Window['unit']
+  /** Whether `listPartitions` names the lists of this stream. Otherwise there is one, whose partition is ''. */
+  partitioned: boolean
+  /** The widest window one walk may ask for, in the stream's unit; null when the provider sets none. */
+  windowMax: number | null
+  /** How far back the provider remembers, in milliseconds; null when it keeps everything. */
+  retentionMs: number | null
+  /** How far behind the covered end the next window starts, in the stream's unit: rows that came late or changed. */
+  overlap: number
+  /** What one page costs. */
+  cost: Cost
+  /** A history without this stream is incomplete. The others only add detail. */
   required: boolean
-  /** What the provider itself does not give in this list, in words for a person; null when nothing is known. */
+  /** What the provider itself leaves out of this list, in words for a person; null when nothing is known. */
   providerLimit: string | null
   /** What the person can do about that; null when nothing. */
   remedy: string | null
 }
 
-/** Half open: startMs ≤ t < endMs, of times cut to milliseconds. */
-export interface Window {
-  startMs: number
-  endMs: number
+export interface Partition {
+  stream: string
+  /** Unique within the stream, stable over time: a symbol, a wallet's id, an address, a network. */
+  partition: string
 }
 
 export interface RawRecord {
-  /** The provider's own id, unique within the stream. A record with a known key replaces the one before. */
+  /** The provider's own id, unique within stream and partition. A record with a known key replaces the one before. */
   key: string
-  /** Records of all streams with one group are given to `toTransactions` together. */
-  group: string
   occurredAtMs: number
   /** The record as the provider wrote it, digits untouched. */
   body: string
+  /**
+   * Set when the record may still change (a withdrawal on hold, an unconfirmed transaction): the next read of its stream
+   * starts at the oldest such record.
+   */
+  pending?: boolean
+  /** Set when the record could not be parsed: it is kept and reported, and never fails its page. */
+  unreadable?: string
 }
 
 export interface StoredRecord extends RawRecord {
   stream: string
+  partition: string
+}
+
+/** JSON that the engine keeps for the connector, committed together with a page. Never contains a secret. At most 1 MiB. */
+export type ConnectorState = Readonly<Record<string, unknown>>
+
+export interface PageRequest {
+  stream: string
+  /** '' for a stream without partitions. */
+  partition: string
+  window: Window
+  /** Null for the first page of a window, afterwards the `next` of the page before. */
+  position: string | null
+  /** The lasting position of this partition (fromId, block height), as the last committed page gave it. */
+  cursor: string | null
+  state: ConnectorState
 }
 
 export interface Page {
   records: RawRecord[]
-  /** Opaque place of the next page inside the same window; null when the window is done. */
+  /**
+   * Opaque place of the next page inside the same window. Null ends the window: there is no next cursor, or an offset page
+   * was empty. A window never ends because of a total that the provider reports.
+   */
   next: string | null
+  /** Lasting position, kept after the window closes. */
+  cursor?: string
+  /**
+   * Set on the last page of a walk that showed everything in this window: stored records in it that the walk did not show
+   * are missing. Twice missing, at least ten minutes apart, retires them.
+   */
+  complete?: Window
+  /** Keys of stored records of this partition that the provider has withdrawn (a replaced block): retired at once. */
+  withdrawn?: readonly string[]
+  spent?: readonly Spent[]
+  /** Replaces the state; committed together with the page. */
+  state?: ConnectorState
+  /** For a window in blocks: the times of its edges, so that coverage can show it. */
+  times?: { startMs: number; endMs: number }
 }
 
 export interface Balance extends AssetRef {
@@ -108,51 +194,68 @@ export interface Balance extends AssetRef {
   staked: Decimal
 }
 
-/** What `verify` found out about the key and the account behind it. */
+export interface Balances {
+  balances: Balance[]
+  spent?: readonly Spent[]
+  /** Replaces the state, as a page's does. */
+  state?: ConnectorState
+}
+
+/** What `verify` found out about the credentials and the account behind them. */
 export interface Account {
-  /** The same for every key of one account at the provider, hashed; see each connector for how sure it is. */
+  /** The same for every key of one account at the provider, hashed; each connector says how sure it is. */
   fingerprint: string
   /** Rights to take away before the key is accepted, in the provider's own words. Empty for a read-only key. */
   excess: string[]
   /** Rights to add, in the provider's own words. */
   missing: string[]
   keyExpiresAtMs: number | null
+  spent?: readonly Spent[]
+  /** The first state of a new connection. */
+  state?: ConnectorState
 }
 
 /** One credential, opened. Holds no connection and needs no closing. */
 export interface Session {
   verify(): Promise<Account>
-  fetchBalances(): Promise<Balance[]>
-  /** `position` is null for the first page of a window, afterwards the `next` of the page before. */
-  fetchPage(stream: string, window: Window, position: string | null): Promise<Page>
+  fetchBalances(state: ConnectorState): Promise<Balances>
+  /**
+   * The lists of this account for every partitioned stream: symbols, wallets, addresses, networks. Called at the start of
+   * each run, and again after a page changed the state. A list that is no longer named keeps what was read of it.
+   */
+  listPartitions?(state: ConnectorState): Promise<Partition[]>
+  /** The present height, for streams in blocks. */
+  fetchHeight?(stream: string, partition: string): Promise<{ height: number; atMs: number }>
+  fetchPage(request: PageRequest): Promise<Page>
 }
 
-export interface BudgetTier {
-  capacity: number
-  refillPerSecond: number
-}
+// -------------------------------------------------------------------------------------------------------------- deriving
 
-/** A token bucket. The tier of an account cannot be asked for: the engine begins at the first, and learns. */
-export interface Budget {
-  /** The widest first; a limit error moves on to the next. */
-  tiers: readonly [BudgetTier, ...BudgetTier[]]
-  verifyCost: number
-  balancesCost: number
-  /** Whom the provider counts: each key, or everybody behind our address. */
-  scope: 'key' | 'address'
+/** What the account is known to own. Read from the connector's state, so deriving stays pure. */
+export interface AccountFacts {
+  /** Addresses of the user's own, by which change outputs and own moves are recognised. */
+  addresses: ReadonlySet<string>
+  /** What the connector itself keeps: wallets, a base currency. */
+  state: ConnectorState
 }
 
 export interface Connector {
   providerId: string
-  streams: readonly Stream[]
+  /** Increment when the meaning of stored records changes; replay then reports differences. */
+  version: number
   budget: Budget
-  /** Of providers that people sign in at. */
-  signIn?: SignIn
-  /** Throws a TypeError for a kind of credentials that the catalogue does not name for this provider. */
+  /** Throws a TypeError for a connection type that the definition does not name. */
   open(credentials: Credentials, io: Io): Session
   /**
-   * Pure. All raw records of one group, of any stream and in any order, become transactions; deriving again gives the
-   * same. Throws for a record that cannot be read: the caller keeps that to the group it happened in.
+   * Pure. Records that share a link key, and lie within the definition's `storySpanMs` of each other, form one story. The
+   * ledger evaluates it when it groups records, and replay groups them again. Throws for a record that cannot be read.
    */
-  toTransactions(records: readonly StoredRecord[]): TransactionDraft[]
+  linkKeys(record: StoredRecord): readonly [string, ...string[]]
+  /** Pure. Own addresses as the state knows them; none by default. */
+  ownAddresses?(state: ConnectorState): Iterable<string>
+  /**
+   * Pure. All records of one story, in any order, become transactions; deriving again gives the same. Throws for a record
+   * that cannot be read: the caller keeps that to the story it happened in.
+   */
+  toTransactions(records: readonly StoredRecord[], facts: AccountFacts): TransactionDraft[]
 }

@@ -55,11 +55,16 @@ describe('JSON without loss', () => {
     assert.deepEqual(kinds, [true, false, false, false, false])
   })
 
-  it('what is no JSON is the provider being down, and its text stays out of the message', () => {
-    for (const broken of ['<html>Bad gateway</html>', '{"error":[],"result":{"ledger', '', 'OK']) {
+  it('HTML is a gateway that stands in for the API, other text an answer we cannot read; neither is quoted', () => {
+    for (const [broken, fault] of [
+      ['<html>Bad gateway</html>', 'venue_down'],
+      ['{"error":[],"result":{"ledger', 'unreadable_answer'],
+      ['', 'unreadable_answer'],
+      ['OK gateway', 'unreadable_answer'],
+    ] as const) {
       assert.throws(
         () => parseJson(broken),
-        (error: SourceError) => error.fault === 'venue_down' && !error.message.includes('gateway'),
+        (error: SourceError) => error.fault === fault && !error.message.includes('gateway'),
       )
     }
   })

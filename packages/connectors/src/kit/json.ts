@@ -15,7 +15,7 @@ const { parse, rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON: (this: void, value: unknown) => boolean
 }
 
-/** Numbers come out as text, with the digits that were sent. Text that is not JSON is a provider failure. */
+/** Numbers come out as text, with the digits that were sent. Text that is not JSON is a SourceError. */
 export function parseJson(text: string): unknown {
   // A reviver could do this as well, at three times the price: deriving a history again parses every record of it.
   return parseOrBlame(text, () => JSON.parse(quoteNumbers(text)))
@@ -86,7 +86,9 @@ function parseOrBlame(text: string, read: () => unknown): unknown {
     return read()
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    const kind = text.trimStart().startsWith('<') ? 'HTML' : 'truncated or malformed JSON'
-    throw new SourceError('venue_down', `${kind} instead of JSON (${text.length} characters)`)
+    const size = `${text.length} characters`
+    // A page for browsers comes from a gateway that stands in for an API that is down or being maintained.
+    if (text.trimStart().startsWith('<')) throw new SourceError('venue_down', `HTML instead of JSON (${size})`)
+    throw new SourceError('unreadable_answer', `truncated or malformed JSON (${size})`)
   }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import type { SignIn } from './connector.ts'
+import type { SignIn } from './definition.ts'
 import { redeemCode, renewTokens, toAuthorizationUrl } from './oauth.ts'
 
 const signIn: SignIn = {
@@ -103,15 +103,15 @@ describe('signing in at a provider', () => {
   })
 
   it('what passes is not taken for a refusal: 5xx, our own registration refused, an answer that is no tokens', async () => {
-    for (const [status, body] of [
-      [503, ''],
-      [401, '{"error":"invalid_client"}'],
-      [200, '<html>'],
-      [200, '{"access_token":""}'],
+    for (const [status, body, fault] of [
+      [503, '', 'venue_down'],
+      [401, '{"error":"invalid_client"}', 'venue_down'],
+      [200, '<html>', 'unreadable_answer'],
+      [200, '{"access_token":""}', 'unreadable_answer'],
     ] as const) {
       await assert.rejects(
         at(answer(status, body), (io) => renewTokens(io, signIn, client, 'c')),
-        fails('venue_down'),
+        fails(fault),
       )
     }
   })

@@ -4,14 +4,9 @@
  */
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
-import type { Io, SignIn } from './connector.ts'
+import type { Io } from './connector.ts'
+import type { ProviderClient, SignIn } from './definition.ts'
 import { fetchText } from './http.ts'
-
-/** How the operator is registered at the provider. */
-export interface ProviderClient {
-  clientId: string
-  clientSecret: string
-}
 
 export interface ProviderTokens {
   accessToken: string
@@ -97,7 +92,9 @@ async function askForTokens(
     faultByStatus: { 400: refusal },
   })
   const answer = tokenAnswer.safeParse(parseOrNothing(text))
-  if (!answer.success) throw new SourceError('venue_down', 'the token endpoint answered something else than tokens')
+  if (!answer.success) {
+    throw new SourceError('unreadable_answer', 'the token endpoint returned an unexpected response')
+  }
   const { access_token: accessToken, refresh_token: refreshToken = null, expires_in: lifeSeconds } = answer.data
   return { accessToken, refreshToken, expiresAtMs: askedAtMs + lifeSeconds * 1_000 }
 }

@@ -81,11 +81,11 @@ describe('the account behind a key', () => {
   it('an answer without rights is not read as a key without rights', () => {
     assert.throws(
       () => toAccount('key', undefined),
-      (error: SourceError) => error.fault === 'venue_down',
+      (error: SourceError) => error.fault === 'unreadable_answer',
     )
     assert.throws(
       () => toAccount('key', {}),
-      (error: SourceError) => error.fault === 'venue_down',
+      (error: SourceError) => error.fault === 'unreadable_answer',
     )
   })
 })

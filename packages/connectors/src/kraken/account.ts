@@ -2,11 +2,11 @@
  * Who a key belongs to and what it may do: GetApiKeyInfo, which every key may call (docs.kraken.com, get-api-key-info).
  */
 import { createHash } from 'node:crypto'
-import { SourceError } from '@assay/core'
 import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
 import type { Account } from '../kit/connector.ts'
 import { withTextNumbers } from '../kit/json.ts'
-import { krakenMetadata } from './metadata.ts'
+import { krakenDefinition } from './definition.ts'
 
 /** Kraken's documented table: value of the API, words on the page where keys are made. */
 const permissionNames: ReadonlyMap<string, string> = new Map([
@@ -50,9 +50,7 @@ const keyInfo = z.object({
 
 /** `answer` is the `result` of GetApiKeyInfo. */
 export function toAccount(apiKey: string, answer: unknown): Account {
-  const parsed = keyInfo.safeParse(withTextNumbers(answer ?? null))
-  if (!parsed.success) throw new SourceError('venue_down', 'GetApiKeyInfo: unexpected answer')
-  const info = parsed.data
+  const info = readAnswer('GetApiKeyInfo', keyInfo, withTextNumbers(answer ?? null))
   const granted = info.permissions.map((permission) => permissionNames.get(permission) ?? permission)
   const validUntilMs = Number(info.validUntil ?? 0) * 1000
   return {
@@ -61,7 +59,7 @@ export function toAccount(apiKey: string, answer: unknown): Account {
       .filter((permission) => !harmless.has(permission))
       .map((permission) => permissionNames.get(permission) ?? permission),
     missing: [
-      ...krakenMetadata.required_permissions.filter((name) => !granted.includes(name)),
+      ...krakenDefinition.metadata.required_permissions.filter((name) => !granted.includes(name)),
       // Such a key answers every question, and leaves out what lies outside its dates without a word.
       ...(Number(info.queryFrom ?? 0) > 0 ? ['Query start date/time: must be empty'] : []),
       ...(Number(info.queryTo ?? 0) > 0 ? ['Query end date/time: must be empty'] : []),

@@ -36,6 +36,12 @@ describe("Kraken's asset codes", () => {
     ['KFEE', 'kraken:KFEE', 'spot'],
     ['TSLAx', 'kraken:TSLAx', 'spot'],
     ['TSLAx.T', 'kraken:TSLAx', 'spot'],
+    ['BRK.Bx', 'kraken:BRK.Bx', 'spot'],
+    ['FLOWH', 'kraken:FLOWH', 'spot'],
+    ['FLOWH.S', 'kraken:FLOWH', 'staked'],
+    ['ETH.INK', 'crypto:ethereum', 'spot'],
+    ['USDT0.TEMPO', 'crypto:usdt0', 'spot'],
+    ['HYPER.CORE', 'crypto:hyperlane', 'spot'],
   ]
   for (const [code, assetId, place] of readings) {
     it(`${code} is ${assetId}, ${place}`, () => {
@@ -47,6 +53,16 @@ describe("Kraken's asset codes", () => {
   it('a wallet that we do not know makes an asset of its own, marked as not verified', () => {
     const { asset, verified } = readCode('DOT.Q')
     assert.deepEqual([asset.assetId, verified], ['kraken:DOT.Q', false])
+  })
+
+  it('a network behind the dot of a coin that we do not know makes an asset of its own', () => {
+    const { asset, verified } = readCode('FOO.INK')
+    assert.deepEqual([asset.assetId, verified], ['kraken:FOO.INK', false])
+  })
+
+  it('tokenised shares are shares', () => {
+    for (const code of ['TSLAx', 'TSLAx.T', 'AAPLx', 'BRK.Bx']) assert.equal(readCode(code).asset.kind, 'share', code)
+    assert.equal(readCode('ZMXN').asset.kind, 'fiat')
   })
 
   it('a tokenised share does not become the coin that has its ticker', () => {

@@ -14,6 +14,12 @@ const aliases: ReadonlyMap<string, string> = toMap(
     'XZEC:ZEC RNDR:RENDER FEE:KFEE ZUSD:USD ZEUR:EUR ZGBP:GBP ZCAD:CAD ZJPY:JPY ZAUD:AUD ZKRW:KRW ZMXN:MXN ZARS:ARS',
 )
 
+/**
+ * Networks that Kraken writes behind the dot when it lists one coin on several (`ETH.INK` is ether on Ink). The coin is the
+ * same one, and can be spent.
+ */
+const networks: ReadonlySet<string> = new Set(['INK', 'TEMPO', 'CORE', 'BASE', 'ARB', 'OP', 'SOL', 'POL'])
+
 export type Place = 'spot' | 'earning' | 'staked'
 
 /**
@@ -56,10 +62,17 @@ export function readCode(code: string, atMs = today): KrakenCode {
     const base = baseOf(name, wallet)
     return { asset: toAsset(base), base, place, verified: true }
   }
+  if (networks.has(wallet)) {
+    const base = aliases.get(name) ?? name
+    const asset = toAsset(base)
+    if (isKnownAsset(asset.assetId)) return { asset, base, place: 'spot', verified: true }
+  }
   // Tokenised shares: `TSLAx.T` is TSLAx, but a share must not become the coin that has its ticker.
   if (wallet === 'T' && !isKnownAsset(toAsset(name).assetId))
     return { asset: toAsset(name), base: name, place: 'spot', verified: true }
-  return { asset: toAsset(code), base: code, place: 'spot', verified: false }
+  // A class of shares has a dot of its own: `BRK.Bx`.
+  const whole = toAsset(code)
+  return { asset: whole, base: code, place: 'spot', verified: whole.kind === 'share' }
 }
 
 function baseOf(name: string, wallet: string): string {

@@ -45,7 +45,7 @@ describe('holdings', () => {
     for (const result of ['[]', '"x"', '{"XXBT":{"balance":"much"}}', '{"XXBT":{}}', 'null']) {
       assert.throws(
         () => holdings(result),
-        (error: SourceError) => error.fault === 'venue_down',
+        (error: SourceError) => error.fault === 'unreadable_answer',
       )
     }
   })

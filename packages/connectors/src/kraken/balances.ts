@@ -8,6 +8,7 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
 import { withTextNumbers } from '../kit/json.ts'
 import { readCode } from './assets.ts'
@@ -16,12 +17,13 @@ const balances = z.record(z.string(), z.object({ balance: z.string() }))
 
 /** `answer` is the `result` of BalanceEx; undefined for an account that never held anything. */
 export function toBalances(answer: unknown): Balance[] {
-  const parsed = balances.safeParse(answer === undefined ? {} : withTextNumbers(answer))
-  if (!parsed.success) throw new SourceError('venue_down', 'BalanceEx: unexpected answer')
+  const codes = readAnswer('BalanceEx', balances, answer === undefined ? {} : withTextNumbers(answer))
   const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
-  for (const [code, { balance }] of Object.entries(parsed.data)) {
+  for (const [code, { balance }] of Object.entries(codes)) {
     const amount = findDecimal(balance)
-    if (amount === undefined) throw new SourceError('venue_down', `BalanceEx: ${code} has no decimal balance`)
+    if (amount === undefined) {
+      throw new SourceError('unreadable_answer', `BalanceEx: ${code} has no decimal balance`)
+    }
     const { asset, place } = readCode(code)
     const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
     folded.set(

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { SourceError } from '@assay/core'
-import type { ApiKeyCredentials, Io, Session } from '../kit/connector.ts'
-import { krakenConnector } from './connector.ts'
+import type { AccountFacts, ApiKeyCredentials, Io, Page, Session, Window } from '../kit/connector.ts'
+import { connector } from './connector.ts'
 
 const credentials: ApiKeyCredentials = {
   type: 'api_key',
@@ -47,7 +47,7 @@ after(() => {
 })
 beforeEach(() => {
   received.length = 0
-  session = krakenConnector.open(credentials, io())
+  session = connector.open(credentials, io())
 })
 
 function io(): Io {
@@ -71,12 +71,18 @@ function fault(expected: string, retryAfterMs?: number): (error: SourceError) =>
   }
 }
 
-const day = { startMs: 1_688_428_800_000, endMs: 1_688_515_200_000 }
+const day: Window = { unit: 'ms', start: 1_688_428_800_000, end: 1_688_515_200_000 }
+
+function fetchPage(stream: string, window: Window, position: string | null): Promise<Page> {
+  return session.fetchPage({ stream, partition: '', window, position, cursor: null, state: {} })
+}
 
 /** A ledger row at a time in seconds, as docs.kraken.com shows it. */
 function row(id: number, time: string): string {
   return `"L${id}":{"refid":"T${id}","time":${time},"type":"trade","subtype":"","aclass":"currency","asset":"ZGBP","amount":"-24.5000","fee":"0.0490","balance":"459567.9171"}`
 }
+
+const nothingKnown: AccountFacts = { addresses: new Set(), state: {} }
 
 function ledgerPage(rows: readonly string[], count: number): string {
   return `{"error":[],"result":{"ledger":{${rows.join(',')}},"count":${count}}}`
@@ -85,7 +91,7 @@ function ledgerPage(rows: readonly string[], count: number): string {
 describe('a signed call', () => {
   it('carries key and signature, and the signature is right (docs.kraken.com, Spot REST authentication)', async () => {
     answer = () => '{"error":[],"result":{}}'
-    await session.fetchBalances()
+    await session.fetchBalances({})
     const [{ path, headers, body, params }] = received as [Received]
     assert.equal(path, '/0/private/BalanceEx')
     assert.equal(headers['api-key'], credentials.apiKey)
@@ -99,7 +105,7 @@ describe('a signed call', () => {
 
   it('takes the nonces it is given, in order', async () => {
     answer = () => '{"error":[],"result":{}}'
-    for (let call = 0; call < 3; call += 1) await session.fetchBalances()
+    for (let call = 0; call < 3; call += 1) await session.fetchBalances({})
     const nonces = received.map(({ params }) => BigInt(params.get('nonce') ?? 0))
     assert.deepEqual(nonces, [nonce - 2n, nonce - 1n, nonce])
   })
@@ -110,7 +116,7 @@ describe('a signed call', () => {
 
   it('keys that cannot be Kraken keys are refused before anything is sent', async () => {
     for (const wrong of [{ secretKey: 'not base64!' }, { secretKey: '' }, { apiKey: 'a\r\nb: c' }, { apiKey: '' }]) {
-      const opened = krakenConnector.open({ ...credentials, ...wrong }, io())
+      const opened = connector.open({ ...credentials, ...wrong }, io())
       await assert.rejects(opened.verify(), fault('invalid_credentials'))
     }
     assert.equal(received.length, 0)
@@ -145,7 +151,7 @@ describe("Kraken's refusals come as HTTP 200", () => {
   for (const [error, expected] of refusals) {
     it(`${error} is ${expected}`, async () => {
       refuse(error)
-      await assert.rejects(session.fetchBalances(), (thrown: SourceError) => {
+      await assert.rejects(session.fetchBalances({}), (thrown: SourceError) => {
         assert.equal(thrown.message, `BalanceEx: ${error}`)
         return fault(expected)(thrown)
       })
@@ -154,31 +160,31 @@ describe("Kraken's refusals come as HTTP 200", () => {
 
   it('throttled until a moment is rate_limited until then', async () => {
     refuse('EService: Throttled: 1700000042')
-    await assert.rejects(session.fetchBalances(), fault('rate_limited', 42_000))
+    await assert.rejects(session.fetchBalances({}), fault('rate_limited', 42_000))
   })
 
   it('one failure leaves nothing behind for the next call', async () => {
     refuse('EAPI:Invalid key')
-    await assert.rejects(session.fetchBalances(), fault('invalid_credentials'))
+    await assert.rejects(session.fetchBalances({}), fault('invalid_credentials'))
     answer = () => ({ status: 502, body: '<html>' })
-    await assert.rejects(session.fetchBalances(), fault('venue_down'))
+    await assert.rejects(session.fetchBalances({}), fault('venue_down'))
     answer = () => '{"error":[],"result":{"ZUSD":{"balance":"1"}}}'
-    assert.equal((await session.fetchBalances()).length, 1)
+    assert.equal((await session.fetchBalances({})).balances.length, 1)
   })
 
   it('wrong arguments are our mistake and no fault of the provider', async () => {
     refuse('EGeneral:Invalid arguments')
-    await assert.rejects(session.fetchBalances(), (error: Error) => error.name === 'Error')
+    await assert.rejects(session.fetchBalances({}), (error: Error) => error.name === 'Error')
   })
 })
 
 describe('answers that are none', () => {
   const broken: [string, ReturnType<typeof answer>, string, number?][] = [
     ['HTML with 200', '<!DOCTYPE html><title>Just a moment…</title>', 'venue_down'],
-    ['truncated JSON', '{"error":[],"result":{"ledger":{"L4UESK', 'venue_down'],
-    ['nothing', '', 'venue_down'],
-    ['JSON of another shape', '[1,2]', 'venue_down'],
-    ['a result of another shape', '{"error":[],"result":{"ledger":7}}', 'venue_down'],
+    ['truncated JSON', '{"error":[],"result":{"ledger":{"L4UESK', 'unreadable_answer'],
+    ['nothing', '', 'unreadable_answer'],
+    ['JSON of another shape', '[1,2]', 'unreadable_answer'],
+    ['a result of another shape', '{"error":[],"result":{"ledger":7}}', 'unreadable_answer'],
     ['502', { status: 502, body: 'Bad gateway' }, 'venue_down'],
     ['520', { status: 520, body: '<html>' }, 'venue_down'],
     ['429 with Retry-After', { status: 429, headers: { 'retry-after': '9' }, body: '{}' }, 'rate_limited', 9_000],
@@ -186,7 +192,7 @@ describe('answers that are none', () => {
   for (const [name, reply, expected, retryAfterMs] of broken) {
     it(`${name} is ${expected}`, async () => {
       answer = () => reply
-      await assert.rejects(session.fetchPage('ledger', day, null), fault(expected, retryAfterMs))
+      await assert.rejects(fetchPage('ledger', day, null), fault(expected, retryAfterMs))
     })
   }
 })
@@ -195,24 +201,23 @@ describe('pages of the ledger', () => {
   it('records are kept as Kraken wrote them, every digit', async () => {
     const written = row(1, '1688464484.1787').replace('-24.5000', '-0.000000000000000001')
     answer = () => ledgerPage([written], 1)
-    const page = await session.fetchPage('ledger', day, null)
-    assert.deepEqual(page, {
-      records: [{ key: 'L1', group: 'T1', occurredAtMs: 1_688_464_484_178, body: written.slice(written.indexOf('{')) }],
-      next: null,
-    })
+    const { records } = await fetchPage('ledger', day, null)
+    assert.deepEqual(records, [
+      { key: 'L1', occurredAtMs: 1_688_464_484_178, body: written.slice(written.indexOf('{')) },
+    ])
   })
 
-  it('are walked by offset until the count is reached', async () => {
+  it('are walked by offset until a page has nothing new', async () => {
     const all = Array.from({ length: 120 }, (_, id) => row(id, `16884644${String(99 - (id % 100)).padStart(2, '0')}`))
     answer = (params) => {
       const offset = Number(params.get('ofs'))
       return ledgerPage(all.slice(offset, offset + 50), all.length)
     }
     assert.equal((await walkLedger()).size, 120)
-    // Each page begins with the last row of the one before.
+    // Each page begins with the last row of the one before, and the last page shows nothing else.
     assert.deepEqual(
       received.map(({ params }) => params.get('ofs')),
-      ['0', '49', '98'],
+      ['0', '49', '98', '119'],
     )
     assert.equal(new Set(received.map(({ params }) => `${params.get('start')} ${params.get('end')}`)).size, 1)
   })
@@ -221,7 +226,7 @@ describe('pages of the ledger', () => {
     const keys = new Set<string>()
     let position: string | null = null
     do {
-      const page = await session.fetchPage('ledger', day, position)
+      const page = await fetchPage('ledger', day, position)
       for (const { key } of page.records) keys.add(key)
       position = page.next
     } while (position !== null)
@@ -289,8 +294,8 @@ describe('pages of the ledger', () => {
       return ledgerPage(rows, rows.length)
     }
     const border = 1_688_464_484_500
-    const older = await session.fetchPage('ledger', { startMs: day.startMs, endMs: border }, null)
-    const newer = await session.fetchPage('ledger', { startMs: border, endMs: day.endMs }, null)
+    const older = await fetchPage('ledger', { ...day, end: border }, null)
+    const newer = await fetchPage('ledger', { ...day, start: border }, null)
     assert.deepEqual(
       older.records.map((record) => record.key),
       ['L0', 'L1', 'L2'],
@@ -306,35 +311,84 @@ describe('pages of the ledger', () => {
       const hit = Number(params.get('start')) < 1_688_464_484 && 1_688_464_484 <= Number(params.get('end'))
       return ledgerPage(hit ? [row(1, '1688464484')] : [], hit ? 1 : 0)
     }
-    const window = { startMs: 1_688_464_484_000, endMs: 1_688_464_484_001 }
-    assert.equal((await session.fetchPage('ledger', window, null)).records.length, 1)
+    const window: Window = { unit: 'ms', start: 1_688_464_484_000, end: 1_688_464_484_001 }
+    assert.equal((await fetchPage('ledger', window, null)).records.length, 1)
   })
 
-  it('a count that promises too much ends with the page that has nothing new', async () => {
-    answer = (params) => ledgerPage(params.get('ofs') === '0' ? [row(1, '1688464484')] : [], 99)
-    const first = await session.fetchPage('ledger', day, null)
-    assert.equal(first.next, '0 L1 99')
-    assert.equal((await session.fetchPage('ledger', day, first.next)).next, null)
+  for (const count of [0, 7, 99, 10_000]) {
+    it(`a reported count of ${count} does not end a walk of 120 rows, and does not prolong it`, async () => {
+      const all = Array.from({ length: 120 }, (_, id) => row(id, '1688464484'))
+      answer = (params) => {
+        const offset = Number(params.get('ofs'))
+        return ledgerPage(all.slice(offset, offset + 50), count)
+      }
+      assert.equal((await walkLedger()).size, 120)
+      assert.equal(received.length, 4)
+    })
+  }
+
+  it('are walked by cursor where Kraken gives one, until it gives no more', async () => {
+    const all = Array.from({ length: 120 }, (_, id) => row(id, '1688464484'))
+    answer = (params) => {
+      assert.equal(params.get('with_cursor'), 'true')
+      const at = Number(params.get('cursor') ?? '0')
+      const next = at + 50 < all.length ? `,"next_cursor":"${at + 50}"` : ''
+      return `{"error":[],"result":{"ledger":{${all.slice(at, at + 50).join(',')}},"count":3${next}}}`
+    }
+    assert.equal((await walkLedger()).size, 120)
+    assert.deepEqual(
+      received.map(({ params }) => [params.get('ofs'), params.get('cursor')]),
+      [
+        ['0', null],
+        [null, '50'],
+        [null, '100'],
+      ],
+    )
+  })
+
+  it('a cursor that does not move ends the walk', async () => {
+    answer = () => `{"error":[],"result":{"ledger":{${row(1, '1688464484')}},"cursor":"same"}}`
+    assert.equal((await walkLedger()).size, 1)
+    assert.equal(received.length, 2)
+  })
+
+  it('the last page of a walk says that the window was shown completely, and no page before it does', async () => {
+    const all = Array.from({ length: 60 }, (_, id) => row(id, '1688464484'))
+    answer = (params) => {
+      const offset = Number(params.get('ofs'))
+      return ledgerPage(all.slice(offset, offset + 50), all.length)
+    }
+    const first = await fetchPage('ledger', day, null)
+    const second = await fetchPage('ledger', day, first.next)
+    const third = await fetchPage('ledger', day, second.next)
+    assert.deepEqual(
+      [first, second, third].map(({ next, complete }) => [next === null, complete]),
+      [
+        [false, undefined],
+        [false, undefined],
+        [true, day],
+      ],
+    )
   })
 
   it('an empty account has one empty page', async () => {
     for (const text of [ledgerPage([], 0), '{"error":[]}', '{"error":[],"result":{"ledger":{}}}']) {
       answer = () => text
-      assert.deepEqual(await session.fetchPage('ledger', day, null), { records: [], next: null })
+      assert.deepEqual(await fetchPage('ledger', day, null), { records: [], next: null, complete: day })
     }
   })
 
   it('a row that cannot be read is kept apart from the others', async () => {
     answer = () => ledgerPage([row(1, '1688464484'), '"L2":{"refid":"T1","time":"yesterday"}'], 2)
-    const { records } = await session.fetchPage('ledger', day, null)
+    const { records } = await fetchPage('ledger', day, null)
     assert.deepEqual(
-      records.map(({ key, group }) => [key, group]),
+      records.map(({ key, unreadable }) => [key, unreadable === undefined]),
       [
-        ['L1', 'T1'],
-        ['L2', 'unreadable:L2'],
+        ['L1', true],
+        ['L2', false],
       ],
     )
-    assert.throws(() => krakenConnector.toTransactions([{ ...records[1], stream: 'ledger' } as never]))
+    assert.throws(() => connector.toTransactions([{ ...records[1], stream: 'ledger' } as never], nothingKnown))
   })
 })
 
@@ -347,19 +401,18 @@ describe('pages of deposits and withdrawals', () => {
       params.get('cursor') === 'true'
         ? `{"error":[],"result":{"deposit":[${deposit}],"next_cursor":"HgAA=="}}`
         : `{"error":[],"result":{"deposit":[],"next_cursor":null}}`
-    const first = await session.fetchPage('deposits', day, null)
+    const first = await fetchPage('deposits', day, null)
     assert.deepEqual(first, {
       records: [
         {
           key: 'FTQcuak-V6Za8qrWnhzTx67yYHz8Tg',
-          group: 'FTQcuak-V6Za8qrWnhzTx67yYHz8Tg',
           occurredAtMs: 1_688_464_484_000,
           body: deposit,
         },
       ],
       next: 'HgAA==',
     })
-    assert.equal((await session.fetchPage('deposits', day, first.next)).next, null)
+    assert.equal((await fetchPage('deposits', day, first.next)).next, null)
     assert.deepEqual(
       received.map(({ path, params }) => [path, params.get('cursor')]),
       [
@@ -373,7 +426,7 @@ describe('pages of deposits and withdrawals', () => {
     const shapes = [`[${deposit}]`, `{"withdrawals":[${deposit}],"next_cursor":""}`, `{"withdrawal":${deposit}}`]
     for (const result of shapes) {
       answer = () => `{"error":[],"result":${result}}`
-      const page = await session.fetchPage('withdrawals', day, null)
+      const page = await fetchPage('withdrawals', day, null)
       assert.deepEqual([page.records.length, page.next], [1, null], result)
     }
     assert.equal(received[0]?.path, '/0/private/WithdrawStatus')
@@ -382,16 +435,35 @@ describe('pages of deposits and withdrawals', () => {
   it('a list of another shape is not an empty list', async () => {
     for (const result of ['7', '"x"', '{"next_cursor":7}']) {
       answer = () => `{"error":[],"result":${result}}`
-      await assert.rejects(session.fetchPage('deposits', day, null), fault('venue_down'))
+      await assert.rejects(fetchPage('deposits', day, null), fault('unreadable_answer'))
     }
+  })
+
+  it('a record that may still change is marked, however long ago it was made', async () => {
+    const held = deposit.replace('"status-prop":null', '"status-prop":"on-hold"')
+    for (const [body, pending] of [
+      [deposit, undefined],
+      [held, true],
+      [deposit.replace('Success', 'Pending'), true],
+      [deposit.replace('Success', 'Failure'), undefined],
+    ] as const) {
+      answer = () => `{"error":[],"result":[${body}]}`
+      const { records } = await fetchPage('withdrawals', day, null)
+      assert.equal(records[0]?.pending, pending, body)
+    }
+  })
+
+  it('never claim to be complete: Kraken drops old ones', async () => {
+    answer = () => `{"error":[],"result":[${deposit}]}`
+    assert.equal((await fetchPage('deposits', day, null)).complete, undefined)
   })
 
   it('what Kraken gives beyond the window is cut', async () => {
     answer = () => `{"error":[],"result":[${deposit},${deposit.replace('1688464484', '1500000000')}]}`
-    assert.equal((await session.fetchPage('deposits', day, null)).records.length, 1)
+    assert.equal((await fetchPage('deposits', day, null)).records.length, 1)
   })
 
   it('a stream that Kraken does not have is a bug', async () => {
-    await assert.rejects(session.fetchPage('candles', day, null), RangeError)
+    await assert.rejects(fetchPage('candles', day, null), RangeError)
   })
 })

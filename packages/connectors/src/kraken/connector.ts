@@ -8,28 +8,36 @@ import type { ApiKeyCredentials, Connector, Io, Session } from '../kit/connector
 import { toAccount } from './account.ts'
 import { toBalances } from './balances.ts'
 import { createClient } from './client.ts'
+import { krakenDefinition } from './definition.ts'
 import { fetchPage } from './pages.ts'
-import { krakenStreams } from './streams.ts'
+import { linkKeys } from './link-keys.ts'
 import { toTransactions } from './transactions.ts'
 
-export const krakenConnector: Connector = {
-  providerId: 'kraken',
-  streams: krakenStreams,
+export const connector: Connector = {
+  providerId: krakenDefinition.metadata.provider_id,
+  version: 1,
   budget: {
-    // Pro, Intermediate, Starter: docs.kraken.com, "Spot REST rate limits". No call tells which one an account has.
-    tiers: [
-      { capacity: 20, refillPerSecond: 1 },
-      { capacity: 20, refillPerSecond: 1 / 2 },
-      { capacity: 15, refillPerSecond: 1 / 3 },
+    buckets: [
+      {
+        name: 'counter',
+        scope: 'key',
+        // Pro, Intermediate, Starter: docs.kraken.com, "Spot REST rate limits". No call tells which one an account has.
+        tiers: [
+          { capacity: 20, refillPerSecond: 1 },
+          { capacity: 20, refillPerSecond: 1 / 2 },
+          { capacity: 15, refillPerSecond: 1 / 3 },
+        ],
+      },
     ],
-    verifyCost: 1,
-    balancesCost: 1,
-    scope: 'key',
+    verify: { counter: 1 },
+    balances: { counter: 1 },
+    partitions: {},
   },
   open(credentials, io) {
-    if (credentials.type !== 'api_key') throw new TypeError('Kraken is read with a key')
+    if (credentials.type !== 'api_key') throw new TypeError('Kraken uses API keys')
     return openSession(credentials, io)
   },
+  linkKeys,
   toTransactions,
 }
 
@@ -37,9 +45,9 @@ function openSession(credentials: ApiKeyCredentials, io: Io): Session {
   const call = createClient(credentials, io)
   return {
     verify: async () => toAccount(credentials.apiKey, await call('GetApiKeyInfo')),
-    fetchBalances: async () => toBalances(await call('BalanceEx')),
-    fetchPage: async (name, window, position) => {
-      const stream = krakenStreams.find((candidate) => candidate.name === name)
+    fetchBalances: async () => ({ balances: toBalances(await call('BalanceEx')) }),
+    fetchPage: async ({ stream: name, window, position }) => {
+      const stream = krakenDefinition.streams.find((candidate) => candidate.name === name)
       if (stream === undefined) throw new RangeError(`Kraken has no stream ${JSON.stringify(name)}`)
       return fetchPage(call, stream.name, window, position)
     },

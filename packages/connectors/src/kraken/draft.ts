@@ -1,6 +1,6 @@
 /** The members that most drafts share, so that each rule only says what is special about it. */
 import type { Category, TransactionDraft, TransactionType } from '@assay/core'
-import { familyOf } from './families.ts'
+import { bookOf } from './families.ts'
 import type { Legs } from './legs.ts'
 import type { LedgerRow } from './records.ts'
 
@@ -21,7 +21,7 @@ export function toDraft(
   const [first] = rows
   const reference = first.refid === '' ? first.id : first.refid
   return {
-    naturalKey: `${familyOf(first)}:${reference}`,
+    naturalKey: `${bookOf(first)}:${reference}`,
     ...kind,
     method: 'venue',
     confidence: 1,

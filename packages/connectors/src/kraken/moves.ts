@@ -1,7 +1,7 @@
 /**
  * Moves between the user's own wallets at Kraken: nothing came and nothing left, so both sides show equal amounts and
  * no income is made of it. The Earn products put both halves under one reference. The older staking transfers do not
- * (see groupOf): there the halves of one amount are paired by time.
+ * (see link-keys.ts): there the halves of one amount are paired by time.
  */
 import { isNegative, isPositive, type Category, type TransactionDraft } from '@assay/core'
 import { toDraft, toUnknownDraft } from './draft.ts'
@@ -26,7 +26,7 @@ export function toMoveDraft(rows: Rows, special: Partial<TransactionDraft> = {})
   })
 }
 
-/** Rows of one `move:` group, oldest first: halves of transfers of the same amount of the same asset. */
+/** Rows of one `move:` bucket, oldest first: halves of transfers of the same amount of the same asset. */
 export function pairMoves(rows: readonly LedgerRow[]): TransactionDraft[] {
   const drafts: TransactionDraft[] = []
   const arrivals = new Set(rows.filter((row) => isPositive(row.amount)))
@@ -62,6 +62,8 @@ function gap(a: LedgerRow, b: LedgerRow): number {
 
 /** By the wallets that lost and gained; the subtype decides only where the codes do not tell the wallets apart. */
 function categoryOf(rows: Rows): Category {
+  // An Earn wallet may be moved and converted in one step.
+  if (new Set(rows.map((row) => row.asset.assetId)).size > 1) return 'convert'
   const from = rows.find((row) => isNegative(row.amount))?.place
   const to = rows.find((row) => isPositive(row.amount))?.place
   if (to === 'staked' && from !== 'staked') return 'staking_lock'

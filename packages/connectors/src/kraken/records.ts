@@ -10,6 +10,7 @@ import { readCode, type Place } from './assets.ts'
 export interface LedgerRow {
   /** The ledger id, which is the key of the record. */
   id: string
+  /** Empty when Kraken gives none. */
   refid: string
   timeMs: number
   type: string
@@ -88,7 +89,7 @@ export function parseLedgerRow(id: string, body: string): LedgerRow {
   const { asset, base, place, verified } = readCode(row.asset, timeMs)
   return {
     id,
-    refid: row.refid ?? '',
+    refid: toReference(row.refid),
     timeMs,
     type: row.type,
     subtype: row.subtype ?? '',
@@ -117,6 +118,11 @@ export function parseFundingRecord(body: string): FundingRecord {
     address: textOf(record.info),
     originators: record.originators ?? [],
   }
+}
+
+/** Earn rows have been seen with `Unknown` in place of a reference: they would all become one transaction. */
+function toReference(refid: string | null | undefined): string {
+  return refid === undefined || refid === null || /^unknown$/i.test(refid) ? '' : refid
 }
 
 /**

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { add, subtract, zero, type Decimal, type TransactionDraft } from '@assay/core'
 import fc from 'fast-check'
 import type { StoredRecord } from '../kit/connector.ts'
-import { groupOf } from './families.ts'
+import { linkKeys } from './link-keys.ts'
 import { parseLedgerRow } from './records.ts'
 import { toTransactions } from './transactions.ts'
 
@@ -18,12 +18,12 @@ function ledger([type, asset, amount, fee = '0', subtype = '']: Row, over: { ref
   const body = `{"refid":"${over.refid ?? refid}","time":${over.time ?? '1688464484.1787'},"type":"${type}","subtype":"${subtype}","aclass":"currency","asset":"${asset}","amount":"${amount}","fee":"${fee}","balance":"0"}`
   const key = `L${String(serial).padStart(5, '0')}-KG3EQ-UFO4T5`
   const row = parseLedgerRow(key, body)
-  return { stream: 'ledger', key, group: groupOf(row), occurredAtMs: row.timeMs, body } satisfies StoredRecord
+  return { stream: 'ledger', partition: '', key, occurredAtMs: row.timeMs, body } satisfies StoredRecord
 }
 
 function funding(stream: 'deposits' | 'withdrawals', members: Record<string, unknown>): StoredRecord {
   const body = JSON.stringify({ aclass: 'currency', refid, time: 1617014586, fee: '0', ...members })
-  return { stream, key: refid, group: refid, occurredAtMs: 1_617_014_586_000, body }
+  return { stream, partition: '', key: refid, occurredAtMs: 1_617_014_586_000, body }
 }
 
 function only(records: readonly StoredRecord[]): TransactionDraft {
@@ -227,7 +227,7 @@ describe('staking and earning', () => {
       refid: 'RUP62A7',
       time: '1640000007',
     })
-    assert.equal(out.group, back.group)
+    assert.deepEqual(linkKeys(out), linkKeys(back))
     const draft = only([back, out])
     assert.equal(told(draft), 'input_and_output staking_lock +10 DOT −10 DOT')
     assert.equal(draft.naturalKey, `move:${out.key}`)
@@ -365,6 +365,122 @@ describe('the rest', () => {
   })
 })
 
+describe('rows that public projects have met', () => {
+  const dayS = 86_400
+  const at = (days: number): { time: string } => ({ time: String(1_700_000_000 + days * dayS) })
+
+  it('`Unknown` is not a reference: rows that have it stand alone', () => {
+    const rows = ['XBT.F', 'ETH.F', 'DOT.F'].map((code) =>
+      ledger(['earn', code, '0.1', '0', 'reward'], { refid: 'Unknown' }),
+    )
+    assert.deepEqual(
+      rows.map((row) => linkKeys(row)),
+      rows.map(({ key }) => [key]),
+    )
+    const [first] = rows
+    assert.deepEqual(only([first as StoredRecord]).naturalKey, `reward:${first?.key}`)
+    assert.equal(only([first as StoredRecord]).providerReference, null)
+  })
+
+  it('a reference that Earn uses again a week later is a second event with a key of its own', () => {
+    const rewards = [0, 7, 14].map((days) => ledger(['earn', 'DOT.F', '0.1', '0', 'reward'], at(days)))
+    const drafts = toTransactions(rewards)
+    assert.deepEqual(drafts.map(told), Array(3).fill('input_only staking_reward +0.1 DOT'))
+    assert.deepEqual(
+      drafts.map((draft) => draft.naturalKey),
+      [`reward:${refid}`, `reward:${refid}@${rewards[1]?.key}`, `reward:${refid}@${rewards[2]?.key}`],
+    )
+    const moves = [0, 5].flatMap((days) => [
+      ledger(['earn', 'XETH', '-1', '0', 'allocation'], at(days)),
+      ledger(['earn', 'ETH.B', '1', '0', 'allocation'], at(days)),
+    ])
+    assert.deepEqual(toTransactions(moves).map(told), Array(2).fill('input_and_output staking_lock +1 ETH −1 ETH'))
+  })
+
+  it('what comes from futures is a transfer of collateral or an airdrop, and neither is certain', () => {
+    const dollars = only([ledger(['transfer', 'ZUSD', '5', '0', 'spotfromfutures'])])
+    assert.deepEqual([told(dollars), dollars.method], ['receive transfer +5 USD', 'rule'])
+    assert.ok(dollars.confidence < 1)
+    for (const coin of ['ETHW', 'STRK', 'SYRUP']) {
+      const draft = only([ledger(['transfer', coin, '5', '0', 'spotfromfutures'])])
+      assert.deepEqual([told(draft), draft.confidence], [`input_only airdrop +5 ${coin}`, 0.6])
+    }
+  })
+
+  it('airdrops say so in three ways', () => {
+    for (const [type, subtype] of [
+      ['transfer', 'airdrop'],
+      ['earn', 'airdrop'],
+      ['airdrop', ''],
+    ] as const) {
+      const draft = only([ledger([type, 'SGB', '40', '0', subtype])])
+      assert.deepEqual([told(draft), draft.confidence], ['input_only airdrop +40 SGB', 1])
+    }
+  })
+
+  it('a delisted coin that became another amount of another coin is a conversion with one side', () => {
+    const out = only([ledger(['transfer', 'NANO', '-30', '0', 'delistingconversion'], { refid: 'R1' })])
+    assert.deepEqual([told(out), out.incomplete], ['output_only convert −30 NANO', ['inputs']])
+    const back = only([ledger(['earn', 'XXBT', '0.0004', '0', 'delistingconversion'], { refid: 'R2' })])
+    assert.deepEqual([told(back), back.incomplete], ['input_only convert +0.0004 BTC', ['outputs']])
+  })
+
+  it('a delisted coin and what it became under one reference are one conversion', () => {
+    assert.equal(
+      group(
+        ['transfer', 'NANO', '-30', '0', 'delistingconversion'],
+        ['transfer', 'ZUSD', '25', '0', 'delistingconversion'],
+      ),
+      'input_and_output convert +25 USD −30 NANO',
+    )
+  })
+
+  for (const [from, to, subtype] of [
+    ['MATIC', 'POL', 'delistingconversion'],
+    ['SAI', 'DAI', ''],
+  ] as const) {
+    it(`${from} and ${to} are linked across two references and are one migration`, () => {
+      const old = ledger(['transfer', from, '-250.5', '0', subtype], { refid: 'R1', ...at(0) })
+      const successor = ledger(['transfer', to, '250.5000', '0', subtype], { refid: 'R2', ...at(2) })
+      assert.deepEqual(
+        [linkKeys(old).length, linkKeys(old).filter((key) => linkKeys(successor).includes(key)).length],
+        [2, 1],
+      )
+      const draft = only([old, successor])
+      assert.equal(told(draft), `input_and_output convert +250.5 ${to} −250.5 ${from}`)
+      assert.deepEqual([draft.naturalKey, draft.confidence], ['transfer:R1', 0.9])
+    })
+  }
+
+  it('a lone credit of a successor coin is what it was before', () => {
+    const draft = only([ledger(['transfer', 'POL', '12'])])
+    assert.deepEqual([told(draft), draft.naturalKey], ['input_only airdrop +12 POL', `transfer:${refid}`])
+  })
+
+  it('Earn without a subtype is a reward, or a move when both sides are there', () => {
+    const reward = only([ledger(['earn', 'XBT.F', '0.001'])])
+    assert.deepEqual([told(reward), reward.confidence], ['input_only staking_reward +0.001 BTC', 0.6])
+    assert.equal(group(['earn', 'XETH', '-1'], ['earn', 'ETH.F', '1']), 'input_and_output transfer +1 ETH −1 ETH')
+  })
+
+  it('a credit is kept by its sign, with low confidence', () => {
+    const draft = only([ledger(['credit', 'ZUSD', '25'])])
+    assert.deepEqual([told(draft), draft.confidence], ['input_only other +25 USD', 0.5])
+    assert.equal(group(['credit', 'ZUSD', '-25']), 'output_only other −25 USD')
+  })
+
+  it('dust that was swept is one conversion of many coins', () => {
+    assert.equal(
+      group(
+        ['spend', 'ADA', '-0.1', '0', 'dustsweeping'],
+        ['spend', 'DOT', '-0.02', '0', 'dustsweeping'],
+        ['receive', 'ZUSD', '0.2', '0.01', 'dustsweeping'],
+      ),
+      'input_and_output sell +0.2 USD −0.1 ADA −0.02 DOT conversion fee 0.01 USD',
+    )
+  })
+})
+
 describe('for any group of rows', () => {
   const types = [
     'trade',
@@ -379,7 +495,17 @@ describe('for any group of rows', () => {
     'margin',
   ]
   const row = fc.record({
-    type: fc.constantFrom(...types, 'rollover', 'adjustment', 'settled', 'custodytransfer', 'dividend', 'brand new'),
+    type: fc.constantFrom(
+      ...types,
+      'rollover',
+      'adjustment',
+      'settled',
+      'custodytransfer',
+      'dividend',
+      'credit',
+      'airdrop',
+      'brand new',
+    ),
     subtype: fc.constantFrom(
       '',
       'spottostaking',
@@ -388,8 +514,25 @@ describe('for any group of rows', () => {
       'allocation',
       'reward',
       'spottofutures',
+      'spotfromfutures',
+      'airdrop',
+      'migration',
+      'delistingconversion',
     ),
-    asset: fc.constantFrom('XXBT', 'XBT.M', 'DOT', 'DOT28.S', 'DOT.F', 'ZUSD', 'USD.HOLD', 'KFEE', 'FOO', 'FOO.Q'),
+    asset: fc.constantFrom(
+      'XXBT',
+      'XBT.M',
+      'DOT',
+      'DOT28.S',
+      'DOT.F',
+      'ZUSD',
+      'USD.HOLD',
+      'KFEE',
+      'FOO',
+      'FOO.Q',
+      'MATIC',
+      'POL',
+    ),
     // Few distinct amounts, so that rows often cancel.
     amount: fc.constantFrom('0', '1', '-1', '2.5', '-2.5', '0.000000000000000001', '-123456789012.123456789012345678'),
     fee: fc.constantFrom('0', '0', '0.1', '-0.1'),

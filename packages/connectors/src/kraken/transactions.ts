@@ -1,13 +1,15 @@
 /**
- * From a group of Kraken's records to transactions. Rules by family; what the families are, and how rows find into a
- * group, is in families.ts. Pure: the order of the records does not matter, and the same records give the same drafts.
+ * From a story of Kraken's records to transactions. Rules by family; families.ts says what the families are, and
+ * link-keys.ts how rows come into a story. Pure: the order of the records does not matter, and the same records give the same drafts.
  */
 import { isZero, type Category, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import { labelOf, toDraft, toLeglessDraft, toUnknownDraft } from './draft.ts'
-import { families, familyOf, groupOf, type Family } from './families.ts'
+import { bookOf, families, familyOf, type Family } from './families.ts'
 import { findAnnouncedDraft, toFundingDraft } from './funding.ts'
 import { findZeroLeg, netLegs, type Legs } from './legs.ts'
+import { isPairedByAmount } from './link-keys.ts'
+import { toMigrationDrafts } from './migrations.ts'
 import { pairMoves, toMoveDraft } from './moves.ts'
 import { parseFundingRecord, parseLedgerRow, type FundingRecord, type LedgerRow } from './records.ts'
 
@@ -26,6 +28,7 @@ export function toTransactions(records: readonly StoredRecord[]): TransactionDra
     const [first, ...rest] = byFamily.get(family) ?? []
     return first === undefined ? [] : draftsOf(family, [first, ...rest], { deposit, withdrawal })
   })
+  addMigrations(drafts, byFamily.get('migration') ?? [])
   const announced = [
     deposit === undefined || byFamily.has('deposit') ? undefined : findAnnouncedDraft('deposit', deposit),
     withdrawal === undefined || byFamily.has('withdrawal') ? undefined : findAnnouncedDraft('withdrawal', withdrawal),
@@ -46,10 +49,12 @@ function draftsOf(family: Family, rows: Rows, funding: Funding): TransactionDraf
       return [toFundingDraft('withdrawal', rows, funding.withdrawal)]
     case 'exchange':
       return [toExchangeDraft(rows)]
+    case 'migration':
+      return []
     case 'move':
-      return groupOf(rows[0]).startsWith('move:') ? pairMoves(rows) : [toMoveDraft(rows)]
+      return movesOf(rows)
     case 'reward':
-      return [toRewardDraft(rows)]
+      return splitEvents(rows).map(({ rows: event, special }) => toRewardDraft(event, special))
     case 'margin':
       // Profit, loss and fees. A position that is settled is an exchange of one asset for another.
       return [toSignedDraft(rows, 'other')]
@@ -59,8 +64,59 @@ function draftsOf(family: Family, rows: Rows, funding: Funding): TransactionDraf
     case 'transfer':
       return [toTransferDraft(rows)]
     case 'other':
-      return [toUnknownDraft(rows, netLegs(rows, 'other'))]
+      return [toOtherDraft(rows)]
   }
+}
+
+/** After the others, because a migration's row may lie under a reference that another row has already named. */
+function addMigrations(drafts: TransactionDraft[], rows: readonly LedgerRow[]): void {
+  const taken = new Set(drafts.map(({ naturalKey }) => naturalKey))
+  for (const { draft, id } of toMigrationDrafts(rows, toLoneDraft)) {
+    const naturalKey = taken.has(draft.naturalKey) ? `${draft.naturalKey}@${id}` : draft.naturalKey
+    taken.add(naturalKey)
+    drafts.push({ ...draft, naturalKey })
+  }
+}
+
+/** A row that could have been half of a migration, and has no other half. */
+function toLoneDraft(rows: Rows): TransactionDraft {
+  switch (bookOf(rows[0])) {
+    case 'transfer':
+      return toTransferDraft(rows)
+    case 'move':
+      return toMoveDraft(rows)
+    default:
+      return toOtherDraft(rows)
+  }
+}
+
+function movesOf(rows: Rows): TransactionDraft[] {
+  const byAmount = rows.filter(isPairedByAmount)
+  const [first, ...rest] = rows.filter((row) => !isPairedByAmount(row))
+  const others = first === undefined ? [] : splitEvents([first, ...rest])
+  return [...pairMoves(byAmount), ...others.map(({ rows: event, special }) => toMoveDraft(event, special))]
+}
+
+/** Both halves of a move, and all parts of a reward, are booked within minutes. */
+const eventSpanMs = 24 * 3_600_000
+
+/**
+ * Earn uses a reference again, sometimes within the weeks that one story may last. What lies a day apart is another event,
+ * and every event but the first gets a key of its own.
+ */
+function splitEvents(rows: Rows): { rows: Rows; special: Partial<TransactionDraft> }[] {
+  const events: [LedgerRow, ...LedgerRow[]][] = []
+  for (const row of rows) {
+    const open = events.at(-1)
+    const last = open?.at(-1)
+    if (open === undefined || last === undefined || row.timeMs - last.timeMs > eventSpanMs) events.push([row])
+    else open.push(row)
+  }
+  return events.map((event, index) => {
+    const [first] = event
+    const reference = first.refid === '' ? first.id : first.refid
+    return { rows: event, special: index === 0 ? {} : { naturalKey: `${bookOf(first)}:${reference}@${first.id}` } }
+  })
 }
 
 /** trade, spend/receive, conversion and their kin: something for something. */
@@ -97,14 +153,14 @@ function isFiat(leg: { assetId: string }): boolean {
   return leg.assetId.startsWith('fiat:')
 }
 
-function toRewardDraft(rows: Rows): TransactionDraft {
+function toRewardDraft(rows: Rows, special: Partial<TransactionDraft>): TransactionDraft {
   const [{ type, asset }] = rows
   const legs = netLegs(rows, 'staking')
   // The rewards of staked ether were once turned into spot ether by a row with a minus. That is no reward.
-  if (legs.outputs.length > 0) return toUnknownDraft(rows, legs)
-  if (legs.inputs.length === 0) return toLeglessDraft(rows, legs)
+  if (legs.outputs.length > 0) return toUnknownDraft(rows, legs, special)
+  if (legs.inputs.length === 0) return toLeglessDraft(rows, legs, special)
   const kind = { type: 'input_only', category: rewardCategory(type, asset.kind === 'fiat') } as const
-  return toDraft(rows, legs, kind, { description: labelOf(rows[0]) })
+  return toDraft(rows, legs, kind, { description: labelOf(rows[0]), ...special })
 }
 
 function rewardCategory(type: string, fiat: boolean): Category {
@@ -124,13 +180,61 @@ function toTransferDraft(rows: Rows): TransactionDraft {
     return legs.fees.length > 0 ? toLeglessDraft(rows, legs) : toMoveDraft(rows)
   }
   const incoming = legs.inputs.length > 0
+  if (subtype === 'airdrop' && incoming) {
+    return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, { description })
+  }
   if (subtype === 'spottofutures' || subtype === 'spotfromfutures' || type === 'custodytransfer') {
+    // Kraken has also paid out airdrops as transfers from futures (ETHW, STRK, SYRUP).
+    if (subtype === 'spotfromfutures' && incoming) return toFuturesDraft(rows, legs)
     return toDraft(rows, legs, { type: incoming ? 'receive' : 'send', category: 'transfer' }, { description })
   }
   // Kraken credits airdrops and forks this way, and also deals of its OTC desk, which pay in money or take something.
   if (subtype === '' && incoming && !legs.inputs.some(isFiat)) {
     const guess = { method: 'rule', confidence: 0.6, description } as const
     return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, guess)
+  }
+  return toUnknownDraft(rows, legs)
+}
+
+/**
+ * Collateral of Kraken Futures (support.kraken.com, "Multi-collateral"). Only these can come back from there, so any other
+ * coin that came was given out by Kraken. Neither is said by the row itself: the confidence shows that.
+ */
+const collateral = new Set(
+  'USD EUR GBP CAD AUD CHF JPY XBT ETH USDT USDC XRP SOL ADA DOT LTC BCH XDG LINK ATOM AVAX TRX UNI XLM PAXG'.split(
+    ' ',
+  ),
+)
+
+function toFuturesDraft(rows: Rows, legs: Legs): TransactionDraft {
+  const guess = { method: 'rule', description: labelOf(rows[0]) } as const
+  if (rows.every((row) => collateral.has(row.base))) {
+    return toDraft(rows, legs, { type: 'receive', category: 'transfer' }, { ...guess, confidence: 0.8 })
+  }
+  return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, { ...guess, confidence: 0.6 })
+}
+
+/** Rows of types that have no family of their own. */
+function toOtherDraft(rows: Rows): TransactionDraft {
+  const legs = netLegs(rows, 'other')
+  const [{ type, subtype }] = rows
+  const [incoming, outgoing] = [legs.inputs.length > 0, legs.outputs.length > 0]
+  const description = labelOf(rows[0])
+  if (incoming && !outgoing) {
+    if (type === 'airdrop' || (type === 'earn' && subtype === 'airdrop')) {
+      return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, { description })
+    }
+    // Earn pays rewards and moves wallets; a move would have its other half here.
+    if (type === 'earn' && subtype === '') {
+      const guess = { method: 'rule', confidence: 0.6, description } as const
+      return toDraft(rows, legs, { type: 'input_only', category: 'staking_reward' }, guess)
+    }
+  }
+  if (type === 'earn' && subtype === '' && !incoming && !outgoing && rows.length > 1) return toMoveDraft(rows)
+  // Kraken documents `credit` without saying what for: a refund, a promotion, or one taken back.
+  if (type === 'credit' && incoming !== outgoing) {
+    const guess = { method: 'rule', confidence: 0.5, description } as const
+    return toDraft(rows, legs, { type: incoming ? 'input_only' : 'output_only', category: 'other' }, guess)
   }
   return toUnknownDraft(rows, legs)
 }

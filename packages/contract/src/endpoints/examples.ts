@@ -99,17 +99,41 @@ export const removed = { removed: true, connection_ids: [connectionId], data_des
 export const catalogued = {
   provider_id: 'kraken',
   name: 'Kraken',
+  aliases: ['Kraken Pro'],
   kind: 'exchange',
   connection_types: ['api_key'],
+  permission_check: 'full',
   credential_fields: [
-    { name: 'api_key', label: 'API key', secret: false, required: true, hint: '56 characters' },
-    { name: 'secret_key', label: 'Private key', secret: true, required: true, hint: '88 characters, ending in ==' },
+    {
+      name: 'api_key',
+      label: 'API key',
+      secret: false,
+      required: true,
+      hint: '56 characters',
+      shape: { pattern: '[A-Za-z0-9+/]{56}', alphabet: 'A-Za-z0-9+/=', length_min: 56, length_max: 56 },
+    },
+    {
+      name: 'secret_key',
+      label: 'Private key',
+      secret: true,
+      required: true,
+      hint: '88 characters, ending in ==',
+      shape: { pattern: '[A-Za-z0-9+/]{86}==', alphabet: 'A-Za-z0-9+/=', length_min: 88, length_max: 88 },
+    },
   ],
   required_permissions: ['Funds permissions - Query', 'Data - Query ledger entries'],
+  guide: {
+    page: 'https://www.kraken.com/u/security/api',
+    menu: ['Settings', 'API', 'Create API key'],
+    leave_empty: ['Withdraw', 'Create & modify orders'],
+    shown_once: 'Private key',
+  },
   features: { holdings: true, staking: true, transactions: true },
   known_limits: ['Kraken Futures is another account with keys of its own and is not read.'],
   status: 'available',
   website: 'https://www.kraken.com',
+  brand: { color: '#7132f5', short_name: 'Kr' },
+  popularity_rank: 3,
 }
 
 export const coverage = {
@@ -125,6 +149,7 @@ export const coverage = {
   ],
   provider_limit: null,
   remedy: null,
+  partitions: { count: 1, incomplete: 1 },
 }
 
 export const refreshId = 'rfr_01jq8n9c4mf5dbr3e8w6x2vtya'

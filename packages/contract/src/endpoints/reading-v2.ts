@@ -15,6 +15,15 @@ export const getCoverage = defineEndpoint({
   path: '/accounts/v2/providers/{connection_id}/coverage',
   scope: 'providers:read',
   params: z.object({ connection_id: z.string() }),
+  query: z.object({
+    partition: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({
+        description: 'Only this list: a symbol, a wallet, an address. Streams without such a list are left out.',
+      }),
+  }),
   response: z.object({ data: z.object({ streams: z.array(StreamCoverage) }), errors: successErrors }),
   summary: 'Get what was read of a connection',
   description:

@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { examineFields, isReady, type FieldToExamine, type Remark } from './doctor.ts'
+import type { KeyShape } from './key-shapes.ts'
 import { cleanField, cleanPasted } from './paste.ts'
 
 const key = `${'k3Y+'.repeat(13)}abcd`
 const secret = `${'Secr3t/+'.repeat(10)}abcdef==`
 
+const alphabet = 'A-Za-z0-9+/='
+const keyShape: KeyShape = { pattern: '[A-Za-z0-9+/]{56}', alphabet, length_min: 56, length_max: 56 }
+const secretShape: KeyShape = { pattern: '[A-Za-z0-9+/]{86}==', alphabet, length_min: 88, length_max: 88 }
+
+/** Of a provider whose keys have a known shape. */
 function keys(apiKey: string, secretKey: string): FieldToExamine[] {
   return [
-    { name: 'api_key', required: true, value: cleanPasted(apiKey) },
-    { name: 'secret_key', required: true, value: cleanPasted(secretKey) },
+    { name: 'api_key', required: true, value: cleanPasted(apiKey), shape: keyShape },
+    { name: 'secret_key', required: true, value: cleanPasted(secretKey), shape: secretShape },
   ]
+}
+
+/** Of a provider whose keys have no known shape. */
+function anyKeys(apiKey: string, secretKey: string): FieldToExamine[] {
+  return keys(apiKey, secretKey).map((field) => ({ ...field, shape: null }))
 }
 
 function codes(remarks: readonly Remark[]): string[] {
@@ -18,14 +29,14 @@ function codes(remarks: readonly Remark[]): string[] {
 }
 
 describe('the credential doctor', () => {
-  it('a Kraken key of 56 and a secret of 88 characters look right and can be sent', () => {
-    const remarks = examineFields('kraken', keys(key, secret))
+  it('a key of 56 and a secret of 88 characters, as their shapes say, look right and can be sent', () => {
+    const remarks = examineFields(keys(key, secret))
     assert.deepEqual(codes(remarks), ['api_key: looks_right', 'secret_key: looks_right'])
     assert.ok(isReady(remarks))
   })
 
   it('what is not filled yet is not ready, and not scolded', () => {
-    const remarks = examineFields('kraken', keys('', ''))
+    const remarks = examineFields(keys('', ''))
     assert.deepEqual(
       remarks.map(({ level }) => level),
       ['quiet', 'quiet'],
@@ -34,60 +45,59 @@ describe('the credential doctor', () => {
   })
 
   it('key and secret in each other’s place are seen, also while one field is still empty', () => {
-    assert.deepEqual(codes(examineFields('kraken', keys(secret, key))), ['api_key: swapped', 'secret_key: swapped'])
-    assert.deepEqual(codes(examineFields('kraken', keys(secret, ''))), ['api_key: swapped', 'secret_key: missing'])
-    assert.deepEqual(codes(examineFields('kraken', keys('', key))), ['api_key: missing', 'secret_key: swapped'])
+    assert.deepEqual(codes(examineFields(keys(secret, key))), ['api_key: swapped', 'secret_key: swapped'])
+    assert.deepEqual(codes(examineFields(keys(secret, ''))), ['api_key: swapped', 'secret_key: missing'])
+    assert.deepEqual(codes(examineFields(keys('', key))), ['api_key: missing', 'secret_key: swapped'])
   })
 
   it('too short and too long say both lengths', () => {
-    const [short] = examineFields('kraken', keys(key.slice(1), secret))
+    const [short] = examineFields(keys(key.slice(1), secret))
     assert.deepEqual(short, { field: 'api_key', code: 'too_short', level: 'stop', got: 55, expected: 56 })
-    const [, long] = examineFields('kraken', keys(key, `${secret}A`))
+    const [, long] = examineFields(keys(key, `${secret}A`))
     assert.deepEqual(long, { field: 'secret_key', code: 'too_long', level: 'stop', got: 89, expected: 88 })
   })
 
   it('a character that no key has is named', () => {
-    const [remark] = examineFields('kraken', keys(`${key.slice(1)}…`, secret))
+    const [remark] = examineFields(keys(`${key.slice(1)}…`, secret))
     assert.deepEqual(remark, { field: 'api_key', code: 'foreign_character', level: 'stop', got: '…' })
   })
 
   it('a secret without its padding has the wrong shape', () => {
-    const [, remark] = examineFields('kraken', keys(key, `${secret.slice(0, 86)}AA`))
+    const [, remark] = examineFields(keys(key, `${secret.slice(0, 86)}AA`))
     assert.equal(remark?.code, 'wrong_shape')
   })
 
   it('one value in both fields cannot work', () => {
-    const remarks = examineFields('somewhere', keys('abcdefgh', 'abcdefgh'))
+    const remarks = examineFields(anyKeys('abcdefgh', 'abcdefgh'))
     assert.deepEqual(codes(remarks), ['api_key: same_twice', 'secret_key: same_twice'])
   })
 
   it('of a provider whose keys are not known it only asks for something', () => {
-    assert.ok(isReady(examineFields('somewhere', keys('anything-at-all', 'and/another=one'))))
-    assert.ok(isReady(examineFields('__proto__', keys('anything-at-all', 'and/another=one'))))
+    assert.ok(isReady(examineFields(anyKeys('anything-at-all', 'and/another=one'))))
   })
 
   it('a required passphrase that is missing keeps the form back', () => {
     const fields: FieldToExamine[] = [
-      ...keys('anything-at-all', 'and/another=one'),
+      ...anyKeys('anything-at-all', 'and/another=one'),
       { name: 'passphrase', required: true, value: '' },
     ]
-    assert.ok(!isReady(examineFields('okx', fields)))
+    assert.ok(!isReady(examineFields(fields)))
   })
 
   it('a PEM block is whole or broken', () => {
     const pem = '-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIBkg\nAAAA\n-----END EC PRIVATE KEY-----'
-    assert.ok(isReady(examineFields('coinbase', keys('organizations/1', pem.replaceAll('\n', '\\n')))))
-    assert.ok(isReady(examineFields('coinbase', keys('organizations/1', pem.replaceAll('\n', '')))))
-    const [, cut] = examineFields('coinbase', keys('organizations/1', pem.slice(0, -4)))
+    assert.ok(isReady(examineFields(anyKeys('organizations/1', pem.replaceAll('\n', '\\n')))))
+    assert.ok(isReady(examineFields(anyKeys('organizations/1', pem.replaceAll('\n', '')))))
+    const [, cut] = examineFields(anyKeys('organizations/1', pem.slice(0, -4)))
     assert.equal(cut?.code, 'broken_pem')
   })
 
   it('a seed phrase is stopped in every field; a hexadecimal secret is not taken for a wallet’s private key', () => {
     const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
-    const [remark] = examineFields('kraken', keys(phrase, secret))
+    const [remark] = examineFields(keys(phrase, secret))
     assert.deepEqual(remark, { field: 'api_key', code: 'seed_phrase', level: 'stop' })
-    assert.ok(isReady(examineFields('somewhere', keys('anything-at-all', 'ab'.repeat(32)))))
-    const wallet = examineFields('ethereum', [{ name: 'address', required: true, value: 'ab'.repeat(32) }])
+    assert.ok(isReady(examineFields(anyKeys('anything-at-all', 'ab'.repeat(32)))))
+    const wallet = examineFields([{ name: 'address', required: true, value: 'ab'.repeat(32) }])
     assert.equal(wallet[0]?.code, 'private_key')
   })
 })

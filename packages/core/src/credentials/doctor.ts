@@ -2,7 +2,7 @@
  * Looks at all fields of a form together (a key in the secret's place is only visible beside the other one) and says
  * one thing about each. Remarks are codes with figures; the words are the widget's, in the person's language.
  */
-import { isKnownShape, shapeOf } from './key-shapes.ts'
+import { anyKey, findForeignCharacter, fitsShape, type KeyShape } from './key-shapes.ts'
 import { findPem } from './pem.ts'
 import { findPrivateMaterial } from './private-material.ts'
 import { recognizeWallet } from './wallet.ts'
@@ -14,6 +14,8 @@ export interface FieldToExamine {
   required: boolean
   /** Cleaned by `cleanField`. */
   value: string
+  /** From the provider's entry in the catalogue; null or absent when the shape of its keys is unknown. */
+  shape?: KeyShape | null
 }
 
 export type RemarkCode =
@@ -43,10 +45,10 @@ export interface Remark {
   expected?: number
 }
 
-export function examineFields(providerId: string, fields: readonly FieldToExamine[]): Remark[] {
-  const swapped = isSwapped(providerId, fields)
+export function examineFields(fields: readonly FieldToExamine[]): Remark[] {
+  const swapped = isSwapped(fields)
   return fields.flatMap((field) => {
-    const remark = swapped ? swappedRemark(field) : examineField(providerId, field, fields)
+    const remark = swapped ? swappedRemark(field) : examineField(field, fields)
     return remark === undefined ? [] : [remark]
   })
 }
@@ -56,7 +58,7 @@ export function isReady(remarks: readonly Remark[]): boolean {
   return remarks.every(({ level }) => level === 'good')
 }
 
-function examineField(providerId: string, field: FieldToExamine, all: readonly FieldToExamine[]): Remark | undefined {
+function examineField(field: FieldToExamine, all: readonly FieldToExamine[]): Remark | undefined {
   const { name, value, required } = field
   if (value === '') return required ? { field: name, code: 'missing', level: 'quiet' } : undefined
   // Before anything else: this must not be sent, whatever it looks like besides. A hexadecimal API secret is no
@@ -70,7 +72,7 @@ function examineField(providerId: string, field: FieldToExamine, all: readonly F
   if (all.some((other) => other.name !== name && other.name !== 'passphrase' && other.value === value)) {
     return { field: name, code: 'same_twice', level: 'stop' }
   }
-  return examineKey(providerId, name, value)
+  return examineKey(name, value, field.shape ?? anyKey)
 }
 
 type WalletField = 'address' | 'extended_public_key' | 'descriptor'
@@ -79,24 +81,23 @@ function isWalletField(name: FieldName): name is WalletField {
   return name === 'address' || name === 'extended_public_key' || name === 'descriptor'
 }
 
-function examineKey(providerId: string, name: 'api_key' | 'secret_key', value: string): Remark {
+function examineKey(name: 'api_key' | 'secret_key', value: string, shape: KeyShape): Remark {
   const pem = findPem(value)
   if (pem !== undefined) {
     return pem === 'whole'
       ? { field: name, code: 'looks_right', level: 'good' }
       : { field: name, code: 'broken_pem', level: 'stop' }
   }
-  const shape = shapeOf(providerId, name)
-  const foreign = shape.foreign.exec(value)?.[0]
+  const foreign = findForeignCharacter(shape, value)
   if (foreign !== undefined) return { field: name, code: 'foreign_character', level: 'stop', got: foreign }
   const lengths = { got: value.length }
-  if (value.length < shape.lengthMin) {
-    return { field: name, code: 'too_short', level: 'stop', ...lengths, expected: shape.lengthMin }
+  if (value.length < shape.length_min) {
+    return { field: name, code: 'too_short', level: 'stop', ...lengths, expected: shape.length_min }
   }
-  if (value.length > shape.lengthMax) {
-    return { field: name, code: 'too_long', level: 'stop', ...lengths, expected: shape.lengthMax }
+  if (value.length > shape.length_max) {
+    return { field: name, code: 'too_long', level: 'stop', ...lengths, expected: shape.length_max }
   }
-  if (!shape.pattern.test(value)) return { field: name, code: 'wrong_shape', level: 'stop' }
+  if (!fitsShape(shape, value)) return { field: name, code: 'wrong_shape', level: 'stop' }
   return { field: name, code: 'looks_right', level: 'good' }
 }
 
@@ -111,16 +112,16 @@ function examineWallet(name: WalletField, value: string): Remark {
 }
 
 /** Each would be right in the other's place, and at least one is wrong in its own. */
-function isSwapped(providerId: string, fields: readonly FieldToExamine[]): boolean {
-  const key = fields.find(({ name }) => name === 'api_key')?.value ?? ''
-  const secret = fields.find(({ name }) => name === 'secret_key')?.value ?? ''
-  const keyShape = shapeOf(providerId, 'api_key')
-  const secretShape = shapeOf(providerId, 'secret_key')
-  if (!isKnownShape(keyShape) || !isKnownShape(secretShape)) return false
-  const keyFitsSecret = secretShape.pattern.test(key)
-  const secretFitsKey = keyShape.pattern.test(secret)
+function isSwapped(fields: readonly FieldToExamine[]): boolean {
+  const key = fields.find(({ name }) => name === 'api_key')
+  const secret = fields.find(({ name }) => name === 'secret_key')
+  if (key === undefined || secret === undefined) return false
+  const [keyShape, secretShape] = [key.shape ?? null, secret.shape ?? null]
+  if (keyShape === null || secretShape === null) return false
+  const keyFitsSecret = fitsShape(secretShape, key.value)
+  const secretFitsKey = fitsShape(keyShape, secret.value)
   // One of the two is enough while the other is still empty.
-  return (keyFitsSecret && (secretFitsKey || secret === '')) || (secretFitsKey && key === '')
+  return (keyFitsSecret && (secretFitsKey || secret.value === '')) || (secretFitsKey && key.value === '')
 }
 
 function swappedRemark({ name, value }: FieldToExamine): Remark | undefined {

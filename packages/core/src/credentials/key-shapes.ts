@@ -1,39 +1,29 @@
 /**
- * What the keys of a provider look like, where that is known for certain. A shape that is only likely does not belong
- * here: the doctor would refuse keys that work. Sources: the providers' own pages where keys are made; ccxt 4.5.
+ * What a key looks like, where that is certain. A provider's definition says it as plain data (it crosses the wire in the
+ * catalogue). A shape that is only likely does not belong there: the doctor would refuse keys that work.
  */
 export interface KeyShape {
-  /** The whole value, cleaned. */
-  pattern: RegExp
-  lengthMin: number
-  lengthMax: number
-  /** Characters that cannot occur. */
-  foreign: RegExp
+  /** A regular expression for the whole value, cleaned and without anchors. */
+  pattern: string
+  /** The characters that can occur, as they stand between the brackets of a regular expression. */
+  alphabet: string
+  length_min: number
+  length_max: number
 }
 
-type FieldName = 'api_key' | 'secret_key'
-
-const base64Foreign = /[^A-Za-z0-9+/=]/
-const printable = /[^\x21-\x7e]/
-
-const shapes: Readonly<Record<string, Readonly<Partial<Record<FieldName, KeyShape>>>>> = {
-  // 42 and 64 bytes in base64: docs.kraken.com shows 56 and 88 characters; the key never needs padding.
-  kraken: {
-    api_key: { pattern: /^[A-Za-z0-9+/]{56}$/, lengthMin: 56, lengthMax: 56, foreign: base64Foreign },
-    secret_key: { pattern: /^[A-Za-z0-9+/]{86}==$/, lengthMin: 88, lengthMax: 88, foreign: base64Foreign },
-  },
-  binance: {
-    api_key: { pattern: /^[A-Za-z0-9]{64}$/, lengthMin: 64, lengthMax: 64, foreign: /[^A-Za-z0-9]/ },
-  },
+/** Used when the provider's shape is unknown: any text without spaces that is not absurdly short. */
+export const anyKey: KeyShape = {
+  pattern: String.raw`[\x21-\x7e]{8,4096}`,
+  alphabet: String.raw`\x21-\x7e`,
+  length_min: 8,
+  length_max: 4096,
 }
 
-/** Nothing known: any text without spaces, and not absurdly short. */
-const anyKey: KeyShape = { pattern: /^[\x21-\x7e]{8,4096}$/, lengthMin: 8, lengthMax: 4096, foreign: printable }
-
-export function shapeOf(providerId: string, field: FieldName): KeyShape {
-  return (Object.hasOwn(shapes, providerId) ? shapes[providerId]?.[field] : undefined) ?? anyKey
+export function fitsShape({ pattern }: KeyShape, value: string): boolean {
+  return new RegExp(`^(?:${pattern})$`).test(value)
 }
 
-export function isKnownShape(shape: KeyShape): boolean {
-  return shape !== anyKey
+/** The first character that a value of this shape cannot have. */
+export function findForeignCharacter({ alphabet }: KeyShape, value: string): string | undefined {
+  return new RegExp(`[^${alphabet}]`).exec(value)?.[0]
 }

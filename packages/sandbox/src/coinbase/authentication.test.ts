@@ -254,9 +254,13 @@ describe('the call limit', () => {
       const token = tokens.seal('access', { account, family: 'one', serial: 0, issuedMs: now.ms, scope: '' })
       const headers = { authorization: `Bearer ${token}` }
       const call = (): number => {
-        const request = { method: 'GET', path, query: new URLSearchParams(), headers, body: '', signal: never }
-        return provider.answer(request, { nowMs: now.ms, cutPage: (view, offset, size) => view.cut(offset, size) })
-          .status
+        const plain = { method: 'GET', path, query: new URLSearchParams(), rawQuery: '', headers, body: '' }
+        const request = { ...plain, address: '127.0.0.1', signal: never }
+        return provider.answer(request, {
+          nowMs: now.ms,
+          cutPage: (view, offset, size) => view.cut(offset, size),
+          tellCount: (count) => count,
+        }).status
       }
       const statuses = new Set(Array.from({ length: 10_000 }, call))
       assert.deepEqual([...statuses, call()], [200, 429])

@@ -358,10 +358,13 @@ create table connections (
   status text not null check (status in ('pending', 'syncing', 'active', 'degraded', 'needs_reauth', 'removed')),
   status_cause text,
   status_message text,
-  -- The provider's account, hashed; null until the credentials were verified.
+  -- The provider's account, hashed with a key of the tenant; null until the credentials were verified.
   account_fingerprint text,
-  -- A compact JWE (connections/seal.ts); null once destroyed.
+  -- A compact JWE (connections/seal.ts); null once destroyed, and for a wallet that is known by its address.
   sealed_credentials text,
+  -- A wallet's address in clear, because transactions show it anyway; and the networks that the person chose.
+  address text,
+  networks text[],
   -- Which API key this is, hashed with a server key: one lane and one series of nonces for each key.
   key_lane text not null,
   -- Until when the provider said that the key is valid. A provider that no longer knows a key rarely says why; this
@@ -410,6 +413,13 @@ create index connections_unsettled on connections (user_key)
 create index connections_tenant on connections (tenant_key, added_at, id);
 create index connections_by_id on connections (tenant_key, id);
 
+-- Accounts are hashed with a key of their tenant's own, so that a dump does not tell that two tenants know one account. Only
+-- workers can open it, and a rotation of any other key leaves the hashes as they are.
+create table tenant_fingerprint_keys (
+  tenant_key integer primary key,
+  sealed_key text not null
+);
+
 -- The last nonce handed out for a key (Kraken and others refuse one that does not grow).
 create table key_nonces (
   key_lane text primary key,
@@ -418,26 +428,56 @@ create table key_nonces (
 
 -- ------------------------------------------------------------------------------------------------------------ reading
 
--- The window of a stream that is being read, and the place in it. It moves in the same transaction as the rows.
+-- The lists of an account that are read, of one kind (`stream`) each: symbols, wallets, addresses. A stream that has only
+-- one list needs a row only for its cursor; its partition is ''.
+create table partition_cursors (
+  user_key bigint not null,
+  connection_key integer not null,
+  stream text not null,
+  partition text not null,
+  -- The provider's lasting position (an id to read from, a block height), kept after a window closes.
+  cursor text,
+  -- When the connector first named the list; null once it no longer does. What was read of it stays.
+  listed_at timestamptz(3),
+  primary key (user_key, connection_key, stream, partition)
+);
+
+-- Windows that are being read, and the place in each. A bookmark moves in the same transaction as the rows. Edges are
+-- epoch milliseconds or block heights: the stream says which. Half open: [window_start, window_end).
 create table stream_bookmarks (
   user_key bigint not null,
   connection_key integer not null,
   stream text not null,
-  window_start timestamptz(3) not null,
-  window_end timestamptz(3) not null,
-  -- The provider's own place inside the window; null at its beginning.
-  position text,
-  primary key (user_key, connection_key, stream)
+  partition text not null,
+  window_start bigint not null,
+  window_end bigint not null,
+  -- The provider's own place inside the window.
+  position text not null,
+  primary key (user_key, connection_key, stream, partition, window_start)
 );
 
--- Windows that were read to their end. Half open: [window_start, window_end).
+-- Windows that were read to their end. Windows that touch are one row.
 create table covered_windows (
   user_key bigint not null,
   connection_key integer not null,
   stream text not null,
-  window_start timestamptz(3) not null,
-  window_end timestamptz(3) not null,
-  primary key (user_key, connection_key, stream, window_start)
+  partition text not null,
+  window_start bigint not null,
+  window_end bigint not null,
+  -- The times of its edges, for windows in blocks.
+  start_at timestamptz(3),
+  end_at timestamptz(3),
+  primary key (user_key, connection_key, stream, partition, window_start)
+);
+
+-- What a connector keeps for itself (JSON, at most 1 MiB, never a secret), committed together with a page.
+create table connector_states (
+  user_key bigint not null,
+  connection_key integer not null,
+  state text not null,
+  -- Another number with every change: a worker that was overtaken does not overwrite a newer state.
+  version bigint not null,
+  primary key (user_key, connection_key)
 );
 
 -- How often in a row reading failed; deleted once a run ends well.
@@ -534,17 +574,42 @@ create type transaction_category as enum
 create table raw_records (
   user_key bigint not null,
   connection_key integer not null,
-  stream text not null,
-  -- The provider's own id of the record: reading a page twice changes nothing.
-  source_key text not null,
-  -- Records of one group become transactions together.
-  group_key text not null,
+  pending boolean not null,
   occurred_at timestamptz(3) not null,
   fetched_at timestamptz(3) not null,
+  stream text not null,
+  -- The list it was read from; '' for a stream that has only one.
+  partition text not null,
+  -- The provider's own id of the record: reading a page twice changes nothing.
+  source_key text not null,
+  -- Its bucket: records that their link keys lead to one another share it. Deriving splits a bucket into stories by time.
+  group_key text not null,
   body text not null,
-  primary key (user_key, connection_key, stream, source_key)
+  -- Why it could not be parsed.
+  unreadable text,
+  -- The first complete read that did not show it; null while every read does.
+  missing_since timestamptz(3),
+  -- The provider no longer has it: it stays here and is left out when deriving.
+  retired_at timestamptz(3),
+  primary key (user_key, connection_key, stream, partition, source_key)
 );
 create index raw_records_group on raw_records (user_key, connection_key, group_key);
+-- A complete read of a window asks which of the window's records it did not show.
+create index raw_records_time on raw_records (user_key, connection_key, occurred_at);
+-- The few that may still change: the next read of their list begins at the oldest.
+create index raw_records_pending on raw_records (user_key, connection_key, stream, partition, occurred_at)
+  where pending and retired_at is null;
+
+-- Records with several link keys: the bucket that a key leads to. A key that is not here leads to the bucket of its own
+-- name, so connections whose records have one link key each have no rows.
+create table group_aliases (
+  user_key bigint not null,
+  connection_key integer not null,
+  link_key text not null,
+  group_key text not null,
+  primary key (user_key, connection_key, link_key)
+);
+create index group_aliases_group on group_aliases (user_key, connection_key, group_key);
 
 -- Groups to be derived: new or changed since they last were. Small, and empty when a run has ended.
 create table due_groups (
@@ -943,6 +1008,14 @@ create view removed_connections as
 -- A row here, locked, is a connection that is not being removed.
 create view existing_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id from connections where status <> 'removed';
+
+-- ledger: records that may still change, for planning what to read again.
+create view pending_records as
+  select user_key, connection_key, stream, partition, occurred_at from raw_records where pending and retired_at is null;
+
+-- sync: what the connector knows of the account, for deriving.
+create view account_states as
+  select user_key, connection_key, state from connector_states;
 
 -- The number of each user's newest change, for the tenant's feed.
 create view user_changes as

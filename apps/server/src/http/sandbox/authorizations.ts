@@ -82,7 +82,7 @@ async function addByKey(deps: AuthorizationDeps, session: ConnectSession, of: Te
 
 /** What the person does: to the provider's page, allow, and back with what it says. */
 async function addBySigningIn(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
-  const source = { providerId: of.providerId, displayLabel: null, credentials: { type: 'sign_in' } } as const
+  const source = { providerId: of.providerId, displayLabel: null, credentials: { type: 'oauth2' } } as const
   const begun = await deps.connect.addSource(session, source)
   if (begun.redirectUrl === undefined) return begun
   const answer = await deps.control.signIn(begun.redirectUrl, of).catch(toFailing)
@@ -97,7 +97,8 @@ function toFailing(error: unknown): SourceError {
 }
 
 function toUnreached(providerId: string, failing: SourceError): AddResult {
-  const provider = { id: providerId, name: findProvider(providerId)?.name ?? providerId }
+  const name = findProvider(providerId)?.name ?? providerId
+  const provider = { id: providerId, name, connectionType: 'oauth2' } as const
   const errors = [toRefusedItem(failing, provider)]
   return { added: false, connectionId: null, providerId, displayLabel: null, status: null, errors }
 }

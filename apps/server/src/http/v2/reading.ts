@@ -8,11 +8,11 @@ import { ownerOf } from '../owner.ts'
 import { toRefreshData } from '../refreshes.ts'
 
 export function registerReading(app: FastifyInstance, { serve, connections, sync }: FrontDoors): void {
-  serve(app, getCoverage, async ({ params, caller }) => {
+  serve(app, getCoverage, async ({ params, query, caller }) => {
     const owner = ownerOf(caller)
     const { connection_id: connectionId } = params
     const known = hasIdShape('con', connectionId)
-    const streams = known ? await sync.findCoverage(owner, connectionId) : undefined
+    const streams = known ? await sync.findCoverage(owner, connectionId, query.partition) : undefined
     if (streams === undefined) throw new Refusal('not_found', 'No such connection.')
     return { json: { data: { streams: streams.map(toWire) }, errors: await connections.listIssues(owner) } }
   })
@@ -38,7 +38,7 @@ export function registerReading(app: FastifyInstance, { serve, connections, sync
 
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
-function toWire({ stream, windows, holes, providerLimit, remedy }: StreamCoverage) {
+function toWire({ stream, windows, holes, providerLimit, remedy, partitions }: StreamCoverage) {
   return {
     stream,
     windows: windows.map(({ startMs, endMs }) => ({ start_time: toTime(startMs), end_time: toTime(endMs) })),
@@ -50,5 +50,6 @@ function toWire({ stream, windows, holes, providerLimit, remedy }: StreamCoverag
     })),
     provider_limit: providerLimit,
     remedy,
+    partitions,
   }
 }

@@ -1,0 +1,165 @@
+import type { ProviderMetadata } from '@assay/connectors'
+import { findProvider } from '@assay/connectors/catalog'
+import { Refusal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { testKeyring } from '../test-keys.ts'
+import {
+  checkCredentials,
+  credentialTypes,
+  isDestroyed,
+  isSignIn,
+  openCredentials,
+  sealCredentials,
+  toLaneText,
+  type NewApiKey,
+  type NewCredentials,
+  type OpenContext,
+} from './credential-types.ts'
+import { createSealer } from './seal.ts'
+
+const kraken = getKraken()
+function getKraken(): ProviderMetadata {
+  const found = findProvider('kraken')
+  assert.ok(found)
+  return found
+}
+
+const field = { secret: false, required: true, hint: '', shape: null }
+/** A wallet provider as its own folder would describe it. */
+const wallets: ProviderMetadata = {
+  ...kraken,
+  provider_id: 'chain',
+  name: 'Chain',
+  kind: 'wallet',
+  connection_types: ['wallet'],
+  credential_fields: [
+    {
+      ...field,
+      name: 'address',
+      label: 'Address',
+      shape: { pattern: 'c[0-9a-z]{8}', alphabet: '0-9a-z', length_min: 9, length_max: 9 },
+    },
+    { ...field, name: 'extended_public_key', label: 'Extended public key' },
+  ],
+}
+
+const sealer = createSealer(testKeyring('main'))
+const apiKey: NewApiKey = { type: 'api_key', apiKey: 'a-key', secretKey: 'hunter2', passphrase: 'a phrase' }
+const confirm = { uncheckedKeys: 'confirm' } as const
+
+async function roundTrip(given: NewCredentials): Promise<unknown> {
+  const stored = await sealCredentials(sealer, 'con_1', given)
+  // Nothing that opens needs the database but tokens that are renewed, which is tested with a provider.
+  return openCredentials(given.type, { sealer, boundTo: 'con_1', stored } as OpenContext)
+}
+
+describe('credentials of each type', () => {
+  it('come to the connector as they were given', async () => {
+    const wallet = { type: 'wallet', networks: ['one', 'two'] } as const
+    for (const given of [
+      apiKey,
+      { ...wallet, address: 'cabcdefgh' },
+      { type: 'wallet', extendedPublicKey: 'xpub-text' },
+      { ...wallet, descriptor: 'wpkh(xpub-text)' },
+    ] satisfies NewCredentials[]) {
+      assert.deepEqual(await roundTrip(given), given)
+    }
+  })
+
+  it('leave nothing in clear but a wallet’s address and its networks', async () => {
+    const secrets = ['hunter2', 'a-key', 'a phrase', 'the-code', 'xpub-text', 'the-descriptor']
+    for (const given of [
+      apiKey,
+      { type: 'oauth2', code: 'the-code', codeBoundTo: null, codeVerifier: 'v', redirectUri: 'https://w.example' },
+      { type: 'wallet', extendedPublicKey: 'xpub-text', networks: ['one'] },
+      { type: 'wallet', descriptor: 'the-descriptor' },
+    ] satisfies NewCredentials[]) {
+      const stored = await sealCredentials(sealer, 'con_1', given)
+      assert.equal(stored.address, null)
+      assert.ok(stored.sealedCredentials)
+      for (const secret of secrets) assert.ok(!JSON.stringify(stored).includes(secret))
+    }
+    const address = { type: 'wallet', address: 'cabcdefgh', networks: ['one'] } as const
+    const stored = await sealCredentials(sealer, 'con_1', address)
+    assert.deepEqual(stored, { sealedCredentials: null, address: 'cabcdefgh', networks: ['one'] })
+    assert.equal(isDestroyed(stored), false)
+    assert.equal(isDestroyed({ sealedCredentials: null, address: null, networks: null }), true)
+  })
+
+  it('share a lane where the provider counts the nonces of a key, and nowhere else', () => {
+    assert.equal(toLaneText(apiKey, 'con_1'), toLaneText(apiKey, 'con_2'))
+    const wallet: NewCredentials = { type: 'wallet', address: 'cabcdefgh' }
+    assert.notEqual(toLaneText(wallet, 'con_1'), toLaneText(wallet, 'con_2'))
+  })
+
+  it('are known to the catalogue by the same names', () => {
+    assert.deepEqual(Object.keys(credentialTypes).toSorted(), ['api_key', 'oauth2', 'wallet'])
+    assert.equal(isSignIn({ type: 'oauth2' }), true)
+    assert.equal(isSignIn({ type: 'wallet', address: 'cabcdefgh' }), false)
+  })
+})
+
+describe('a key', () => {
+  it('without a field that the provider needs is a malformed call that names it', () => {
+    assert.throws(
+      () => checkCredentials({ type: 'api_key', apiKey: 'a-key', secretKey: '' }, kraken, confirm),
+      (error) => error instanceof Refusal && error.items[0]?.parameter === 'connection.secret_key',
+    )
+  })
+
+  const silent: ProviderMetadata = { ...kraken, name: 'Silent', permission_check: 'none' }
+
+  it('whose rights cannot be read is accepted when the person confirmed that it can only read', () => {
+    assert.equal(checkCredentials({ ...apiKey, confirmedReadOnly: true }, silent, confirm), undefined)
+    for (const confirmed of [{}, { confirmedReadOnly: false }]) {
+      assert.throws(
+        () => checkCredentials({ ...apiKey, ...confirmed }, silent, confirm),
+        (error) => error instanceof Refusal && error.items[0]?.parameter === 'connection.confirmed_read_only',
+      )
+    }
+  })
+
+  it('whose rights cannot be read is refused, confirmed or not, where the operator wants that', () => {
+    const refused = checkCredentials({ ...apiKey, confirmedReadOnly: true }, silent, {
+      uncheckedKeys: 'refuse',
+    })
+    assert.equal(refused?.cause, 'excess_permission')
+    assert.match(refused.message, /^Silent does not tell what a key may do/)
+  })
+
+  it('whose rights are read needs no confirmation', () => {
+    assert.equal(checkCredentials(apiKey, kraken, { uncheckedKeys: 'refuse' }), undefined)
+  })
+})
+
+describe('a wallet', () => {
+  const check = (given: Omit<Extract<NewCredentials, { type: 'wallet' }>, 'type'>): unknown =>
+    checkCredentials({ type: 'wallet', ...given }, wallets, confirm)
+
+  it('is accepted by a field that its provider has, in the shape that it has', () => {
+    assert.equal(check({ address: 'cabcdefgh' }), undefined)
+    assert.equal(check({ extendedPublicKey: 'xpub-text' }), undefined)
+    assert.throws(
+      () => check({ descriptor: 'wpkh(xpub)' }),
+      /descriptor is not accepted for Chain; send address or ext/,
+    )
+    assert.throws(() => check({ address: 'cabcdefgh', descriptor: 'x' }), /exactly one of/)
+    assert.deepEqual(check({ address: 'cabc' }), {
+      cause: 'invalid_address',
+      provider_id: 'chain',
+      message: 'This is not a valid Address of Chain.',
+      fix: 'Copy it again from your wallet.',
+    })
+  })
+
+  it('is refused when it is something that can spend, which is not repeated', () => {
+    const phrase = Array.from({ length: 12 }, () => 'abandon').join(' ')
+    const extended = `xprv${'9'.repeat(107)}`
+    for (const value of [phrase, '0x'.padEnd(66, 'a'), extended, `wpkh([00/84h]${extended}/0/*)`]) {
+      const refused = checkCredentials({ type: 'wallet', extendedPublicKey: value }, wallets, confirm)
+      assert.equal(refused?.cause, 'invalid_address')
+      assert.ok(!JSON.stringify(refused).includes(value))
+    }
+  })
+})

@@ -1,0 +1,248 @@
+/**
+ * The ways to connect an account, one record each: how what a caller sends is checked, what of it is sealed, in which lane
+ * its jobs run, and what a connector gets. Code elsewhere asks these records and never looks at the type itself.
+ *
+ *   api_key   key, secret and passphrase are sealed
+ *   oauth2    the provider's code is sealed, and replaced by tokens at their first use (tokens.ts)
+ *   wallet    an address stays in clear, because transactions show it anyway. An extended public key and a descriptor are
+ *             sealed: they reveal every past and future address of their owner
+ */
+import { invalidParameter, type ErrorItem } from '@assay/core'
+import { findPrivateMaterial, fitsShape } from '@assay/core/credentials'
+import type {
+  ApiKeyCredentials,
+  ConnectionType,
+  Credentials,
+  ProviderMetadata,
+  WalletCredentials,
+} from '@assay/connectors'
+import { z } from 'zod'
+import type { Sealer } from './seal.ts'
+import { holdTokens, keptSignIn, type TokenDeps } from './tokens.ts'
+
+/** What a process that serves requests hands in, ready to be verified. */
+export interface NewApiKey extends ApiKeyCredentials {
+  /** The person said that the key can only read, where the provider does not tell. */
+  confirmedReadOnly?: boolean
+}
+
+/** Back from the provider's page: not tokens yet. */
+export interface NewSignIn {
+  type: 'oauth2'
+  code: string
+  /** Set when the code is itself sealed, by the process that got it from the browser: only a worker can open it. */
+  codeBoundTo: string | null
+  codeVerifier: string
+  redirectUri: string
+}
+
+interface NewByType {
+  api_key: NewApiKey
+  oauth2: NewSignIn
+  wallet: WalletCredentials
+}
+export type NewCredentials = NewByType[ConnectionType]
+
+/** What a caller sends (contract §6). By OAuth2 it is only where to come back to: the person signs in first. */
+export type GivenCredentials = NewApiKey | WalletCredentials | SignInRequest
+
+export interface SignInRequest {
+  type: 'oauth2'
+  redirectUri?: string | undefined
+}
+
+/** The provider's own page gives the credentials, so the person has to go there first. */
+export function isSignIn(given: GivenCredentials): given is SignInRequest {
+  return credentialTypes[given.type].isGivenAtProvider
+}
+
+/** As the row has it. All null: it was destroyed. */
+export interface StoredCredentials {
+  sealedCredentials: string | null
+  address: string | null
+  networks: readonly string[] | null
+}
+
+export interface CheckPolicy {
+  /** What the operator wants of keys whose rights cannot be read. */
+  uncheckedKeys: 'confirm' | 'refuse'
+}
+
+/** The row that is opened, for a worker. `sealer` opens for that row. */
+export interface OpenContext extends Omit<TokenDeps, 'sealed'> {
+  stored: StoredCredentials
+}
+
+interface CredentialType<New extends NewCredentials> {
+  isGivenAtProvider: boolean
+  /** What is sealed, as JSON; undefined members are left out. */
+  schema: z.ZodType
+  /**
+   * Looks at what can be known without asking the provider. Throws a Refusal when the call is malformed; returns what the
+   * person has to be told when the credentials are refused.
+   */
+  check(given: New, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined
+  seal(given: New, seal: (kept: object) => Promise<string>): Promise<StoredCredentials>
+  /** What jobs have to take turns for: the same text, the same lane. */
+  lane(given: New, connectionId: string): string
+  open(context: OpenContext): Promise<Credentials>
+  /** In other words than for a key, where a person is told that the provider does not accept them. */
+  describeRefused(providerName: string): { message: string; fix: string } | undefined
+}
+
+const keptKey = z.object({
+  apiKey: z.string(),
+  secretKey: z.string(),
+  passphrase: z.string().exactOptional(),
+})
+
+const keptWallet = z.union([z.object({ extendedPublicKey: z.string() }), z.object({ descriptor: z.string() })])
+
+const inClear = { address: null, networks: null }
+
+export const credentialTypes: { readonly [Type in ConnectionType]: CredentialType<NewByType[Type]> } = {
+  api_key: {
+    isGivenAtProvider: false,
+    schema: keptKey,
+    check(given, provider, policy) {
+      const members = { api_key: given.apiKey, secret_key: given.secretKey, passphrase: given.passphrase }
+      for (const field of provider.credential_fields) {
+        const value = field.name in members ? members[field.name as keyof typeof members] : undefined
+        if (!field.required || (value ?? '') !== '') continue
+        throw invalidParameter(`connection.${field.name}`, `is required for ${provider.name}`)
+      }
+      return provider.permission_check === 'none' ? checkUnread(given, provider, policy) : undefined
+    },
+    async seal(given, seal) {
+      return { ...inClear, sealedCredentials: await seal(keptKey.parse(given)) }
+    },
+    // Several providers refuse a nonce that does not grow, whoever uses the key.
+    lane: ({ apiKey }) => apiKey,
+    async open(context) {
+      return { type: 'api_key', ...keptKey.parse(await openSealed(context)) }
+    },
+    describeRefused: () => undefined,
+  },
+
+  oauth2: {
+    isGivenAtProvider: true,
+    schema: keptSignIn,
+    check: () => undefined,
+    async seal(given, seal) {
+      return { ...inClear, sealedCredentials: await seal(keptSignIn.parse(given)) }
+    },
+    // Tokens belong to one connection, and one job at a time may renew them.
+    lane: (_, connectionId) => connectionId,
+    async open(context) {
+      const first = keptSignIn.parse(await openSealed(context))
+      const sealed = getSealed(context.stored)
+      return { type: 'oauth2', getToken: holdTokens({ ...context, sealed }, first) }
+    },
+    describeRefused: (provider) => ({
+      message: `${provider} did not accept this sign-in.`,
+      fix: `Sign in at ${provider} again.`,
+    }),
+  },
+
+  wallet: {
+    isGivenAtProvider: false,
+    schema: keptWallet,
+    check: checkWallet,
+    async seal({ address = null, networks = null, extendedPublicKey, descriptor }, seal) {
+      const kept = { extendedPublicKey, descriptor }
+      const sealedCredentials = address === null ? await seal(keptWallet.parse(kept)) : null
+      return { address, networks, sealedCredentials }
+    },
+    // Chains are public and count no keys. A lane for the address would make users who watch it wait for each other.
+    lane: (_, connectionId) => connectionId,
+    async open(context) {
+      const { address, networks } = context.stored
+      const what = address === null ? keptWallet.parse(await openSealed(context)) : { address }
+      return { type: 'wallet', ...what, ...(networks === null ? {} : { networks }) }
+    },
+    describeRefused: (provider) => ({
+      message: `${provider} cannot read this wallet.`,
+      fix: 'Copy its address again from your wallet.',
+    }),
+  },
+}
+
+/** Types of methods are compared loosely, so a record of one type passes for a record of any; `type` keeps them together. */
+function getType(type: ConnectionType): CredentialType<NewCredentials> {
+  return credentialTypes[type]
+}
+
+export function checkCredentials(
+  given: NewCredentials,
+  provider: ProviderMetadata,
+  policy: CheckPolicy,
+): ErrorItem | undefined {
+  return getType(given.type).check(given, provider, policy)
+}
+
+/** `boundTo` is the connection for which they open. */
+export function sealCredentials(sealer: Sealer, boundTo: string, given: NewCredentials): Promise<StoredCredentials> {
+  return getType(given.type).seal(given, (kept) => sealer.seal(boundTo, kept))
+}
+
+export function toLaneText(given: NewCredentials, connectionId: string): string {
+  return getType(given.type).lane(given, connectionId)
+}
+
+export function openCredentials(type: ConnectionType, context: OpenContext): Promise<Credentials> {
+  return getType(type).open(context)
+}
+
+export function isDestroyed({ sealedCredentials, address }: StoredCredentials): boolean {
+  return sealedCredentials === null && address === null
+}
+
+function getSealed({ sealedCredentials }: StoredCredentials): string {
+  if (sealedCredentials === null) throw new Error('this connection has no sealed credentials')
+  return sealedCredentials
+}
+
+function openSealed({ sealer, boundTo, stored }: OpenContext): Promise<unknown> {
+  return sealer.open(boundTo, getSealed(stored))
+}
+
+/** The provider does not tell what a key may do, so the gate cannot look (contract §6). */
+function checkUnread(given: NewApiKey, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined {
+  const { name, provider_id } = provider
+  if (policy.uncheckedKeys === 'refuse') {
+    const message = `${name} does not tell what a key may do, and this service accepts only keys that are known to be read-only.`
+    return { cause: 'excess_permission', provider_id, message }
+  }
+  if (given.confirmedReadOnly === true) return undefined
+  throw invalidParameter(
+    'connection.confirmed_read_only',
+    `must be true for ${name}, which does not tell what a key may do: let the person confirm that it can only read`,
+  )
+}
+
+function checkWallet(given: WalletCredentials, provider: ProviderMetadata): ErrorItem | undefined {
+  const members = [
+    { field: 'address', value: given.address },
+    { field: 'extended_public_key', value: given.extendedPublicKey },
+    { field: 'descriptor', value: given.descriptor },
+  ].flatMap(({ field, value }) => (value === undefined ? [] : [{ field, value }]))
+  const [only, ...others] = members
+  if (only === undefined || others.length > 0) {
+    throw invalidParameter('connection', 'must have exactly one of address, extended_public_key and descriptor')
+  }
+  const { name, provider_id, credential_fields } = provider
+  const field = credential_fields.find((one) => one.name === only.field)
+  if (field === undefined) {
+    const accepted = credential_fields.map((one) => one.name).join(' or ')
+    throw invalidParameter(`connection.${only.field}`, `is not accepted for ${name}; send ${accepted}`)
+  }
+  // Words and keys that can spend must never be stored, not even for the moment until a worker looks at them.
+  if (findPrivateMaterial(only.value) !== undefined || /\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{20}/.test(only.value)) {
+    const message = 'This is a secret that can spend, not an address. Nothing was stored.'
+    const fix = 'Never paste it anywhere. Move your funds to a new wallet if somebody may have seen it.'
+    return { cause: 'invalid_address', provider_id, message, fix }
+  }
+  if (field.shape === null || fitsShape(field.shape, only.value)) return undefined
+  const fix = 'Copy it again from your wallet.'
+  return { cause: 'invalid_address', provider_id, message: `This is not a valid ${field.label} of ${name}.`, fix }
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { testDatabase } from '../../../../test/postgres.ts'
+import { testKeyring } from '../test-keys.ts'
+import { checkFingerprintKeys, createFingerprints, resealFingerprintKeys } from './fingerprints.ts'
+
+/** As connectors hash an account. */
+const found = createHash('sha256').update('account 1').digest('hex')
+
+describe('the fingerprint of an account', () => {
+  it('is the same for one tenant in every process, and another for every tenant', async (t) => {
+    const { db } = await testDatabase(t)
+    const worker = createFingerprints(db, testKeyring('main'))
+    const other = createFingerprints(db, testKeyring('main'))
+    const [first, again] = await Promise.all([worker({ tenantKey: 1 }, found), other({ tenantKey: 1 }, found)])
+    assert.equal(first, again)
+    const elsewhere = await worker({ tenantKey: 2 }, found)
+    assert.notEqual(elsewhere, first)
+    for (const stored of [first, elsewhere]) assert.ok(!stored.includes(found) && /^[0-9a-f]{64}$/.test(stored))
+  })
+
+  it('outlives a rotation of the sealing keys, after which the old one may go', async (t) => {
+    const { db } = await testDatabase(t)
+    const before = await createFingerprints(db, testKeyring('old'))({ tenantKey: 1 }, found)
+    assert.equal((await resealFingerprintKeys(db, testKeyring('new', 'old'))).resealed, 1)
+    assert.equal((await resealFingerprintKeys(db, testKeyring('new', 'old'))).resealed, 0)
+    assert.equal(await createFingerprints(db, testKeyring('new'))({ tenantKey: 1 }, found), before)
+  })
+
+  it('cannot be made by a process without private keys, nor by one that has lost the key', async (t) => {
+    const { db } = await testDatabase(t)
+    const { seals, derive } = testKeyring('main')
+    await createFingerprints(db, testKeyring('main'))({ tenantKey: 1 }, found)
+    const api = createFingerprints(db, { seals, derive, opens: undefined })
+    await assert.rejects(api({ tenantKey: 1 }, found), /only workers open secrets/)
+    assert.deepEqual((await checkFingerprintKeys(db, testKeyring('other'))).lost, ['1'])
+  })
+})

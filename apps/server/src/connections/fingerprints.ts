@@ -1,0 +1,64 @@
+/**
+ * Which account at a provider a connection reads, as a hash: by it the same account is recognised when its owner connects
+ * it again. The hash is keyed for each tenant, so that a dump of the database does not tell that users of two tenants are
+ * one person, nor whether somebody's account is among them.
+ *
+ * The key is random, made at the tenant's first verification and sealed for workers. A key derived from the server keys
+ * would change when those are rotated, and accounts that nobody can ask about would lose their hash. This one is sealed
+ * again by `assay keys rotate` and stays what it is.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Database } from '../db/index.ts'
+import type { Keyring } from '../keys.ts'
+import type { Tenant } from '../owner.ts'
+import {
+  examineSeal,
+  openText,
+  resealOne,
+  sealText,
+  type Resealed,
+  type SealedThing,
+  type SealReport,
+} from '../sealing.ts'
+import * as store from './fingerprint-store.ts'
+
+const keyBytes = 32
+const boundTo = (tenantKey: number): string => `fingerprints ${tenantKey}`
+
+/** `found` is what the connector says of the account (Account.fingerprint). */
+export type ToFingerprint = (tenant: Pick<Tenant, 'tenantKey'>, found: string) => Promise<string>
+
+export function createFingerprints(db: Database, keyring: Keyring): ToFingerprint {
+  return async ({ tenantKey }, found) => {
+    const sealed = (await store.findKey(db, tenantKey)) ?? (await makeKey(tenantKey))
+    const key = Buffer.from(await openText(keyring, boundTo(tenantKey), sealed), 'base64')
+    return createHmac('sha256', key).update(found).digest('hex')
+  }
+
+  /** Of two workers that make it at once, one stores it and both use that one. */
+  async function makeKey(tenantKey: number): Promise<string> {
+    const made = await sealText(keyring, boundTo(tenantKey), randomBytes(keyBytes).toString('base64'))
+    return store.ensureKey(db, tenantKey, made)
+  }
+}
+
+const toThing = ({ tenantKey, sealedKey }: store.KeyRow): SealedThing => ({
+  id: String(tenantKey),
+  boundTo: boundTo(tenantKey),
+  sealed: sealedKey,
+})
+
+/** Opens every key and changes nothing; `lost` names tenants by their keys. */
+export async function checkFingerprintKeys(db: Database, keyring: Keyring): Promise<SealReport> {
+  const report: SealReport = { sealedBy: new Map(), lost: [] }
+  for (const row of await store.listKeys(db)) await examineSeal(report, keyring, toThing(row))
+  return report
+}
+
+export async function resealFingerprintKeys(db: Database, keyring: Keyring): Promise<Resealed> {
+  const report = { sealedBy: new Map<string, number>(), lost: [], resealed: 0 }
+  for (const row of await store.listKeys(db)) {
+    await resealOne(report, keyring, toThing(row), (sealed) => store.replaceKey(db, row, sealed))
+  }
+  return report
+}

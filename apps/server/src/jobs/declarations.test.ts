@@ -1,0 +1,84 @@
+/** What is checked while compiling is written with @ts-expect-error: the type check fails when the mistake is accepted. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Sql } from '../db/index.ts'
+import { declarations, parseStored, toStored, type Handler, type Handlers, type PayloadOf } from './declarations.ts'
+import { addJob, toAddJob } from './index.ts'
+
+const owner = { tenantKey: 3, tenantId: 'ten_1', userKey: '-9223372036854775808', userId: 'usr_1' }
+const ref = { ...owner, connectionKey: 2, connectionId: 'con_1' }
+
+/** One of each job, with every member that it may have. */
+const payloads: { [Name in keyof typeof declarations]: PayloadOf<Name> } = {
+  verify: { ref, lane: 'a lane' },
+  destroy: { ref },
+  sync: { ref, lane: 'a lane', run: { untilMs: 1_700_000_000_000, stage: 'rest' }, interactive: true },
+  refresh: { ref, lane: 'a lane', kind: 'assets', attempt: 2, run: { untilMs: 5, stage: 'recent' } },
+  webhook: { tenantId: 'ten_1', messageId: 'msg_1' },
+  match: { owner },
+  upkeep: {},
+  sign_in_mail: { sessionId: 'ses_1' },
+}
+const names = Object.keys(declarations) as (keyof typeof declarations)[]
+
+describe('the payload of a job', () => {
+  for (const name of names) {
+    it(`of ${name} comes back as it was handed in, and is snake_case in the table`, () => {
+      const stored: unknown = JSON.parse(toStored(name, payloads[name]))
+      assert.deepEqual(parseStored(name, stored), payloads[name])
+      assert.doesNotMatch(JSON.stringify(stored), /"[a-z]+[A-Z]\w*":/)
+    })
+  }
+
+  it('leaves behind what the job does not need, such as a secret that lies beside its owner', () => {
+    const more = { ...owner, apiKey: 'hunter2' }
+    assert.doesNotMatch(toStored('match', { owner: more }), /hunter2/)
+  })
+
+  it('is refused when it is not what its handler reads, whoever wrote it into the table', () => {
+    assert.throws(() => parseStored('sync', { ref: {}, lane: 'a lane' }))
+    assert.throws(() => parseStored('refresh', { ...payloads.refresh, kind: 'prices' }))
+  })
+
+  it('that is wrong does not compile, where it is added and where it is handled', () => {
+    const add = (sql: Sql): Promise<void>[] => [
+      // @ts-expect-error: a verification needs its lane.
+      addJob(sql, 'verify', { ref }),
+      // @ts-expect-error: there is no such job.
+      addJob(sql, 'verfy', { ref, lane: 'a lane' }),
+      // @ts-expect-error: a key is a number.
+      addJob(sql, 'destroy', { ref: { ...ref, connectionKey: '2' } }),
+      addJob(sql, 'destroy', { ref }, { delayMs: 5 }),
+    ]
+    // @ts-expect-error: a match job has an owner and no connection.
+    const handle: Handler<'match'> = async ({ ref: { connectionId } }) => void connectionId
+    // @ts-expect-error: every job has a handler, or is named as one that has none.
+    const handlers: Handlers = { match: undefined }
+    assert.deepEqual([typeof add, typeof handle, typeof handlers], ['function', 'function', 'object'])
+  })
+})
+
+describe('a job', () => {
+  it('has one key for each thing that it is about', () => {
+    const keys = names.map((name) => toAddJob(name, payloads[name], 0, 'interval').values[3])
+    assert.deepEqual(keys, [
+      'verify:con_1',
+      'destroy:con_1',
+      'sync:con_1',
+      'refresh:assets:con_1',
+      'webhook:msg_1',
+      'match:usr_1',
+      'upkeep',
+      'sign_in_mail:ses_1',
+    ])
+  })
+
+  it('goes first while a person waits for it', () => {
+    const begins = { ref, lane: 'a lane', attempt: 1 }
+    const priorityOf = (payload: PayloadOf<'refresh'>): string => declarations.refresh.priority(payload)
+    assert.equal(priorityOf({ ...begins, kind: 'transactions' }), 'interactive')
+    assert.equal(priorityOf({ ...payloads.refresh, kind: 'transactions' }), 'background')
+    assert.equal(declarations.sync.priority(payloads.sync), 'interactive')
+    assert.equal(declarations.sync.priority({ ref, lane: 'a lane' }), 'background')
+  })
+})

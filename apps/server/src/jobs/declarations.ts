@@ -1,0 +1,135 @@
+/**
+ * Every job of the service, declared once: what it carries, what it is about, in which lane it runs and who goes first.
+ * Adding a job and handling it are both typed from here, so a payload that its handler could not read does not compile.
+ *
+ * Payloads carry keys and ids, never secrets: operators of the database read the job tables.
+ */
+import { z } from 'zod'
+import type { ConnectionRef, Owner } from '../owner.ts'
+
+/** Interactive: a person waits for it. Yielding: every other due job goes first, for a minute at most. */
+export type Priority = 'interactive' | 'background' | 'yielding'
+
+export interface Declaration<Schema extends z.ZodType = z.ZodType> {
+  payload: Schema
+  /**
+   * What the job is about. Its key is its name and this: one job waits for each key, adding it again moves it, and a job
+   * that is running is not disturbed. Undefined when the whole fleet has one.
+   */
+  subject?(payload: z.output<Schema>): string
+  /** Jobs of one lane run one after another, whichever worker takes them. */
+  lane?(payload: z.output<Schema>): string
+  priority(payload: z.output<Schema>): Priority
+  /** Can be asked to end early when a person waits for its place (make-room.ts). */
+  makesRoom: boolean
+}
+
+function declare<Schema extends z.ZodType>(declaration: Declaration<Schema>): Declaration<Schema> {
+  return declaration
+}
+
+const owner = z.object({
+  tenantKey: z.int(),
+  tenantId: z.string(),
+  userKey: z.string().regex(/^-?\d{1,19}$/),
+  userId: z.string(),
+}) satisfies z.ZodType<Owner>
+
+const connection = owner.extend({
+  connectionKey: z.int(),
+  connectionId: z.string(),
+}) satisfies z.ZodType<ConnectionRef>
+
+/** The lane of a key is part of the payload: a connection that was repaired since has another one. */
+const reading = {
+  ref: connection,
+  lane: z.string(),
+  /** How far the run has come; absent until its first page was read. */
+  run: z.object({ untilMs: z.int(), stage: z.enum(['recent', 'rest']) }).exactOptional(),
+}
+
+export const declarations = {
+  verify: declare({
+    payload: z.object({ ref: connection, lane: z.string() }),
+    subject: ({ ref }) => ref.connectionId,
+    lane: ({ lane }) => lane,
+    priority: () => 'interactive',
+    makesRoom: false,
+  }),
+  destroy: declare({
+    payload: z.object({ ref: connection }),
+    subject: ({ ref }) => ref.connectionId,
+    priority: () => 'yielding',
+    makesRoom: true,
+  }),
+  /** A run: balances and history of one connection. */
+  sync: declare({
+    payload: z.object({ ...reading, interactive: z.boolean().exactOptional() }),
+    subject: ({ ref }) => ref.connectionId,
+    lane: ({ lane }) => lane,
+    priority: ({ interactive }) => (interactive === true ? 'interactive' : 'background'),
+    makesRoom: true,
+  }),
+  refresh: declare({
+    payload: z.object({ ...reading, kind: z.enum(['assets', 'transactions']), attempt: z.int() }),
+    subject: ({ ref, kind }) => `${kind}:${ref.connectionId}`,
+    lane: ({ lane }) => lane,
+    // It goes before the background until its first page only. A refresh during a long first read has all of that history
+    // to read, and would otherwise keep every other job waiting.
+    priority: ({ run, kind }) => (run === undefined || kind === 'assets' ? 'interactive' : 'background'),
+    makesRoom: true,
+  }),
+  webhook: declare({
+    /** Each message wakes the sender up with a job of its own: one key for each tenant would make transactions wait. */
+    payload: z.object({ tenantId: z.string(), messageId: z.string().exactOptional() }),
+    subject: ({ tenantId, messageId }) => messageId ?? tenantId,
+    lane: ({ tenantId }) => `webhook:${tenantId}`,
+    priority: () => 'yielding',
+    makesRoom: true,
+  }),
+  match: declare({
+    payload: z.object({ owner }),
+    subject: ({ owner: { userId } }) => userId,
+    priority: () => 'background',
+    makesRoom: false,
+  }),
+  upkeep: declare({ payload: z.object({}), priority: () => 'background', makesRoom: false }),
+  sign_in_mail: declare({
+    payload: z.object({ sessionId: z.string() }),
+    subject: ({ sessionId }) => sessionId,
+    priority: () => 'interactive',
+    makesRoom: false,
+  }),
+} satisfies Record<string, Declaration>
+
+export type JobName = keyof typeof declarations
+
+/** What code hands to `addJob` and gets in a handler. */
+export type PayloadOf<Name extends JobName> = z.output<(typeof declarations)[Name]['payload']>
+
+/**
+ * `signal` is aborted when the process is asked to stop, and for jobs that make room also when a person waits for their
+ * place: finish the page under way, queue the rest, and return.
+ */
+export type Handler<Name extends JobName> = (payload: PayloadOf<Name>, signal: AbortSignal) => Promise<void>
+
+/** One for each job, so that a new job without a handler does not compile. Undefined leaves its jobs to other workers. */
+export type Handlers = { [Name in JobName]: Handler<Name> | undefined }
+
+/** The one place where names change: snake_case in the table, camelCase in code. Values are left alone. */
+export function toStored(name: JobName, payload: unknown): string {
+  // Parsed on the way in too: an object that has more members than the job needs leaves them behind.
+  return JSON.stringify(renameKeys(declarations[name].payload.parse(payload), toSnake))
+}
+
+export function parseStored<Name extends JobName>(name: Name, stored: unknown): PayloadOf<Name> {
+  return declarations[name].payload.parse(renameKeys(stored, toCamel)) as PayloadOf<Name>
+}
+
+const toSnake = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const toCamel = (key: string): string => key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+function renameKeys(value: unknown, rename: (key: string) => string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [rename(key), renameKeys(one, rename)]))
+}

@@ -1,0 +1,217 @@
+/**
+ * All SQL over the queue: graphile-worker's tables, and the heartbeats of workers. The service reads and writes some of
+ * graphile-worker's private tables, because its functions offer no way to free a lane, to cap the wait of a failed job or
+ * to see who waits. What is relied on was read in version 0.18.0; queue-store.pg.test.ts fails for any other version and
+ * says what to compare.
+ *
+ * Jobs are added with a delay instead of a time: absolute times would need two clocks to agree, PostgreSQL's and the
+ * sandbox's.
+ */
+import { createHash } from 'node:crypto'
+import type { Sql } from '../db/index.ts'
+import type { Priority } from './declarations.ts'
+
+/** By graphile-worker's number: the lower, the sooner. Among equals, the one that has been due for longest. */
+const priorities: Readonly<Record<Priority, number>> = { interactive: -10, background: 0, yielding: 10 }
+
+export interface QueuedJob {
+  task: string
+  /** JSON. */
+  payload: string
+  key: string
+  lane?: string | undefined
+  priority: Priority
+}
+
+/**
+ * SQL that adds a job inside a larger statement, whose further parameters begin after `offset`. `delay` is an SQL
+ * interval, which that statement may compute.
+ */
+export function toInsertJob(job: QueuedJob, offset: number, delay: string): { call: string; values: unknown[] } {
+  const [task, payload, lane, key, priority] = [1, 2, 3, 4, 5].map((place) => `$${offset + place}`)
+  return {
+    call: `graphile_worker.add_job(${task}::text, ${payload}::json, queue_name => ${lane}::text,
+      job_key => ${key}::text, priority => ${priority}::integer, run_at => clock_timestamp() + ${delay})`,
+    values: [
+      job.task,
+      job.payload,
+      job.lane === undefined ? null : toLane(job.lane),
+      job.key,
+      priorities[job.priority],
+    ],
+  }
+}
+
+export async function insertJob(sql: Sql, job: QueuedJob, delayMs: number): Promise<void> {
+  const { call, values } = toInsertJob(job, 0, 'make_interval(secs => $6::double precision / 1000)')
+  await sql.execute(`select ${call}`, [...values, delayMs])
+}
+
+/** SQL: no job waits or runs whose key is this SQL expression. */
+export const isKeyFree = (key: string): string =>
+  `not exists (select from graphile_worker._private_jobs job where job.key = ${key})`
+
+/** The sandbox clock went forward: jobs that were due within that time are due now. */
+export async function bringJobsForward(sql: Sql, byMs: number): Promise<void> {
+  await sql.execute(
+    `select graphile_worker.reschedule_jobs(array[id], run_at => run_at - make_interval(secs => $1::double precision / 1000))
+     from graphile_worker.jobs where locked_at is null`,
+    [byMs],
+  )
+}
+
+// ---------------------------------------------------------------------------------------------------------------- lanes
+
+/**
+ * A fixed number of lanes. graphile-worker's claim locks every lane that is free, with a write to its row, before it looks
+ * for a job (dist/sql/getJobs.js, strategy 2); meanwhile no other worker finds a job that has a lane. One lane for each key
+ * made a claim take 140 ms with 100,000 keys; with 1,024 it takes 2 ms, however many keys there are.
+ *
+ * Jobs of one name still run one after another. The price is that two names may share a lane and wait for each other; with
+ * a hundred jobs under way one in ten does, for the seconds that a job takes.
+ */
+const laneCount = 1_024
+
+export function toLane(name: string): string {
+  return `lane ${createHash('sha256').update(name).digest().readUInt32BE() % laneCount}`
+}
+
+/** Longer than a job in a lane takes. */
+const orphanedAfterSeconds = 60
+
+/**
+ * A lane that is locked and has no job under way. graphile-worker opens a lane together with the row of the job that ends
+ * (dist/sql/completeJobs.js), and any worker may delete that row: one that was presumed dead and comes back ends the job
+ * which another has taken over meanwhile. The other worker's lane would stay closed for four hours.
+ */
+export async function freeOrphanedLanes(sql: Sql): Promise<void> {
+  await sql.execute(
+    `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
+     where q.locked_at < clock_timestamp() - make_interval(secs => $1)
+       and not exists (
+         select from graphile_worker._private_jobs j where j.job_queue_id = q.id and j.locked_at is not null)`,
+    [orphanedAfterSeconds],
+  )
+}
+
+/** An earlier version gave every key a lane of its own. Each claim would lock those rows with the others. */
+export async function deleteOldLanes(sql: Sql): Promise<void> {
+  await sql.execute(
+    `delete from graphile_worker._private_job_queues q
+     where q.queue_name not like 'lane %' and q.locked_at is null
+       and not exists (select from graphile_worker._private_jobs j where j.job_queue_id = q.id)`,
+    [],
+  )
+}
+
+// ------------------------------------------------------------------------------------------------------- who goes first
+
+const yieldsMaxSeconds = 60
+
+/**
+ * A job that yields would never run while reading is behind, which lasts for hours after an outage or on a day of many new
+ * users. So it yields for a minute, and then stands in line like every other job.
+ */
+export async function endYielding(sql: Sql): Promise<void> {
+  await sql.execute(
+    `select graphile_worker.reschedule_jobs(array[id], priority => $1) from graphile_worker._private_jobs
+     where priority > $1 and is_available and run_at < clock_timestamp() - make_interval(secs => $2)`,
+    [priorities.background, yieldsMaxSeconds],
+  )
+}
+
+export interface WaitingJob {
+  laneId: number | null
+  /** Another job of the lane is running, here or elsewhere. */
+  blocked: boolean
+}
+
+/** Due jobs for which a person waits. */
+export async function listInteractive(sql: Sql, limit: number): Promise<WaitingJob[]> {
+  return sql.rows<WaitingJob>(
+    `select j.job_queue_id as "laneId", q.locked_at is not null as blocked
+     from graphile_worker._private_jobs j left join graphile_worker._private_job_queues q on q.id = j.job_queue_id
+     where j.is_available and j.priority <= $1 and j.run_at <= clock_timestamp() order by j.priority, j.run_at limit $2`,
+    [priorities.interactive, limit],
+  )
+}
+
+// -------------------------------------------------------------------------------------------------------------- retries
+
+/** exp(2 + 1) seconds: what the next failure costs. */
+const attemptsMax = 2
+const waitMaxSeconds = 20
+
+/**
+ * graphile-worker waits exp(attempts) seconds, up to six hours, gives up after the 25th attempt, and counts an attempt whose
+ * worker was killed like one that failed. What fails here is nearly always the database, which is back in a moment: a run
+ * that was killed a few times would stand still for hours after that. So the count is held low, and no job waits longer
+ * than some twenty seconds; one that fails for another reason is logged each time.
+ */
+export async function capRetries(sql: Sql): Promise<void> {
+  await sql.execute(
+    `select graphile_worker.reschedule_jobs(array[id], attempts => $1::int,
+       run_at => least(run_at, clock_timestamp() + make_interval(secs => $2)))
+     from graphile_worker._private_jobs where attempts > $1 and locked_at is null and key is not null`,
+    [attemptsMax, waitMaxSeconds],
+  )
+}
+
+/**
+ * Every job of ours has a key until it is replaced: when a key is added again while its job runs, graphile-worker takes the
+ * key from that job and sets its count to the last (sql/000020.sql, add_jobs). The job that took its place does its work.
+ * When the worker was killed, the replaced job stays, and is deleted here.
+ */
+export async function deleteReplaced(sql: Sql): Promise<void> {
+  await sql.execute(
+    `delete from graphile_worker._private_jobs
+     where key is null and attempts >= max_attempts and locked_at is null`,
+    [],
+  )
+}
+
+// -------------------------------------------------------------------------------------------------------- who is alive
+
+export async function writeHeartbeats(sql: Sql, workerIds: readonly string[]): Promise<void> {
+  await sql.execute(
+    `insert into worker_heartbeats (worker_id, beat_at) select unnest($1::text[]), clock_timestamp()
+     on conflict (worker_id) do update set beat_at = excluded.beat_at`,
+    [workerIds],
+  )
+}
+
+export async function forgetWorkers(sql: Sql, workerIds: readonly string[]): Promise<void> {
+  await sql.execute('delete from worker_heartbeats where worker_id = any($1::text[])', [workerIds])
+}
+
+/** Workers that were killed with no job under way. `assay status` shows them until then. */
+export async function forgetLongSilent(sql: Sql): Promise<void> {
+  await sql.execute("delete from worker_heartbeats where beat_at < clock_timestamp() - interval '1 hour'", [])
+}
+
+/**
+ * Workers that hold a lock and have not beaten for so long. A lock without any heartbeat belongs to a worker that was
+ * killed before its first beat; it gets the same grace, by the time of the lock.
+ */
+export async function listSilent(
+  sql: Sql,
+  silentAfterMs: number,
+  { except }: { except: readonly string[] },
+): Promise<string[]> {
+  const rows = await sql.rows<{ worker_id: string }>(
+    `with locks as (
+       select locked_by as worker_id, locked_at from graphile_worker._private_jobs where locked_by is not null
+       union all
+       select locked_by, locked_at from graphile_worker._private_job_queues where locked_by is not null
+     ), limits as (select clock_timestamp() - make_interval(secs => $1::double precision / 1000) as silent_since)
+     select distinct worker_id from locks, limits
+     where locked_at <= silent_since and worker_id <> all($2::text[])
+       and not exists (select from worker_heartbeats h where h.worker_id = locks.worker_id and h.beat_at > silent_since)`,
+    [silentAfterMs, except],
+  )
+  return rows.map((row) => row.worker_id)
+}
+
+export async function unlockWorkers(sql: Sql, workerIds: readonly string[]): Promise<void> {
+  await sql.execute('select graphile_worker.force_unlock_workers($1::text[])', [workerIds])
+}

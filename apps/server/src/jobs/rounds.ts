@@ -1,0 +1,79 @@
+/**
+ * What every worker does again and again beside its jobs. graphile-worker does not notice that a worker was killed: its
+ * locks, and the locks of its lanes, stay for four hours (measured). So every worker writes a heartbeat, and every worker
+ * frees the locks of those that fell silent. A worker is named as graphile-worker names its locks: by the id of its pool.
+ *
+ *   beat every silentAfter/6 · sweep at start and every silentAfter/2 · free workers that are silent for silentAfter
+ */
+import type { Logger } from 'pino'
+import type { Database } from '../db/index.ts'
+import * as store from './queue-store.ts'
+
+export interface Rounds {
+  stop(): Promise<void>
+}
+
+export function startRounds(
+  { db, silentAfterMs, log }: { db: Database; silentAfterMs: number; log: Logger },
+  /** Of this process, as they are now. */
+  workerIds: ReadonlySet<string>,
+): Rounds {
+  const beat = repeat(silentAfterMs / 6, log, () => store.writeHeartbeats(db, [...workerIds]))
+  const sweep = repeat(silentAfterMs / 2, log, async () => {
+    await freeSilentWorkers(db, silentAfterMs, [...workerIds], log)
+    await store.forgetLongSilent(db)
+    await store.freeOrphanedLanes(db)
+    await store.deleteReplaced(db)
+    await store.capRetries(db)
+    await store.endYielding(db)
+  })
+  return {
+    async stop() {
+      await Promise.all([beat.stop(), sweep.stop()])
+    },
+  }
+}
+
+/**
+ * `ownIds` are never silent, whatever their heartbeats say: on a busy machine these may come late, and a worker that frees
+ * its own lock does the job a second time beside the first.
+ */
+export async function freeSilentWorkers(
+  db: Database,
+  silentAfterMs: number,
+  ownIds: readonly string[],
+  log: Logger,
+): Promise<void> {
+  const workerIds = await store.listSilent(db, silentAfterMs, { except: ownIds })
+  if (workerIds.length === 0) return
+  await store.unlockWorkers(db, workerIds)
+  await store.forgetWorkers(db, workerIds)
+  log.warn({ workerIds }, 'freed the jobs of workers that fell silent')
+}
+
+/** The next round begins when the last has ended. A round that fails (the database is away) is only logged: the next comes. */
+export function repeat(everyMs: number, log: Logger, round: () => Promise<void>): { stop(): Promise<void> } {
+  let stopped = false
+  let wake: () => void = () => undefined
+  const loop = async (): Promise<void> => {
+    while (!stopped) {
+      await round().catch((error: unknown) => log.warn({ err: error }, 'periodic round failed'))
+      if (stopped) return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, everyMs)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+  const running = loop()
+  return {
+    async stop() {
+      stopped = true
+      wake()
+      await running
+    },
+  }
+}

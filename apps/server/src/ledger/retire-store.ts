@@ -1,0 +1,97 @@
+/**
+ * All SQL over records that the provider no longer shows. They are retired, never deleted: a retired record is left out
+ * when deriving, and one that comes back is used again.
+ */
+import type { Sql } from '../db/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { newMark, type List } from './raw-store.ts'
+
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
+
+/** A window of a list that was read to its end, and the keys of everything it showed. */
+export interface CompleteWindow {
+  startMs: number
+  endMs: number
+  keys: readonly string[]
+}
+
+/** One bad answer must not take anything away: a record has to be missing from two reads, this far apart. */
+const missingForMs = 10 * 60_000
+/** When more than this part of a window is missing, and more than one record, the provider's answer is in doubt. */
+const doubtedPart = 0.05
+
+const makeDue = (
+  from: string,
+): string => `due as (insert into due_groups as d (user_key, connection_key, group_key, occurred_at, mark)
+  select $1::bigint, $2::integer, group_key, max(occurred_at), $4::bigint from ${from} group by group_key
+  on conflict (user_key, connection_key, group_key) do update
+    set occurred_at = greatest(d.occurred_at, excluded.occurred_at), mark = excluded.mark
+  returning d.group_key)`
+
+/** The provider has withdrawn these records: they are retired at once. */
+export async function retireWithdrawn(
+  tx: Sql,
+  ref: ConnectionRef,
+  { stream, partition }: List,
+  keys: readonly string[],
+): Promise<void> {
+  await tx.execute(
+    `with retired as (
+       update raw_records set retired_at = $3::timestamptz, pending = false
+       where user_key = $1::bigint and connection_key = $2::integer and stream = $5::text and partition = $6::text
+         and source_key = any($7::text[]) and retired_at is null
+       returning group_key, occurred_at
+     ), ${makeDue('retired')}
+     select group_key from due`,
+    [...refOf(ref), tx.now(), newMark(), stream, partition, [...keys]],
+  )
+}
+
+/**
+ * Notes which records of the window were not shown, and retires those that were missing before. When too many are
+ * missing it changes nothing and returns how many of how many.
+ */
+export async function judgeMissing(
+  tx: Sql,
+  ref: ConnectionRef,
+  { stream, partition }: List,
+  { startMs, endMs, keys }: CompleteWindow,
+): Promise<{ missing: number; known: number } | undefined> {
+  const { missing, known } = await tx.row<{ missing: number; known: number }>(
+    `with known as materialized (
+       select r.source_key, r.group_key, r.occurred_at, r.missing_since from raw_records r
+       where r.user_key = $1::bigint and r.connection_key = $2::integer
+         and r.occurred_at >= $7::timestamptz and r.occurred_at < $8::timestamptz
+         and r.stream = $5::text and r.partition = $6::text and r.retired_at is null
+     ), missing as materialized (
+       select k.* from known k where k.source_key not in (select unnest($9::text[]))
+     ), counts as materialized (
+       select (select count(*) from known)::integer as known, (select count(*) from missing)::integer as missing
+     ), noted as (
+       update raw_records r set missing_since = coalesce(r.missing_since, $3::timestamptz),
+         retired_at = case when m.missing_since <= $10::timestamptz then $3::timestamptz end,
+         pending = r.pending and coalesce(m.missing_since > $10::timestamptz, true)
+       from missing m, counts c
+       where r.user_key = $1::bigint and r.connection_key = $2::integer
+         and r.stream = $5::text and r.partition = $6::text and r.source_key = m.source_key
+         and (c.missing = 1 or c.missing <= $11::double precision * c.known)
+       returning r.group_key, r.occurred_at, r.retired_at
+     ), retired as (
+       select group_key, occurred_at from noted where retired_at is not null
+     ), ${makeDue('retired')}
+     select known, missing from counts`,
+    [
+      ...refOf(ref),
+      tx.now(),
+      newMark(),
+      stream,
+      partition,
+      new Date(startMs).toISOString(),
+      new Date(endMs).toISOString(),
+      [...keys],
+      new Date(Date.parse(tx.now()) - missingForMs).toISOString(),
+      doubtedPart,
+    ],
+  )
+  return missing > 1 && missing > doubtedPart * known ? { missing, known } : undefined
+}

@@ -1,0 +1,113 @@
+/**
+ * How a job speaks to a provider: within the budgets, while the circuit is closed, and only as long as the key is this
+ * job's to use. One statement precedes every call.
+ *
+ * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act on
+ * the outcome; they catch nothing.
+ */
+import type { Connector, Cost, Spent } from '@assay/connectors'
+import { SourceError } from '@assay/core'
+import type { Budgets } from './budgets.ts'
+import { CircuitOpen, type Circuits } from './circuits.ts'
+
+/** Why a call has no answer. */
+export type Stop =
+  /** Our own restraint: nothing is wrong, and the job comes back later. */
+  | { kind: 'wait'; ms: number }
+  /** A CircuitOpen among them: the provider was not asked. */
+  | { kind: 'fault'; error: SourceError }
+  /**
+   * Two workers read one connection, because one was presumed dead while it only stood still. The one that reserved its
+   * nonces last has the key; the other gives up, and with it a page that it may have read.
+   */
+  | { kind: 'overtaken' }
+
+export type Asked<T> = { kind: 'answer'; answer: T } | Stop
+
+export type Ask = <T extends object>(cost: Cost, call: () => Promise<T>) => Promise<Asked<T>>
+
+/** The nonces of one opened connection, as its job reserves them. */
+export interface Nonces {
+  /** The last one of the range; undefined until one was reserved. */
+  last: bigint | undefined
+  /** What to reserve: so many, none of them smaller. */
+  toReserve(): { atLeast: number; count: number }
+  /** The range was reserved, up to and including `last`. */
+  use(last: bigint): void
+}
+
+export interface Asker {
+  connector: Pick<Connector, 'providerId' | 'budget'>
+  keyLane: string
+  /** A key that is only being tried out (`pending`) says nothing about the provider. */
+  status: string
+  nonces: Nonces
+}
+
+interface AskDeps {
+  budgets: Budgets
+  circuits: Circuits
+}
+
+export function startAsking(
+  { budgets, circuits }: AskDeps,
+  asker: Asker,
+  { interactive }: { interactive: boolean },
+): Ask {
+  const { keyLane, nonces } = asker
+  const { providerId } = asker.connector
+  let standing: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
+  /** The provider was failing when this job came: an answer ends that. */
+  let wasFailing = false
+
+  async function enter(cost: Cost): Promise<Stop | { kind: 'entered'; left: ReadonlyMap<string, number> }> {
+    const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, { interactive }, () => ({
+      providerId: standing === 'outside' ? providerId : null,
+      nonces: nonces.last === undefined ? nonces.toReserve() : { last: nonces.last },
+    }))
+    // A nonce that was used after ours makes ours invalid, and two calls at once may arrive in either order.
+    if (!holdsKey) return { kind: 'overtaken' }
+    if (lastNonce !== undefined) nonces.use(lastNonce)
+    const isClosed = circuit?.open === true && circuit.wait_ms > 0
+    if (waitMs > 0 && !isClosed) return { kind: 'wait', ms: waitMs }
+    if (standing === 'outside') {
+      const entered = await circuits.enter(providerId, circuit)
+      if (entered instanceof CircuitOpen) return { kind: 'fault', error: entered }
+      standing = entered
+      wasFailing = circuit !== undefined
+    }
+    return { kind: 'entered', left }
+  }
+
+  async function hearAnswer(): Promise<void> {
+    if (standing !== 'answered' && wasFailing) await circuits.recordAnswer(providerId)
+    standing = 'answered'
+  }
+
+  /** `unreadable_answer` counts as an answer: the provider is there, and only we do not understand it. */
+  async function hearFault(error: SourceError, cost: Cost): Promise<void> {
+    if (error.fault === 'rate_limited') await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
+    if (error.fault !== 'venue_down') return hearAnswer()
+    await circuits.recordSilence(providerId, asker.status === 'pending' ? null : keyLane, standing === 'probing')
+    standing = 'outside'
+  }
+
+  return async (cost, call) => {
+    const entered = await enter(cost)
+    if (entered.kind !== 'entered') return entered
+    try {
+      const answer = await call()
+      await hearAnswer()
+      await budgets.recordSpent(asker, entered.left, spentOf(answer))
+      return { kind: 'answer', answer }
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      await hearFault(error, cost)
+      return { kind: 'fault', error }
+    }
+  }
+}
+
+function spentOf(answer: { spent?: readonly Spent[] }): readonly Spent[] {
+  return answer.spent ?? []
+}

@@ -1,0 +1,181 @@
+/**
+ * All SQL over `budgets` and `key_nonces`: whether a provider may be called now, and by which job. Times are the caller's
+ * present by the database's clock.
+ */
+import type { Sql } from '../db/index.ts'
+
+/** What a call takes from one bucket. */
+export interface BucketRequest {
+  key: string
+  /** By tier. */
+  capacities: readonly number[]
+  refills: readonly number[]
+  cost: number
+  /** The part of the bucket that has to stay for others. */
+  share: number
+}
+
+/**
+ * CTEs that take the tokens of every bucket in $1, or of none. The rows are locked in the order of their keys, so that
+ * the whole fleet shares a bucket and two calls never wait for each other. $2 are the keys, $3 is the present.
+ *
+ * A bucket has no row before its first call. Two first calls at one moment both insert it: the second one meets the row of
+ * the first, which it has not locked, and takes from it only what is there.
+ */
+const takeIf = (condition: string): string => `given as materialized (
+    select g.* from jsonb_to_recordset($1::jsonb) as g (key text, capacities double precision[],
+      refills double precision[], cost double precision, share double precision)
+  ), locked as materialized (
+    select b.* from budgets b where b.bucket = any($2::text[]) order by b.bucket for update
+  ), filled as materialized (
+    select g.key, g.cost, coalesce(${tokensNow('l', 'g')}, g.capacities[1]) as tokens,
+      ${tokensNeeded('coalesce(l.tier, 0)')} as needed, g.refills[coalesce(l.tier, 0) + 1] as refill,
+      greatest(0, extract(epoch from l.blocked_until - $3::timestamptz))::double precision as blocked_seconds
+    from given g left join locked l on l.bucket = g.key
+  ), taken as (
+    insert into budgets as b (bucket, tokens, refilled_at)
+    select f.key, f.tokens - f.cost, $3::timestamptz from filled f
+    where ${condition} and not exists (select from filled s where s.tokens < s.needed or s.blocked_seconds > 0)
+    order by f.key
+    on conflict (bucket) do update
+      set tokens = case when b.bucket in (select bucket from locked) then excluded.tokens
+          else b.tokens - (select g.cost from given g where g.key = b.bucket) end,
+        refilled_at = excluded.refilled_at, blocked_until = null
+      where b.bucket in (select bucket from locked) or exists (
+        select from given g where g.key = b.bucket and b.blocked_until is null and b.tokens >= ${tokensNeeded('b.tier')})
+    returning b.bucket, b.tokens
+  )`
+
+/** A clock that was set back takes no tokens away. */
+function tokensNow(row: string, of: string): string {
+  return `least(${of}.capacities[${row}.tier + 1], ${row}.tokens + ${of}.refills[${row}.tier + 1] *
+    greatest(0, extract(epoch from $3::timestamptz - ${row}.refilled_at))::double precision)`
+}
+
+/** What has to be there: the cost, and beside it the share of the bucket that is left to others. */
+function tokensNeeded(tier: string): string {
+  return `least(g.capacities[${tier} + 1], g.cost + g.share * g.capacities[${tier} + 1])`
+}
+
+const isTaken = '(select count(*) from taken) = (select count(*) from given)'
+
+/** How long until every bucket has enough. After a first call that lost to another one: asked again at once. */
+const waitMs = `coalesce((
+  select ceil(1000 * greatest(max((needed - tokens) / refill), max(blocked_seconds), 0.001)) from filled), 1
+)::double precision`
+
+function toValues(sql: Sql, buckets: readonly BucketRequest[]): unknown[] {
+  return [JSON.stringify(buckets), buckets.map(({ key }) => key), sql.now()]
+}
+
+/** Zero when the tokens were taken; otherwise nothing was, and it is how long until they are there. */
+export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): Promise<{ waitMs: number }> {
+  const row = await sql.row<{ taken: boolean; wait_ms: number }>(
+    `with ${takeIf('true')} select ${isTaken} as taken, ${waitMs} as wait_ms`,
+    toValues(sql, buckets),
+  )
+  return { waitMs: row.taken ? 0 : row.wait_ms }
+}
+
+export interface CircuitState {
+  failing_since: string
+  open: boolean
+  /** Until it may be asked again; zero when a probe is due. */
+  wait_ms: number
+}
+
+export interface CallRequest {
+  buckets: readonly BucketRequest[]
+  /** Null when the circuit was looked at before, by the same job. */
+  providerId: string | null
+  keyLane: string
+  /** The last nonce that this job reserved, or what to reserve when it has none yet. */
+  nonces: { last: bigint } | { atLeast: number; count: number }
+}
+
+export interface Admission {
+  /** Zero when the call may be made. */
+  waitMs: number
+  /** False when another job has reserved nonces of this key since: then nothing was taken. */
+  holdsKey: boolean
+  /** The last nonce of those reserved now. */
+  lastNonce: bigint | undefined
+  /** Undefined while the provider answers. While it is open and no probe is due, nothing is taken. */
+  circuit: CircuitState | undefined
+  /** What is left in each bucket, when the call may be made. */
+  left: ReadonlyMap<string, number>
+}
+
+/**
+ * Whether a call may be made now: the budgets, the fence around the key, and, for the first call of a job, the circuit.
+ * One statement, because every call to a provider waits for it. The nonces are reserved with the first call, in one write
+ * for the whole job, and two jobs never get the same: one updates the row after the other.
+ */
+export async function admitCall(sql: Sql, request: CallRequest): Promise<Admission> {
+  const { nonces } = request
+  const [last, atLeast, count] =
+    'last' in nonces ? [nonces.last.toString(), 0, 0] : [null, nonces.atLeast, nonces.count]
+  const row = await sql.row<{
+    taken: boolean
+    wait_ms: number
+    holds_key: boolean
+    last_nonce: string | null
+    circuit: CircuitState | null
+    left: Record<string, number> | null
+  }>(
+    `with circuit as materialized (
+       select failing_since, opened_at is not null as open,
+         greatest(0, ceil(1000 * extract(epoch from coalesce(probe_at, $3::timestamptz) - $3::timestamptz)))::double precision
+           as wait_ms
+       from circuits where provider_id = $4::text
+     ), fence as materialized (
+       select $6::bigint is null
+         or exists (select from key_nonces where key_lane = $5::text and high_water = $6::bigint) as held
+     ), ${takeIf('(select held from fence) and not exists (select from circuit where open and wait_ms > 0)')},
+     reserved as (
+       insert into key_nonces as k (key_lane, high_water)
+       select $5::text, $7::bigint + $8::bigint where $6::bigint is null and ${isTaken}
+         and not exists (select from circuit where open and wait_ms > 0)
+       on conflict (key_lane) do update set high_water = greatest(k.high_water + 1, $7::bigint) + $8::bigint
+       returning high_water
+     )
+     select ${isTaken} as taken, ${waitMs} as wait_ms, (select held from fence) as holds_key,
+       (select high_water from reserved) as last_nonce, (select row_to_json(circuit) from circuit) as circuit,
+       (select json_object_agg(bucket, tokens) from taken) as left`,
+    [...toValues(sql, request.buckets), request.providerId, request.keyLane, last, atLeast, count],
+  )
+  return {
+    waitMs: row.taken ? 0 : row.wait_ms,
+    holdsKey: row.holds_key,
+    lastNonce: row.last_nonce === null ? undefined : BigInt(row.last_nonce),
+    circuit: row.circuit ?? undefined,
+    left: new Map(Object.entries(row.left ?? {})),
+  }
+}
+
+/** The provider said "too many": the bucket is empty, the tier was a wrong guess, and no job asks again before then. */
+export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
+  await sql.execute(
+    `insert into budgets as b (bucket, tokens, refilled_at, blocked_until)
+     values ($1, 0, $4::timestamptz, $4::timestamptz + make_interval(secs => $2::double precision / 1000))
+     on conflict (bucket) do update
+       set tokens = 0, refilled_at = $4::timestamptz, tier = least(b.tier + 1, $3::int - 1),
+           blocked_until = greatest(b.blocked_until, excluded.blocked_until)`,
+    [bucket, forMs, tiersCount, sql.now()],
+  )
+}
+
+/** The provider has counted so many tokens: no more is left than it says. */
+export async function followSpent(
+  sql: Sql,
+  { key, capacities, refills }: Pick<BucketRequest, 'key' | 'capacities' | 'refills'>,
+  used: number,
+): Promise<void> {
+  await sql.execute(
+    `with given as (select $1::double precision[] as capacities, $2::double precision[] as refills)
+     update budgets b set refilled_at = $3::timestamptz,
+       tokens = least(${tokensNow('b', 'g')}, g.capacities[b.tier + 1] - $4::double precision)
+     from given g where b.bucket = $5::text`,
+    [capacities, refills, sql.now(), used, key],
+  )
+}

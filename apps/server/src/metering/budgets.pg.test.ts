@@ -1,0 +1,333 @@
+import type { Bucket, Connector, Cost } from '@assay/connectors'
+import { loadConnector } from '@assay/connectors'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
+import { markInstallation, type Database } from '../db/index.ts'
+import { createBudgets, OverBudget, type Budgets } from './budgets.ts'
+import {
+  admitCall,
+  lowerTier,
+  takeTokens,
+  type Admission,
+  type BucketRequest,
+  type CallRequest,
+} from './budget-store.ts'
+
+// So slow that nothing is refilled while a test runs; time passes by moving the clock.
+const slow = { capacities: [20, 20, 10], refills: [1 / 1_000, 1 / 2_000, 1 / 4_000] }
+const tiersCount = slow.capacities.length
+
+async function open(t: TestContext): Promise<{ db: Database; pass(seconds: number): Promise<unknown> }> {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, true)
+  return { db, pass: (seconds) => db.clock.advance(seconds * 1_000) }
+}
+
+const of = (key: string, cost: number): BucketRequest => ({ key, ...slow, cost, share: 0 })
+const take = (db: Database, bucket: string, cost: number): ReturnType<typeof takeTokens> =>
+  takeTokens(db, [of(bucket, cost)])
+
+/** How many calls of this cost go through now. */
+async function countTakes(db: Database, cost: number): Promise<number> {
+  for (let taken = 0; ; taken += 1) {
+    if ((await take(db, 'bucket', cost)).waitMs > 0) return taken
+  }
+}
+
+/** What is missing, at the rate of a tier; a second less for what the test itself takes. */
+function assertWait(waitMs: number, expectedSeconds: number): void {
+  assert.ok(waitMs <= expectedSeconds * 1_000 && waitMs > (expectedSeconds - 20) * 1_000, `${waitMs} ms`)
+}
+
+describe('a budget', () => {
+  it('gives what the bucket holds, then says how long until there is enough again', async (t) => {
+    const { db } = await open(t)
+    assert.equal(await countTakes(db, 2), 10)
+    assertWait((await take(db, 'bucket', 2)).waitMs, 2_000)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 1_000)
+    assert.equal((await take(db, 'another bucket', 2)).waitMs, 0)
+  })
+
+  it('takes nothing when there is too little', async (t) => {
+    const { db, pass } = await open(t)
+    await countTakes(db, 1)
+    await pass(1_500)
+    for (let round = 0; round < 5; round += 1) assert.ok((await take(db, 'bucket', 2)).waitMs > 0)
+    assert.equal((await take(db, 'bucket', 1)).waitMs, 0)
+  })
+
+  it('fills up with time, and never above what the bucket holds', async (t) => {
+    const { db, pass } = await open(t)
+    await countTakes(db, 1)
+    await pass(7_001)
+    assert.equal(await countTakes(db, 1), 7)
+    await pass(10_000_000)
+    assert.equal(await countTakes(db, 1), 20)
+  })
+
+  it('shared by many at once is never overdrawn', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const other = openTestDatabase(connection)
+    t.after(() => other.close())
+    const asked = Array.from({ length: 60 }, (_, index) => take(index % 2 ? db : other, 'bucket', 1))
+    const taken = (await Promise.all(asked)).filter(({ waitMs }) => waitMs === 0)
+    assert.equal(taken.length, 20)
+  })
+
+  it('falls back to the next tier when the provider says "too many", and stays away as long as it was told', async (t) => {
+    const { db, pass } = await open(t)
+    await countTakes(db, 1)
+    await lowerTier(db, 'bucket', tiersCount, 60_000)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 2_000)
+    await pass(2_001)
+    assert.equal(await countTakes(db, 1), 1)
+    await lowerTier(db, 'bucket', tiersCount, 60_000)
+    await lowerTier(db, 'bucket', tiersCount, 60_000)
+    await pass(1_000_000)
+    assert.equal(await countTakes(db, 1), 10)
+  })
+
+  it('is closed until the time that the provider named, also when there are tokens', async (t) => {
+    const { db, pass } = await open(t)
+    await lowerTier(db, 'bucket', tiersCount, 500_000_000)
+    await pass(400_000)
+    assertWait((await take(db, 'bucket', 1)).waitMs, 100_000)
+    await lowerTier(db, 'bucket', tiersCount, 1_000)
+    assert.ok((await take(db, 'bucket', 1)).waitMs > 90_000_000)
+    await pass(100_001)
+    assert.equal((await take(db, 'bucket', 1)).waitMs, 0)
+  })
+})
+
+describe('a call to a provider', () => {
+  interface More extends Partial<Omit<CallRequest, 'buckets'>> {
+    cost?: number
+  }
+  const ask = (db: Database, { cost = 1, ...more }: More = {}): Promise<Admission> =>
+    admitCall(db, {
+      ...{ buckets: [of('bucket', cost)], providerId: 'kraken', keyLane: 'lane' },
+      nonces: { atLeast: 1_000_000, count: 500 },
+      ...more,
+    })
+  const last = async (db: Database, more: More = {}): Promise<bigint> => {
+    const { lastNonce } = await ask(db, { cost: 0, ...more })
+    assert.ok(lastNonce !== undefined)
+    return lastNonce
+  }
+
+  it('has nonces that grow across restarts and processes, whatever the clock says', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const other = openTestDatabase(connection)
+    t.after(() => other.close())
+    const first = await last(db)
+    const second = await last(other)
+    const third = await last(db, { nonces: { atLeast: 5, count: 500 } })
+    assert.equal(first, 1_000_500n)
+    assert.ok(second - 500n > first)
+    assert.ok(third - 500n > second)
+    assert.equal(await last(db, { nonces: { atLeast: 9_000_000, count: 500 } }), 9_000_500n)
+    assert.equal(await last(db, { keyLane: 'another lane' }), 1_000_500n)
+  })
+
+  it('never shares a nonce with one that is made at the same moment', async (t) => {
+    const { db } = await testDatabase(t)
+    const nonces = { atLeast: 1_000, count: 10 }
+    const ends = await Promise.all(Array.from({ length: 40 }, () => last(db, { nonces })))
+    const used = ends.flatMap((end) => Array.from({ length: 10 }, (_, index) => end - BigInt(index)))
+    assert.equal(new Set(used).size, 400)
+  })
+
+  it('is refused, and takes nothing, once another job has reserved nonces of the key', async (t) => {
+    const { db } = await testDatabase(t)
+    const mine = await last(db)
+    assert.equal((await ask(db, { nonces: { last: mine } })).holdsKey, true)
+    const theirs = await last(db)
+    const before = await db.rows('select tokens from budgets')
+    assert.equal((await ask(db, { nonces: { last: mine } })).holdsKey, false)
+    assert.deepEqual(await db.rows('select tokens from budgets'), before)
+    assert.equal((await ask(db, { nonces: { last: theirs }, cost: 0 })).holdsKey, true)
+  })
+
+  it('without tokens reserves no nonce, so that the job before it keeps the key', async (t) => {
+    const { db } = await testDatabase(t)
+    const mine = await last(db)
+    await countTakes(db, 1)
+    const late = await ask(db)
+    assert.ok(late.waitMs > 0)
+    assert.equal(late.lastNonce, undefined)
+    assert.equal((await ask(db, { nonces: { last: mine }, cost: 0 })).holdsKey, true)
+  })
+
+  it('takes nothing while the circuit is open, and may probe when that is due', async (t) => {
+    const { db, pass } = await open(t)
+    await db.execute(
+      `insert into circuits (provider_id, failures, failing_keys, failing_since, opened_at, probe_at)
+       values ('kraken', 5, '{a,b,c}', $1, $1, $1::timestamptz + interval '90 seconds')`,
+      [db.now()],
+    )
+    const closed = await ask(db)
+    assert.deepEqual([closed.circuit?.open, closed.lastNonce], [true, undefined])
+    assertWait(closed.circuit?.wait_ms ?? 0, 90)
+    assert.deepEqual(await db.rows('select from budgets'), [])
+    // A job that was admitted before goes on.
+    assert.equal((await ask(db, { providerId: null })).waitMs, 0)
+    await pass(91)
+    const due = await ask(db)
+    assert.deepEqual([due.circuit?.open, due.circuit?.wait_ms, due.waitMs], [true, 0, 0])
+  })
+})
+
+const background = { interactive: false }
+const interactive = { interactive: true }
+
+describe('a job', async () => {
+  const kraken = await loadConnector('kraken')
+  const withBuckets = (...buckets: [Bucket, ...Bucket[]]): Connector => {
+    return { ...kraken, budget: { ...kraken.budget, buckets } }
+  }
+  const few = [{ capacity: 4, refillPerSecond: 1 / 60 }] as const
+  const connector = withBuckets({ name: 'calls', scope: 'key', tiers: few })
+  const counted = withBuckets({ name: 'calls', scope: 'address', tiers: few })
+  const calls = (count: number): Cost => ({ calls: count })
+  const budgetsOf = (db: Database, egress = 'main', pace = 1): Budgets => createBudgets({ db, pace, egress })
+
+  it('waits a little for its budget, and comes back later when the wait is long', async (t) => {
+    const { db } = await open(t)
+    const quick = budgetsOf(db, 'main', 6_000)
+    for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, calls(2), background)
+    const budgets = budgetsOf(db)
+    await budgets.take({ connector, keyLane: 'b' }, calls(4), background)
+    await assert.rejects(budgets.take({ connector, keyLane: 'b' }, calls(2), background), (error) => {
+      assert.ok(error instanceof OverBudget)
+      assert.equal(error.fault, 'rate_limited')
+      assertWait(error.retryAfterMs ?? 0, 120)
+      return true
+    })
+  })
+
+  it('has a budget for each key, or one for all where the provider counts our address', async (t) => {
+    const { db } = await open(t)
+    const budgets = budgetsOf(db)
+    for (const keyLane of ['a', 'b']) await budgets.take({ connector, keyLane }, calls(4), background)
+    await budgets.take({ connector: counted, keyLane: 'a' }, calls(4), background)
+    await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, calls(4), background), OverBudget)
+  })
+
+  it('has what it had when the clock is set back', async (t) => {
+    const { db } = await open(t)
+    const budgets = budgetsOf(db)
+    await budgets.take({ connector, keyLane: 'a' }, calls(1), background)
+    await db.execute("update budgets set refilled_at = refilled_at + interval '1 hour'")
+    await budgets.take({ connector, keyLane: 'a' }, calls(3), background)
+    await assert.rejects(budgets.take({ connector, keyLane: 'a' }, calls(1), background), OverBudget)
+  })
+
+  it('that met a limit error makes everybody with that key wait', async (t) => {
+    const { db } = await open(t)
+    const budgets = budgetsOf(db)
+    await budgets.recordLimitError({ connector, keyLane: 'a' }, calls(1), 60_000)
+    await assert.rejects(budgets.take({ connector, keyLane: 'a' }, calls(1), background), OverBudget)
+    await budgets.take({ connector, keyLane: 'b' }, calls(1), background)
+  })
+
+  it('that met a limit error makes everybody behind our address wait, where the provider counts that', async (t) => {
+    const { db, pass } = await open(t)
+    const [here, elsewhere] = [budgetsOf(db), budgetsOf(db)]
+    await here.recordLimitError({ connector: counted, keyLane: 'a' }, calls(1), 90_000)
+    for (const keyLane of ['a', 'b', 'c']) {
+      await assert.rejects(elsewhere.take({ connector: counted, keyLane }, calls(1), interactive), (error) => {
+        assert.ok(error instanceof OverBudget)
+        assertWait(error.retryAfterMs ?? 0, 90)
+        return true
+      })
+    }
+    // Providers that count addresses know nothing of the others.
+    await budgetsOf(db, 'frankfurt').take({ connector: counted, keyLane: 'a' }, calls(1), interactive)
+    await pass(91)
+    await elsewhere.take({ connector: counted, keyLane: 'b' }, calls(1), interactive)
+  })
+
+  it('of the background leaves a fifth of what is counted by address to those who wait', async (t) => {
+    const { db } = await open(t)
+    const wide = withBuckets({ name: 'calls', scope: 'address', tiers: [{ capacity: 10, refillPerSecond: 1 / 1_000 }] })
+    const budgets = budgetsOf(db)
+    for (let call = 0; call < 8; call += 1) await budgets.take({ connector: wide, keyLane: 'a' }, calls(1), background)
+    await assert.rejects(budgets.take({ connector: wide, keyLane: 'a' }, calls(1), background), OverBudget)
+    for (let call = 0; call < 2; call += 1) await budgets.take({ connector: wide, keyLane: 'b' }, calls(1), interactive)
+    await assert.rejects(budgets.take({ connector: wide, keyLane: 'b' }, calls(1), interactive), OverBudget)
+  })
+
+  describe('with several buckets', () => {
+    const tiers = [{ capacity: 10, refillPerSecond: 1 / 1_000 }] as const
+    const both = withBuckets({ name: 'calls', scope: 'key', tiers: few }, { name: 'weight', scope: 'address', tiers })
+    const mine = { connector: both, keyLane: 'a' }
+    const listTokens = (db: Database): Promise<{ bucket: string; tokens: number }[]> =>
+      db.rows('select bucket, tokens from budgets order by bucket')
+
+    it('has to fit into every bucket that its cost names, and takes from none when it does not', async (t) => {
+      const { db } = await open(t)
+      const budgets = budgetsOf(db)
+      await budgets.take(mine, { calls: 1, weight: 8 }, interactive)
+      const before = await listTokens(db)
+      assert.deepEqual(
+        before.map(({ bucket, tokens }) => [bucket, tokens]),
+        [
+          ['kraken:calls:key:a', 3],
+          ['kraken:weight:address:main', 2],
+        ],
+      )
+      await assert.rejects(budgets.take(mine, { calls: 1, weight: 3 }, interactive), OverBudget)
+      const after = await listTokens(db)
+      assert.deepEqual(
+        after.map(({ tokens }) => Math.round(tokens)),
+        [3, 2],
+      )
+      // Another key has its own calls, and shares the weight.
+      await budgets.take({ ...mine, keyLane: 'b' }, { calls: 4 }, interactive)
+      await assert.rejects(budgets.take({ ...mine, keyLane: 'b' }, { weight: 3 }, interactive), OverBudget)
+      await budgets.take(mine, { calls: 1 }, interactive)
+    })
+
+    it('waits for the one that is filled last', async (t) => {
+      const { db } = await open(t)
+      const budgets = budgetsOf(db)
+      await budgets.take(mine, { calls: 4, weight: 10 }, interactive)
+      await assert.rejects(budgets.take(mine, { calls: 1, weight: 1 }, interactive), (error) => {
+        assert.ok(error instanceof OverBudget)
+        assertWait(error.retryAfterMs ?? 0, 1_000)
+        return true
+      })
+    })
+
+    it('is never overdrawn by many at once, also when they take in another order', async (t) => {
+      const { db } = await open(t)
+      const requests = [
+        [of('a', 1), of('b', 1)],
+        [of('b', 1), of('a', 1)],
+      ] as const
+      const asked = Array.from({ length: 60 }, (_, index) => takeTokens(db, requests[index % 2 === 0 ? 0 : 1]))
+      const taken = (await Promise.all(asked)).filter(({ waitMs }) => waitMs === 0)
+      assert.ok(taken.length <= 20 && taken.length > 0, String(taken.length))
+      const left = await listTokens(db)
+      assert.ok(left.every(({ tokens }) => tokens >= 0))
+    })
+
+    it('follows what the provider says it has counted, downwards only', async (t) => {
+      const { db } = await open(t)
+      const budgets = budgetsOf(db)
+      await budgets.take(mine, { weight: 1 }, interactive)
+      const left = new Map([['kraken:weight:address:main', 9]])
+      await budgets.recordSpent(mine, left, [{ bucket: 'weight', used: 7 }])
+      assert.equal(Math.round((await listTokens(db))[0]?.tokens ?? -1), 3)
+      await budgets.recordSpent(mine, left, [{ bucket: 'weight', used: 0 }])
+      assert.equal(Math.round((await listTokens(db))[0]?.tokens ?? -1), 3)
+      await assert.rejects(budgets.take(mine, { weight: 4 }, interactive), OverBudget)
+    })
+
+    it('refuses a cost that names no bucket of the provider', async (t) => {
+      const { db } = await open(t)
+      await assert.rejects(budgetsOf(db).take(mine, { lightness: 1 }, interactive), RangeError)
+    })
+  })
+})

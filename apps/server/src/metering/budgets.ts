@@ -1,0 +1,129 @@
+/**
+ * What a provider lets us ask, shared by the whole fleet. A bucket belongs to a key, or to our address where the provider
+ * counts that; a call has to fit into every bucket that its cost names. A job waits a little for its tokens; for a longer
+ * wait it goes back to the queue.
+ */
+import { SourceError } from '@assay/core'
+import type { Bucket, Connector, Cost, Spent } from '@assay/connectors'
+import type { Database } from '../db/index.ts'
+import * as store from './budget-store.ts'
+import type { Admission, BucketRequest, CallRequest } from './budget-store.ts'
+
+export interface Metered {
+  connector: Pick<Connector, 'providerId' | 'budget'>
+  keyLane: string
+}
+
+interface Caller {
+  /** A person waits. */
+  interactive: boolean
+}
+
+export interface Budgets {
+  /** Throws OverBudget when the wait is too long for a job. */
+  take(of: Metered, cost: Cost, by: Caller): Promise<void>
+  /**
+   * The same for a call to a provider, with everything else that decides on it. Only the budget is waited for; `waitMs` is
+   * above zero when that wait is too long for a job.
+   */
+  admit(of: Metered, cost: Cost, by: Caller, call: () => Pick<CallRequest, 'providerId' | 'nonces'>): Promise<Admission>
+  /** The provider itself said "too many" to a call of this cost. It does not say which of its buckets is empty. */
+  recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
+  /** The provider says what it has counted; `left` is what we believed to be left after that call, by bucket. */
+  recordSpent(of: Metered, left: ReadonlyMap<string, number>, spent: readonly Spent[]): Promise<void>
+}
+
+/** Our own restraint, not the provider's word: nothing is wrong, and the job only comes back later. */
+export class OverBudget extends SourceError {
+  constructor(retryAfterMs: number) {
+    super('rate_limited', 'our own budget for this provider is used up', { retryAfterMs })
+    this.name = 'OverBudget'
+  }
+}
+
+/** A job holds its lane and a place of its worker while it waits; beyond this, others deserve them. */
+const waitInJobMaxMs = 1_000
+
+/**
+ * Where everything behind our address is counted together, the background leaves this part of the bucket alone, for
+ * people who add a key or refresh. A key's own bucket needs none: its jobs run one after another.
+ */
+const interactiveShare = 0.2
+
+export interface BudgetDeps {
+  db: Database
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  egress: string
+}
+
+export function createBudgets({ db, pace, egress }: BudgetDeps): Budgets {
+  const keyOf = ({ connector: { providerId }, keyLane }: Metered, { name, scope }: Bucket): string =>
+    scope === 'key' ? `${providerId}:${name}:key:${keyLane}` : `${providerId}:${name}:address:${egress}`
+
+  function toRequests(of: Metered, cost: Cost, { interactive }: Caller): BucketRequest[] {
+    return listCharged(of, cost).map(({ bucket, cost: tokens }) => ({
+      key: keyOf(of, bucket),
+      capacities: bucket.tiers.map(({ capacity }) => capacity),
+      refills: bucket.tiers.map(({ refillPerSecond }) => refillPerSecond * pace),
+      cost: tokens,
+      share: bucket.scope === 'address' && !interactive ? interactiveShare : 0,
+    }))
+  }
+
+  return {
+    async take(of, cost, by) {
+      const buckets = toRequests(of, cost, by)
+      const { waitMs } = await waitFor(async () => {
+        const taken = await store.takeTokens(db, buckets)
+        return { ...taken, isOver: taken.waitMs === 0 }
+      })
+      if (waitMs > 0) throw new OverBudget(waitMs)
+    },
+    admit(of, cost, by, call) {
+      const buckets = toRequests(of, cost, by)
+      return waitFor(async () => {
+        const admission = await store.admitCall(db, { buckets, keyLane: of.keyLane, ...call() })
+        const { waitMs, holdsKey, circuit } = admission
+        const isClosed = circuit?.open === true && circuit.wait_ms > 0
+        return { ...admission, isOver: waitMs === 0 || !holdsKey || isClosed }
+      })
+    },
+    async recordLimitError(of, cost, forMs) {
+      for (const { bucket } of listCharged(of, cost)) {
+        await store.lowerTier(db, keyOf(of, bucket), bucket.tiers.length, forMs)
+      }
+    },
+    async recordSpent(of, left, spent) {
+      for (const { bucket: name, used } of spent) {
+        const bucket = of.connector.budget.buckets.find((one) => one.name === name)
+        if (bucket === undefined) throw new RangeError(`${of.connector.providerId} has no bucket ${name}`)
+        const key = keyOf(of, bucket)
+        const capacities = bucket.tiers.map(({ capacity }) => capacity)
+        // Other calls may be under way that the provider has not counted yet, so its word only takes tokens away.
+        if ((left.get(key) ?? Infinity) + used <= Math.min(...capacities)) continue
+        const refills = bucket.tiers.map(({ refillPerSecond }) => refillPerSecond * pace)
+        await store.followSpent(db, { key, capacities, refills }, used)
+      }
+    },
+  }
+}
+
+/** A call that is free in a bucket still passes through it: the provider may have told us to stay away. */
+function listCharged({ connector }: Metered, cost: Cost): { bucket: Bucket; cost: number }[] {
+  return Object.entries(cost).map(([name, tokens]) => {
+    const bucket = connector.budget.buckets.find((one) => one.name === name)
+    if (bucket === undefined) throw new RangeError(`${connector.providerId} has no bucket ${JSON.stringify(name)}`)
+    return { bucket, cost: tokens }
+  })
+}
+
+/** Waits as long as a job may. */
+async function waitFor<T extends { waitMs: number; isOver: boolean }>(attempt: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + waitInJobMaxMs
+  for (;;) {
+    const attempted = await attempt()
+    if (attempted.isOver || performance.now() + attempted.waitMs > giveUpAt) return attempted
+    await new Promise((resolve) => setTimeout(resolve, attempted.waitMs))
+  }
+}

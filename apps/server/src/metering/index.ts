@@ -1,0 +1,46 @@
+/**
+ * Metering: whether a provider may be called now, and by which worker. Every call to a provider passes through here. It
+ * fits into the provider's budgets (budgets.ts), the provider answers (circuits.ts), and the key is this job's to use.
+ */
+import type { Database, Sql } from '../db/index.ts'
+import type { Logger } from 'pino'
+import { startAsking, type Ask, type Asker } from './ask.ts'
+import { createBudgets, type Metered } from './budgets.ts'
+import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts'
+import type { Cost } from '@assay/connectors'
+
+export { type Ask, type Asked, type Asker, type Nonces, type Stop } from './ask.ts'
+export { OverBudget, type Metered } from './budgets.ts'
+export { CircuitOpen } from './circuits.ts'
+
+export interface Metering {
+  /** For one job: its calls to one provider with one key, one after another. `interactive`: a person waits. */
+  startAsking(asker: Asker, by: { interactive: boolean }): Ask
+  /** For callers without a key, such as the source of prices. Throws OverBudget when the wait is too long for a job. */
+  take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>
+  /** The provider itself said "too many". */
+  recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
+  /** For a person who waits for an answer now: undefined when asking makes sense. */
+  findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined>
+}
+
+export interface MeteringDeps {
+  db: Database
+  random(): number
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  /** Names the address that providers see us come from; workers behind another one have budgets of their own. */
+  egress: string
+  log: Logger
+}
+
+export function createMetering(deps: MeteringDeps): Metering {
+  const budgets = createBudgets(deps)
+  const circuits = createCircuits(deps)
+  return {
+    startAsking: (asker, by) => startAsking({ budgets, circuits }, asker, by),
+    take: (of, cost, by) => budgets.take(of, cost, by),
+    recordLimitError: (of, cost, forMs) => budgets.recordLimitError(of, cost, forMs),
+    findCircuitOpen,
+  }
+}

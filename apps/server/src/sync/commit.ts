@@ -1,0 +1,166 @@
+/**
+ * Keeping what was read. Rows, bookmark, covered window, cursor and state move in one transaction: a crash between them
+ * would lose a page permanently. A page read twice is harmless, because a record's key is unique within its list.
+ */
+import { SourceError } from '@assay/core'
+import type { ConnectorState } from '@assay/connectors'
+import { recordRecords } from '../connections/index.ts'
+import type { Sql } from '../db/index.ts'
+import type { Doubt, ShownPages } from '../ledger/index.ts'
+import { closeBookmark, cover, moveBookmark, type List } from './places.ts'
+import { without, type Bookmark } from './plan.ts'
+import { listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
+import * as store from './store.ts'
+
+/** `overtaken`: another worker was there first, and nothing was kept. */
+export type Kept = 'kept' | 'overtaken'
+
+/** Some pages of a window, in their order, and where the window stands after them. */
+export interface Progress extends FinishedWindow {
+  from: Bookmark | undefined
+  /** Undefined when the window was read to its end. */
+  to: Bookmark | undefined
+  state: ConnectorState | undefined
+}
+
+const stateBytesMax = 2 ** 20
+
+export async function keepProgress(deps: ReadingDeps, reading: Reading, progress: Progress): Promise<Kept> {
+  const { ref } = reading
+  const { from, to, list } = progress
+  const key = toKey(list)
+  let version: string | undefined
+  const kept = await commit(
+    deps,
+    reading,
+    [progress],
+    async (tx, doubts) => {
+      if (to !== undefined) return store.moveBookmark(tx, ref, key, from, to)
+      if (doubts.length > 0) return from === undefined || store.dropBookmark(tx, ref, key, from)
+      return (await store.closeWindows(tx, ref, [{ ...key, from, window: progress.window }])) === 1
+    },
+    async (tx) => {
+      if (progress.state === undefined) return true
+      version = await store.replaceState(tx, ref, toStored(progress.state), reading.places.stateVersion)
+      return version !== undefined
+    },
+  )
+  if (kept === 'overtaken') return kept
+  if (progress.state !== undefined) Object.assign(reading.places, { state: progress.state, stateVersion: version })
+  if (to === undefined) closeBookmark(placeOfList(reading, list), progress.window.start)
+  else moveBookmark(placeOfList(reading, list), to)
+  return kept
+}
+
+/**
+ * Mostly a run finds one page or two in each list, and nothing new in them. Such windows are put aside and kept together
+ * once all lists were asked: then a run that finds nothing writes once, whatever the number of lists.
+ */
+export async function keepFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
+  const { ref, opened, finished } = reading
+  if (finished.length === 0) return 'kept'
+  reading.finished = []
+  const close = async (sql: Sql, doubts: readonly Doubt[]): Promise<boolean> => {
+    const isDoubted = ({ stream, partition }: List): boolean =>
+      doubts.some((doubt) => doubt.stream === stream.name && doubt.partition === partition)
+    const closings = finished
+      .filter(({ list }) => !isDoubted(list))
+      .map(({ list, window }) => ({ ...toKey(list), window, from: undefined }))
+    return (await store.closeWindows(sql, ref, closings)) === closings.length
+  }
+  const hasCursors = finished.some((window) => isCursorNew(reading, window))
+  const pages = finished.map(toShown)
+  const isSilent = pages.every(
+    ({ records, withdrawn, complete }) => records.length + withdrawn.length === 0 && !complete,
+  )
+  // In a first read nearly everything is new.
+  const isNew =
+    hasCursors ||
+    (!isSilent && (opened.status === 'syncing' || (await deps.ledger.hasNews(deps.db, ref, opened.connector, pages))))
+  if (isNew) return commit(deps, reading, finished, close)
+  return (await close(deps.db, [])) ? 'kept' : 'overtaken'
+}
+
+/** A window that one or two pages were enough for: covered from now on, as far as this job is concerned. */
+export async function putAside(deps: ReadingDeps, reading: Reading, window: FinishedWindow): Promise<Kept> {
+  const id = listIdOf(window.list)
+  const records = reading.finished.reduce((sum, one) => sum + one.records.length, 0)
+  // One window of each list, and not too much, so that little is lost with the process and memory stays flat.
+  const isFull = records >= recordsAsideMax || reading.finished.some(({ list }) => listIdOf(list) === id)
+  if (isFull && (await keepFinished(deps, reading)) === 'overtaken') return 'overtaken'
+  reading.finished.push(window)
+  return 'kept'
+}
+
+const recordsAsideMax = 1_000
+
+/** In memory, what the store has done or will do. */
+export function coverInMemory(reading: Reading, list: List, window: FinishedWindow['window']): void {
+  cover(placeOfList(reading, list), window)
+  const id = listIdOf(list)
+  const again = reading.again.get(id)
+  if (again !== undefined) reading.again.set(id, without(again, window))
+}
+
+/** Thrown to undo what the transaction has written. */
+class Refused extends Error {}
+
+async function commit(
+  deps: ReadingDeps,
+  reading: Reading,
+  windows: readonly FinishedWindow[],
+  move: (tx: Sql, doubts: readonly Doubt[]) => Promise<boolean>,
+  keepMore: (tx: Sql) => Promise<boolean> = async () => true,
+): Promise<Kept> {
+  const { ref, opened } = reading
+  const cursors = windows.flatMap((window) =>
+    isCursorNew(reading, window) ? [{ ...toKey(window.list), cursor: window.cursor ?? '' }] : [],
+  )
+  try {
+    const doubts = await deps.db.transaction(async (tx) => {
+      const kept = await deps.ledger.keepRaw(tx, ref, opened.connector, windows.map(toShown))
+      if (!(await move(tx, kept.doubts))) throw new Refused()
+      await store.keepCursors(tx, ref, cursors)
+      if (!(await keepMore(tx))) throw new Refused()
+      await recordRecords(tx, ref, kept.added)
+      return kept.doubts
+    })
+    for (const window of windows) noteDoubt(reading, window, doubts)
+  } catch (error) {
+    if (error instanceof Refused) return 'overtaken'
+    throw error
+  }
+  for (const { list, cursor } of windows) if (cursor !== undefined) placeOfList(reading, list).cursor = cursor
+  reading.hasNews = true
+  return 'kept'
+}
+
+/** Coverage shows the window as a hole, and the next run reads it again. */
+function noteDoubt(reading: Reading, { list, window }: FinishedWindow, doubts: readonly Doubt[]): void {
+  const doubt = doubts.find(({ stream, partition }) => stream === list.stream.name && partition === list.partition)
+  if (doubt === undefined) return
+  const id = listIdOf(list)
+  const detail = `${doubt.missing} of ${doubt.known} known records of a window are missing`
+  reading.faults.set(id, new SourceError('data_hole', detail))
+  reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
+  const place = placeOfList(reading, list)
+  place.covered = without(place.covered, window)
+}
+
+function isCursorNew(reading: Reading, { list, cursor }: FinishedWindow): boolean {
+  return cursor !== undefined && cursor !== placeOfList(reading, list).cursor
+}
+
+function toKey({ stream, partition }: List): { stream: string; partition: string } {
+  return { stream: stream.name, partition }
+}
+
+function toShown({ list, records, withdrawn, complete }: FinishedWindow): ShownPages {
+  return { ...toKey(list), records, withdrawn, complete }
+}
+
+export function toStored(state: ConnectorState): string {
+  const text = JSON.stringify(state)
+  if (Buffer.byteLength(text) > stateBytesMax) throw new RangeError('a connector keeps more than 1 MiB of state')
+  return text
+}

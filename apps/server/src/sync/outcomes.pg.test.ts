@@ -1,0 +1,173 @@
+/** What reading a connection comes to, and what the two policies make of it. */
+import { SourceError } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { pino } from 'pino'
+import { createMetering } from '../metering/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { readConnection, type ReadRequest, type ReadResult } from './read-connection.ts'
+import { createTestProvider, dayMs, openReader, record, type TestProvider } from './test-provider.ts'
+
+describe('reading a connection', async () => {
+  const reader = await openReader()
+  const { db } = reader
+  const log = pino({ level: 'silent' })
+  const metering = createMetering({ db, random: () => 0.5, pace: 1, egress: 'main', log })
+  const deps = { ...reader, metering, now: () => reader.clock.now(), random: () => 0.5, pace: 1, log }
+
+  async function connect(provider: TestProvider): Promise<ConnectionRef> {
+    reader.use(provider)
+    return reader.connectTest()
+  }
+  async function read(ref: ConnectionRef, more: Partial<ReadRequest> = {}): Promise<ReadResult> {
+    const opened = await reader.connections.open(ref)
+    assert.ok(opened)
+    const { signal } = new AbortController()
+    return readConnection(deps, ref, opened, { what: 'run', run: undefined, interactive: false, signal, ...more })
+  }
+  function fill(provider: TestProvider, count: number): void {
+    const nowMs = reader.clock.now()
+    provider.lists.set(
+      'ledger/',
+      Array.from({ length: count }, (_, index) => record(`K${index}`, nowMs - (index + 1) * dayMs)),
+    )
+  }
+
+  it('is done when everything was read, and idle when the next time shows nothing new', async () => {
+    const provider = createTestProvider()
+    fill(provider, 3)
+    const ref = await connect(provider)
+    const first = await read(ref)
+    assert.deepEqual([first.outcome, first.isIdle], [{ kind: 'done' }, false])
+    const { outcome, isIdle } = await read(ref)
+    assert.deepEqual([outcome, isIdle], [{ kind: 'done' }, true])
+  })
+
+  it('has more when the allowance of the job ended first, and says where it goes on', async () => {
+    const provider = createTestProvider()
+    provider.pageSize = 1
+    fill(provider, 120)
+    const ref = await connect(provider)
+    const { outcome, run, hasProgressed } = await read(ref)
+    assert.deepEqual([outcome.kind, hasProgressed], ['more', true])
+    assert.ok(run !== undefined)
+    let next = await read(ref, { run })
+    for (let jobs = 0; next.outcome.kind === 'more' && jobs < 9; jobs += 1) next = await read(ref, { run: next.run })
+    assert.equal(next.outcome.kind, 'done')
+    assert.equal(next.run?.untilMs, run.untilMs)
+  })
+
+  it('has more after the balances when a person waits for them', async () => {
+    const ref = await connect(createTestProvider())
+    const { outcome, run } = await read(ref, { interactive: true })
+    assert.deepEqual([outcome.kind, run?.stage], ['more', 'recent'])
+  })
+
+  it('waits when our own budget is used up, and begins again if it had not begun', async () => {
+    const tiers = [{ capacity: 3, refillPerSecond: 1 / 1_000 }] as const
+    const provider = createTestProvider({ budget: { buckets: [{ name: 'calls', scope: 'key', tiers }] } })
+    fill(provider, 30)
+    const ref = await connect(provider)
+    const { outcome, run } = await read(ref)
+    assert.ok(outcome.kind === 'wait' && outcome.ms > 1_000, JSON.stringify(outcome))
+    // The verification, the balances and one page took what there was.
+    assert.ok(run !== undefined)
+    assert.equal((await db.rows('select from raw_records where user_key = $1', [ref.userKey])).length, 2)
+    const other = await read(
+      await connect(
+        createTestProvider({
+          budget: { buckets: [{ name: 'calls', scope: 'key', tiers: [{ capacity: 1, refillPerSecond: 1 / 1_000 }] }] },
+        }),
+      ),
+    )
+    assert.deepEqual([other.outcome.kind, other.run], ['wait', undefined])
+  })
+
+  it('ends with a fault of the provider, and keeps the pages before it', async () => {
+    const provider = createTestProvider()
+    provider.pageSize = 1
+    fill(provider, 9)
+    provider.answer = ({ position }, page) => {
+      if (position === '4') throw new SourceError('invalid_credentials', 'no')
+      return page
+    }
+    const ref = await connect(provider)
+    const { outcome, hasProgressed } = await read(ref)
+    assert.ok(outcome.kind === 'fault' && outcome.error.fault === 'invalid_credentials')
+    assert.equal(hasProgressed, true)
+    assert.equal((await db.rows('select from raw_records where user_key = $1', [ref.userKey])).length, 4)
+  })
+
+  it('ends with the fault of its own list, whatever else happened', async () => {
+    const provider = createTestProvider()
+    provider.answer = () => {
+      throw new SourceError('data_hole', 'gone')
+    }
+    const { outcome } = await read(await connect(provider))
+    assert.ok(outcome.kind === 'fault' && outcome.error.fault === 'data_hole')
+  })
+
+  it('is overtaken when another worker uses the key, and keeps nothing of its page', async () => {
+    const provider = createTestProvider()
+    provider.pageSize = 1
+    fill(provider, 6)
+    const ref = await connect(provider)
+    provider.answer = async ({ position }, page) => {
+      // Another worker reserves nonces of the key while this one waits for its second page.
+      if (position === '1') await db.execute('update key_nonces set high_water = high_water + 5000')
+      return page
+    }
+    assert.equal((await read(ref)).outcome.kind, 'overtaken')
+  })
+
+  it('is overtaken when another worker has moved its bookmark', async () => {
+    const provider = createTestProvider()
+    provider.pageSize = 1
+    fill(provider, 20)
+    const ref = await connect(provider)
+    provider.answer = async ({ position }, page) => {
+      if (position === '9') await db.execute("update stream_bookmarks set position = '15'")
+      return page
+    }
+    assert.equal((await read(ref)).outcome.kind, 'overtaken')
+    const [bookmark] = await db.rows<{ position: string }>(
+      'select position from stream_bookmarks where user_key = $1',
+      [ref.userKey],
+    )
+    assert.equal(bookmark?.position, '15')
+  })
+
+  it('fails as a whole, with nothing under way afterwards, when the database is lost while a page is fetched', async () => {
+    const provider = createTestProvider()
+    provider.pageSize = 1
+    fill(provider, 30)
+    const ref = await connect(provider)
+    let underWay = 0
+    provider.answer = async ({ position }, page) => {
+      underWay += 1
+      if (position === '5') await db.execute('alter table stream_bookmarks rename to lost_bookmarks')
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay -= 1
+      if (position === '6') throw new Error('and so is the provider')
+      return page
+    }
+    await assert.rejects(read(ref))
+    assert.equal(underWay, 0)
+    await db.execute('alter table lost_bookmarks rename to stream_bookmarks')
+    provider.answer = (_, page) => page
+    assert.equal((await read(ref)).outcome.kind, 'done')
+    assert.equal((await db.rows('select from raw_records where user_key = $1', [ref.userKey])).length, 30)
+  })
+
+  it('closes a window whose last page comes while the pages before it are being committed', async () => {
+    const provider = createTestProvider()
+    provider.pageSize = 1
+    fill(provider, 3)
+    const ref = await connect(provider)
+    for (let run = 0; run < 3; run += 1) {
+      assert.equal((await read(ref)).outcome.kind, 'done')
+      await reader.moveClock(dayMs)
+    }
+    assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
+  })
+})

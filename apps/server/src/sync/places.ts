@@ -1,0 +1,72 @@
+/** The places that reading a connection has come to, in memory: loaded once by a job, and kept up with what it reads. */
+import type { ConnectorState, Stream } from '@assay/connectors'
+import { mergeSpans, type Bookmark, type Span } from './plan.ts'
+
+/** One of the provider's lists. */
+export interface List {
+  stream: Stream
+  /** '' for a stream that has only one. */
+  partition: string
+}
+
+/** The times of a window in blocks are known when the connector gave them. */
+export interface CoveredSpan extends Span {
+  startMs?: number
+  endMs?: number
+}
+
+export interface ListPlace {
+  open: Bookmark[]
+  /** Oldest first; spans that touch are one. */
+  covered: CoveredSpan[]
+  cursor: string | null
+  /** Whether the connector names this list now. */
+  isListed: boolean
+  /** When the oldest record happened that may still change. */
+  pendingSinceMs: number | undefined
+}
+
+export interface Places {
+  lists: Map<string, ListPlace>
+  state: ConnectorState
+  /** Null while there is no state. */
+  stateVersion: string | null
+  hasFailures: boolean
+}
+
+export function idOf(stream: string, partition: string): string {
+  return JSON.stringify([stream, partition])
+}
+
+export function placeOf({ lists }: Places, stream: string, partition: string): ListPlace {
+  const id = idOf(stream, partition)
+  const known = lists.get(id)
+  if (known !== undefined) return known
+  const place = { open: [], covered: [], cursor: null, isListed: false, pendingSinceMs: undefined }
+  lists.set(id, place)
+  return place
+}
+
+/** As `closeWindows` of the store does it. */
+export function cover(place: ListPlace, window: CoveredSpan): void {
+  place.covered = mergeSpans([...place.covered, window], joinCovered)
+}
+
+function joinCovered(a: CoveredSpan, b: CoveredSpan): CoveredSpan {
+  const startMs = a.startMs ?? b.startMs
+  const endMs = a.end >= b.end ? (a.endMs ?? b.endMs) : (b.endMs ?? a.endMs)
+  return {
+    start: Math.min(a.start, b.start),
+    end: Math.max(a.end, b.end),
+    ...(startMs === undefined ? {} : { startMs }),
+    ...(endMs === undefined ? {} : { endMs }),
+  }
+}
+
+export function closeBookmark(place: ListPlace, start: number): void {
+  place.open = place.open.filter((bookmark) => bookmark.start !== start)
+}
+
+export function moveBookmark(place: ListPlace, to: Bookmark): void {
+  place.open = [...place.open.filter((bookmark) => bookmark.start !== to.start), to]
+}

@@ -1,0 +1,308 @@
+/** Windows, bookmarks, lists and their cursors, on providers that the tests write. */
+import { SourceError } from '@assay/core'
+import type { Page, PageRequest } from '@assay/connectors'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ConnectionRef } from '../owner.ts'
+import {
+  createTestProvider,
+  dayMs,
+  hourMs,
+  openReader,
+  plainStream,
+  record,
+  type TestProvider,
+} from './test-provider.ts'
+
+describe('reading lists', async () => {
+  const reader = await openReader()
+  const { db } = reader
+
+  /** So many records, an hour apart, the newest an hour ago. */
+  function fill(provider: TestProvider, count: number, list = 'ledger/'): void {
+    const nowMs = reader.clock.now()
+    const records = Array.from({ length: count }, (_, index) => record(`K${index}`, nowMs - (index + 1) * hourMs))
+    provider.lists.set(list, records)
+  }
+  const countRaw = async ({ userKey }: ConnectionRef): Promise<number> =>
+    (await db.rows('select from raw_records where user_key = $1', [userKey])).length
+  const listBookmarks = ({ userKey }: ConnectionRef): Promise<{ window_end: string; position: string }[]> =>
+    db.rows('select window_end, position from stream_bookmarks where user_key = $1 order by window_end', [userKey])
+  const find = async (ref: ConnectionRef): ReturnType<typeof reader.connections.find> =>
+    reader.connections.find(ref, ref.connectionId)
+
+  it('keeps new entries and balances coming while a long first history is being read', async () => {
+    const provider = reader.use(createTestProvider())
+    provider.pageSize = 1
+    // Days apart: the last weeks fit into one job, the years before take many.
+    const startMs = reader.clock.now()
+    provider.lists.set(
+      'ledger/',
+      Array.from({ length: 400 }, (_, index) => record(`K${index}`, startMs - (index + 1) * dayMs)),
+    )
+    const ref = await reader.connectTest()
+    let jobs = 0
+    // One job for the balances, one for pages; then the provider lets us wait.
+    await reader.drain({ enough: async () => jobs++ === 2 })
+    const before = await countRaw(ref)
+    assert.ok(before >= 48 && before < 60, String(before))
+    const [unfinished] = await listBookmarks(ref)
+    assert.ok(unfinished !== undefined)
+
+    await reader.moveClock(2 * hourMs)
+    const newMs = reader.clock.now() - hourMs
+    provider.lists.get('ledger/')?.push(record('new', newMs))
+    jobs = 0
+    const balances = provider.balancesRead
+    await reader.drain({ enough: async () => jobs++ === 1 })
+    assert.equal(provider.balancesRead, balances + 1)
+    const shown = await db.rows('select from transactions where user_key = $1 and occurred_at = $2', [
+      ref.userKey,
+      new Date(newMs).toISOString(),
+    ])
+    assert.equal(shown.length, 1)
+    // The first history goes on where it was, and both meet.
+    assert.equal((await find(ref))?.status, 'syncing')
+    await reader.drain({ delayed: true })
+    assert.equal((await find(ref))?.status, 'active')
+    assert.equal(await countRaw(ref), 401)
+    assert.deepEqual(await listBookmarks(ref), [])
+    const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.deepEqual([ledger?.windows.length, ledger?.holes], [1, []])
+    const asked = provider.requests.filter(({ position }) => position === unfinished.position)
+    assert.ok(asked.length <= 2, `${asked.length} times the page at the bookmark`)
+  })
+
+  it('has a bookmark for each open window, and resumes the newest first', async () => {
+    const provider = reader.use(createTestProvider())
+    provider.pageSize = 1
+    fill(provider, 150)
+    const ref = await reader.connectTest()
+    let jobs = 0
+    await reader.drain({ enough: async () => jobs++ === 2 })
+    await reader.moveClock(20 * 60_000)
+    for (let index = 0; index < 80; index += 1) {
+      provider.lists.get('ledger/')?.push(record(`N${index}`, reader.clock.now() - 60_000 - index))
+    }
+    jobs = 0
+    await reader.drain({ enough: async () => jobs++ === 1 })
+    const [older, newer] = await listBookmarks(ref)
+    assert.ok(older !== undefined && newer !== undefined)
+    provider.requests.length = 0
+    await reader.drain({ delayed: true })
+    assert.equal(await countRaw(ref), 230)
+    const [first] = provider.requests
+    assert.deepEqual([String(first?.window.end), first?.position], [newer.window_end, newer.position])
+    const rest = provider.requests.filter(({ window }) => String(window.end) === older.window_end)
+    assert.equal(rest[0]?.position, older.position)
+    const endsOf = provider.requests.map(({ window }) => window.end)
+    assert.deepEqual(
+      endsOf,
+      endsOf.toSorted((a, b) => b - a),
+    )
+  })
+
+  it('reads lists that are discovered while others are read, in the same run', async () => {
+    const streams = [{ ...plainStream, partitioned: true }] as const
+    const provider = reader.use(createTestProvider({ streams }))
+    provider.partitions = [{ stream: 'ledger', partition: 'A' }]
+    provider.pageSize = 5
+    for (const list of ['A', 'B', 'C']) fill(provider, 3, `ledger/${list}`)
+    provider.answer = ({ partition }, page) => {
+      if (partition !== 'A' || page.next !== null || provider.partitions.length > 1) return page
+      provider.partitions = ['A', 'B', 'C'].map((one) => ({ stream: 'ledger', partition: one }))
+      return { ...page, state: { known: 3 } }
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    assert.equal((await find(ref))?.status, 'active')
+    assert.equal(await countRaw(ref), 9)
+    assert.deepEqual(provider.listings, [{}, { known: 3 }])
+    assert.deepEqual(await db.rows('select state from connector_states where user_key = $1', [ref.userKey]), [
+      { state: '{"known":3}' },
+    ])
+    const [all] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.deepEqual([all?.partitions, all?.windows.length], [{ count: 3, incomplete: 0 }, 1])
+    const one = await reader.sync.findCoverage(ref, ref.connectionId, 'B')
+    assert.deepEqual(one?.[0]?.partitions, { count: 1, incomplete: 0 })
+    assert.deepEqual(await reader.sync.findCoverage(ref, ref.connectionId, 'D'), [])
+
+    // A list that is no longer named keeps what was read of it, and is not read.
+    provider.partitions = provider.partitions.slice(0, 2)
+    provider.answer = (_, page) => page
+    await reader.moveClock(hourMs)
+    provider.requests.length = 0
+    await reader.run(ref)
+    assert.deepEqual([...new Set(provider.requests.map(({ partition }) => partition))], ['A', 'B'])
+    assert.equal(await countRaw(ref), 9)
+    const [later] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.deepEqual([later?.partitions, later?.holes], [{ count: 3, incomplete: 0 }, []])
+  })
+
+  it('shows as read what was read in every list, and counts those that were not', async () => {
+    const streams = [{ ...plainStream, partitioned: true }] as const
+    const provider = reader.use(createTestProvider({ streams }))
+    provider.partitions = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
+    provider.answer = ({ partition, window }, page) => {
+      if (partition === 'B' && window.start < reader.clock.now() - 300 * dayMs) {
+        throw new SourceError('data_hole', 'not that far back')
+      }
+      return page
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ enough: async () => (await find(ref))?.status_cause === 'data_hole' })
+    const [all] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.deepEqual(all?.partitions, { count: 2, incomplete: 1 })
+    assert.equal(all.windows.length, 1)
+    assert.ok((all.windows[0]?.startMs ?? 0) > reader.clock.now() - 100 * dayMs)
+    const [complete] = (await reader.sync.findCoverage(ref, ref.connectionId, 'A')) ?? []
+    assert.equal(complete?.partitions.incomplete, 0)
+  })
+
+  it('keeps a lasting cursor after its window was closed, and hands it to the next', async () => {
+    const provider = reader.use(createTestProvider())
+    fill(provider, 3)
+    provider.answer = (_, page) => {
+      const [newest] = page.records
+      return newest === undefined ? page : { ...page, cursor: newest.key }
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    const { cursor } = await db.row<{ cursor: string }>('select cursor from partition_cursors where user_key = $1', [
+      ref.userKey,
+    ])
+    await reader.moveClock(hourMs)
+    provider.requests.length = 0
+    await reader.run(ref)
+    assert.equal(provider.requests[0]?.cursor, cursor)
+  })
+
+  it('reads windows of blocks up to the present height, again from the overlap, and shows them as times', async () => {
+    const blocks = { ...plainStream, unit: 'block', windowMax: 100, overlap: 10 } as const
+    const provider = reader.use(createTestProvider({ streams: [blocks] }))
+    const atMs = (height: number): number => reader.clock.now() - (300 - height) * 60_000
+    const startMs = reader.clock.now() - 300 * 60_000
+    provider.height = { height: 250, atMs: atMs(250) }
+    provider.lists.set(
+      'ledger/',
+      [5, 120, 249, 250].map((height) => record(`B${height}`, startMs + height * 60_000, { height })),
+    )
+    provider.answer = ({ window }, page) => ({
+      ...page,
+      times: { startMs: startMs + window.start * 60_000, endMs: startMs + window.end * 60_000 },
+    })
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    assert.equal(await countRaw(ref), 4)
+    const windows = [...new Set(provider.requests.map(({ window }) => `${window.unit} ${window.start}-${window.end}`))]
+    assert.deepEqual(windows, ['block 151-251', 'block 51-151', 'block 0-51'])
+    const [stream] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.deepEqual(
+      stream?.windows.map(({ endMs }) => endMs),
+      [startMs + 251 * 60_000],
+    )
+    assert.deepEqual(stream.holes, [])
+    provider.height = { height: 260, atMs: 0 }
+    provider.requests.length = 0
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.deepEqual([provider.requests[0]?.window.start, provider.requests[0]?.window.end], [241, 261])
+  })
+
+  it('starts each further read at the oldest record that may still change, however old it is', async () => {
+    const provider = reader.use(createTestProvider())
+    const nowMs = reader.clock.now()
+    const held = record('held', nowMs - 100 * dayMs, { pending: true })
+    provider.lists.set('ledger/', [held, record('other', nowMs - 101 * dayMs)])
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    const statusOf = async (): Promise<unknown> =>
+      (
+        await db.row<{ status: string }>(
+          `select substring(document from '"status":"([a-z]*)"') as status from transactions
+           where user_key = $1 order by occurred_at desc limit 1`,
+          [ref.userKey],
+        )
+      ).status
+    assert.equal(await statusOf(), 'pending')
+    provider.lists.set('ledger/', [{ ...held, pending: false }, record('other', nowMs - 101 * dayMs)])
+    await reader.moveClock(hourMs)
+    provider.requests.length = 0
+    await reader.run(ref)
+    assert.equal(Math.min(...provider.requests.map(({ window }) => window.start)), held.occurredAtMs)
+    assert.equal(await statusOf(), 'confirmed')
+    // Nothing is pending any more: back to the overlap.
+    await reader.moveClock(hourMs)
+    provider.requests.length = 0
+    await reader.run(ref)
+    assert.ok(Math.min(...provider.requests.map(({ window }) => window.start)) > reader.clock.now() - 8 * dayMs)
+  })
+
+  it('fetches the next page while the last one is being committed, and keeps every page once', async () => {
+    const provider = reader.use(createTestProvider())
+    provider.pageSize = 3
+    fill(provider, 100)
+    let underWay = 0
+    provider.answer = async (_: PageRequest, page: Page) => {
+      underWay += 1
+      assert.equal(underWay, 1, 'one call at a time: nonces have to arrive in their order')
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay -= 1
+      return page
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    assert.equal(await countRaw(ref), 100)
+    const positions = provider.requests.map(({ window, position }) => `${window.start} ${position}`)
+    assert.equal(new Set(positions).size, positions.length)
+  })
+
+  it('reads around a list whose answers cannot be read, and says so without blaming the connection to it', async () => {
+    const streams = [plainStream, { ...plainStream, name: 'extra', required: false }] as const
+    const provider = reader.use(createTestProvider({ streams }))
+    fill(provider, 2)
+    fill(provider, 2, 'extra/')
+    provider.answer = ({ stream }, page) => {
+      if (stream === 'extra') throw new SourceError('unreadable_answer', 'an unexpected shape')
+      return page
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ enough: async () => (await find(ref))?.status_cause !== null })
+    const row = await find(ref)
+    assert.equal(row?.status_cause, 'unreadable_answer')
+    assert.doesNotMatch(row.status_message ?? '', /reach|answer(ed)? since/)
+    assert.equal((await reader.listAmounts(ref)).length, 2)
+    assert.deepEqual(await db.rows('select from circuits'), [])
+    // However often, and with however many keys.
+    const others = [await reader.connectTest(), await reader.connectTest(), await reader.connectTest()]
+    for (const other of [...others, ...others]) await reader.run(other)
+    assert.deepEqual(await db.rows('select from circuits'), [])
+    provider.answer = (_, page) => page
+    await reader.run(ref)
+    assert.equal((await find(ref))?.status, 'active')
+  })
+
+  it('reads around a window that the provider cannot give, and says which', async () => {
+    const stream = { ...plainStream, windowMax: 10 * dayMs, retentionMs: 40 * dayMs, overlap: 0 }
+    const provider = reader.use(createTestProvider({ streams: [stream] }))
+    const lostMs = reader.clock.now() - 25 * dayMs
+    provider.answer = ({ window, position }, page) => {
+      const isLost = window.start <= lostMs && lostMs < window.end
+      // Found out only on its third page.
+      if (isLost && position === '2') throw new SourceError('data_hole', 'gone')
+      return isLost ? { records: [], next: position === null ? '1' : '2' } : page
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ enough: async () => (await find(ref))?.status_cause === 'data_hole' })
+    const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    const untilMs = ledger?.windows.at(-1)?.endMs ?? 0
+    assert.deepEqual(
+      ledger?.windows.map(({ startMs, endMs }) => [(untilMs - startMs) / dayMs, (untilMs - endMs) / dayMs]),
+      [
+        [40, 30],
+        [20, 0],
+      ],
+    )
+    assert.deepEqual(await listBookmarks(ref), [])
+  })
+})

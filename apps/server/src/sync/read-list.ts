@@ -1,0 +1,271 @@
+/**
+ * Reads one list of the provider until it is covered. The engine loops; the connector answers one page.
+ *
+ * Fetching and keeping overlap: while pages are being committed, the next one is fetched. A provider that is faster than
+ * the database finds several pages waiting when a commit ends, and they are committed together; one that is slower has
+ * each page committed while the next is on its way. What is fetched and not kept yet is bounded, and a crash loses only
+ * that: it is read again.
+ */
+import type { Page } from '@assay/connectors'
+import type { Asked, Stop } from '../metering/index.ts'
+import { coverInMemory, keepProgress, putAside, type Kept } from './commit.ts'
+import { closeBookmark, type CoveredSpan, type List } from './places.ts'
+import { listRereads, nextStep, without, type Bookmark, type Span, type Step } from './plan.ts'
+import { listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
+import * as store from './store.ts'
+
+const distrustedMs = 30 * 24 * 3_600_000
+/** Fetched and not kept yet. */
+const pagesAheadMax = 8
+const recordsAheadMax = 2_000
+/** So many keys of a walk are remembered, to find what it did not show; a longer walk is not judged. */
+const keysMax = 10_000
+
+/** `reached`: everything since `notBefore`, and there is older. `stopped`: the job's allowance ended first. */
+export type ListProgress = 'covered' | 'reached' | 'stopped'
+
+/**
+ * A window that the provider cannot give (`data_hole`) is noted, and the rest is read around it. Retry on the next run: the
+ * provider may have recovered the window.
+ */
+export async function readList(
+  deps: ReadingDeps,
+  reading: Reading,
+  list: List,
+  until: number,
+  notBefore?: number,
+): Promise<ListProgress | Stop> {
+  await distrustFuture(deps, reading, list)
+  planReread(reading, list, until)
+  for (;;) {
+    const step = planStep(reading, list, until, notBefore)
+    if (typeof step === 'string') return step
+    if (!reading.allowance.mayReadOn()) return 'stopped'
+    const walked = await walkWindow(deps, reading, list, step)
+    if (walked !== 'closed') return walked
+  }
+}
+
+function planStep(reading: Reading, list: List, until: number, notBefore: number | undefined): Step {
+  const id = listIdOf(list)
+  const { covered, open } = placeOfList(reading, list)
+  const again = reading.again.get(id) ?? []
+  const standing = {
+    covered: again.reduce<readonly Span[]>((spans, span) => without(spans, span), covered),
+    open,
+    missing: reading.missing.get(id) ?? [],
+  }
+  return nextStep(list.stream, standing, until, notBefore)
+}
+
+/** Once in a job: what is covered and read again, beside what is new. */
+function planReread(reading: Reading, list: List, until: number): void {
+  const id = listIdOf(list)
+  if (reading.again.has(id)) return
+  const place = placeOfList(reading, list)
+  reading.again.set(id, listRereads(list.stream, place, until, place.pendingSinceMs))
+}
+
+/** Covered before it had come, by a clock that has been set right since. How far it was off is not known. */
+async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List): Promise<void> {
+  if (list.stream.unit !== 'ms') return
+  const place = placeOfList(reading, list)
+  if (!place.covered.some(({ end }) => end > deps.now())) return
+  const since = deps.now() - distrustedMs
+  await store.distrustSince(deps.db, reading.ref, { stream: list.stream.name, partition: list.partition }, since)
+  place.covered = without(place.covered, { start: Math.floor(since), end: Infinity })
+}
+
+type OpenStep = Exclude<Step, string>
+
+/** The state of one walk over a window, from where its bookmark is. */
+interface Walk {
+  list: List
+  window: CoveredSpan
+  /** The committed place; undefined until a page was. */
+  from: Bookmark | undefined
+  /** Fetched and not kept yet. */
+  waiting: Page[]
+  /** Everything that this walk showed; undefined when it did not begin in this job, or showed too much to remember. */
+  keys: string[] | undefined
+}
+
+function startWalk(list: List, step: OpenStep): Walk {
+  if (step.kind === 'open') return { list, window: step.window, from: undefined, waiting: [], keys: [] }
+  const { start, end } = step.bookmark
+  return { list, window: { start, end }, from: step.bookmark, waiting: [], keys: undefined }
+}
+
+/** `closed`: the window was read to its end, or left out. */
+async function walkWindow(
+  deps: ReadingDeps,
+  reading: Reading,
+  list: List,
+  step: OpenStep,
+): Promise<'closed' | 'stopped' | Stop> {
+  const walk = startWalk(list, step)
+  const committer = startCommitter((pages) => keepPages(deps, reading, walk, pages))
+  let fetching = fetchPage(reading, walk, walk.from?.position ?? null)
+  try {
+    for (;;) {
+      const asked = await fetching
+      if (asked.kind !== 'answer') {
+        if ((await committer.finish(walk)) === 'overtaken') return { kind: 'overtaken' }
+        const isHole = asked.kind === 'fault' && asked.error.fault === 'data_hole'
+        return isHole ? leaveOut(deps, reading, walk, asked) : asked
+      }
+      noteAnswer(reading, walk, asked.answer)
+      const { next } = asked.answer
+      if (next === null || !reading.allowance.mayReadOn()) {
+        const kept = await (next === null ? closeWalk(deps, reading, walk, committer) : committer.finish(walk))
+        if (kept === 'overtaken') return { kind: 'overtaken' }
+        return next === null ? 'closed' : 'stopped'
+      }
+      fetching = fetchPage(reading, walk, next)
+      if ((await committer.offer(walk)) === 'overtaken') return { kind: 'overtaken' }
+    }
+  } finally {
+    // However the walk ends, nothing of it is under way afterwards. When one of the two failed, the failure of the other has
+    // been thrown already or says nothing new.
+    await Promise.allSettled([fetching, committer.settle()])
+  }
+}
+
+function fetchPage(reading: Reading, { list, window }: Walk, position: string | null): Promise<Asked<Page>> {
+  const { stream, partition } = list
+  const { start, end } = window
+  const { cursor } = placeOfList(reading, list)
+  const fetching = reading.ask(stream.cost, () =>
+    reading.opened.session.fetchPage({
+      stream: stream.name,
+      partition,
+      window: { unit: stream.unit, start, end },
+      position,
+      cursor,
+      state: reading.state,
+    }),
+  )
+  // It may fail while a commit is awaited. The failure is thrown where the page is awaited, and is not lost meanwhile.
+  fetching.catch(() => undefined)
+  return fetching
+}
+
+function noteAnswer(reading: Reading, walk: Walk, page: Page): void {
+  reading.allowance.countPage()
+  reading.progressed.add(listIdOf(walk.list))
+  walk.waiting.push(page)
+  if (page.times !== undefined) walk.window = { ...walk.window, ...page.times }
+  if (page.state !== undefined) Object.assign(reading, { state: page.state, isStateNew: true })
+  if (walk.keys === undefined) return
+  for (const { key } of page.records) walk.keys.push(key)
+  if (walk.keys.length > keysMax) walk.keys = undefined
+}
+
+interface Committer {
+  /** Begins to commit what is waiting, unless a commit is under way; waits only when too much is waiting. */
+  offer(walk: Walk): Promise<Kept>
+  /** Commits everything that is waiting. */
+  finish(walk: Walk): Promise<Kept>
+  /** Waits for the commit that is under way. */
+  settle(): Promise<Kept>
+}
+
+/** At most one commit is under way. */
+function startCommitter(keep: (pages: Page[]) => Promise<Kept>): Committer {
+  let underWay: { ended: Promise<Kept>; hasEnded: boolean } | undefined
+
+  function begin(walk: Walk): void {
+    const commit = { ended: keep(walk.waiting), hasEnded: false }
+    walk.waiting = []
+    const end = (): void => void (commit.hasEnded = true)
+    // A failure is thrown by the next `settle`.
+    commit.ended.then(end, end)
+    underWay = commit
+  }
+  async function settle(): Promise<Kept> {
+    const commit = underWay
+    underWay = undefined
+    return (await commit?.ended) ?? 'kept'
+  }
+
+  return {
+    async offer(walk) {
+      if (underWay?.hasEnded === true && (await settle()) === 'overtaken') return 'overtaken'
+      if (underWay !== undefined && isFull(walk) && (await settle()) === 'overtaken') return 'overtaken'
+      // The first page of a window waits for the second: with it the window may be at its end, and is put aside.
+      const isFirst = walk.from === undefined && walk.waiting.length === 1
+      if (underWay === undefined && !isFirst) begin(walk)
+      return 'kept'
+    },
+    async finish(walk) {
+      if ((await settle()) === 'overtaken') return 'overtaken'
+      if (walk.waiting.length > 0) begin(walk)
+      return settle()
+    },
+    settle,
+  }
+}
+
+function isFull({ waiting }: Walk): boolean {
+  const records = waiting.reduce((sum, page) => sum + page.records.length, 0)
+  return waiting.length >= pagesAheadMax || records >= recordsAheadMax
+}
+
+async function keepPages(deps: ReadingDeps, reading: Reading, walk: Walk, pages: readonly Page[]): Promise<Kept> {
+  const { start, end } = walk.window
+  const position = pages.at(-1)?.next ?? null
+  const to = position === null ? undefined : { start, end, position }
+  const state = pages.findLast((page) => page.state !== undefined)?.state
+  const kept = await keepProgress(deps, reading, { ...toWindow(reading, walk, pages), from: walk.from, to, state })
+  walk.from = to
+  return kept
+}
+
+function toWindow(reading: Reading, walk: Walk, pages: readonly Page[]): FinishedWindow {
+  return {
+    list: walk.list,
+    window: walk.window,
+    records: pages.flatMap(({ records }) => records),
+    withdrawn: pages.flatMap(({ withdrawn }) => withdrawn ?? []),
+    complete: toComplete(reading, walk, pages.at(-1)),
+    cursor: pages.findLast(({ cursor }) => cursor !== undefined)?.cursor,
+  }
+}
+
+/** Records of a window in blocks are told by the times of its edges. A first read has nothing to compare with. */
+function toComplete({ opened }: Reading, { keys, window }: Walk, last: Page | undefined): FinishedWindow['complete'] {
+  if (last?.complete === undefined || last.next !== null || keys === undefined) return undefined
+  if (opened.status === 'syncing') return undefined
+  const { unit, start, end } = last.complete
+  if (unit === 'ms') return { startMs: start, endMs: end, keys }
+  const { startMs, endMs } = window
+  const isWhole = start === window.start && end === window.end
+  return startMs === undefined || endMs === undefined || !isWhole ? undefined : { startMs, endMs, keys }
+}
+
+/** The window was read to its end. One that took a page or two, with nothing of it kept yet, is put aside. */
+async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, committer: Committer): Promise<Kept> {
+  // Whether anything of the window is kept is known when the commit that is under way has ended.
+  if ((await committer.settle()) === 'overtaken') return 'overtaken'
+  const { list, waiting } = walk
+  const isSmall = walk.from === undefined && waiting.length <= 2 && !waiting.some(({ state }) => state !== undefined)
+  const kept = isSmall ? await putAside(deps, reading, toWindow(reading, walk, waiting)) : await committer.finish(walk)
+  if (kept === 'kept') coverInMemory(reading, list, walk.window)
+  return kept
+}
+
+async function leaveOut(
+  deps: ReadingDeps,
+  reading: Reading,
+  { list, window, from }: Walk,
+  stop: Extract<Stop, { kind: 'fault' }>,
+): Promise<'closed' | Stop> {
+  const key = { stream: list.stream.name, partition: list.partition }
+  if (from !== undefined && !(await store.dropBookmark(deps.db, reading.ref, key, from))) return { kind: 'overtaken' }
+  closeBookmark(placeOfList(reading, list), window.start)
+  const id = listIdOf(list)
+  reading.faults.set(id, stop.error)
+  reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
+  reading.allowance.countPage()
+  return 'closed'
+}

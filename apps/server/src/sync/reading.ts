@@ -1,0 +1,103 @@
+/** What one job reads: one connection, opened, up to one time. The parts of a job share it and keep it up to date. */
+import type { SourceError } from '@assay/core'
+import type { ConnectorState, RawRecord, Stream } from '@assay/connectors'
+import type { Logger } from 'pino'
+import type { Connections, OpenedConnection } from '../connections/index.ts'
+import type { Database } from '../db/index.ts'
+import type { CompleteWindow, Ledger } from '../ledger/index.ts'
+import type { Ask, Metering } from '../metering/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { idOf, placeOf, type CoveredSpan, type List, type ListPlace, type Places } from './places.ts'
+import type { Span } from './plan.ts'
+
+export interface ReadingDeps {
+  db: Database
+  connections: Connections
+  ledger: Ledger
+  metering: Metering
+  now(): number
+  random(): number
+  /** Divides every wait, in sandbox mode. */
+  pace: number
+  log: Logger
+}
+
+/** What one job may do before it makes room for others. */
+export interface Allowance {
+  /** False when the job's pages or its time are used up, or it was asked to make room. */
+  mayReadOn(): boolean
+  countPage(): void
+  pagesRead(): number
+}
+
+/** A window that was read at one go, and is not kept yet. */
+export interface FinishedWindow {
+  list: List
+  window: CoveredSpan
+  records: readonly RawRecord[]
+  withdrawn: readonly string[]
+  complete: CompleteWindow | undefined
+  cursor: string | undefined
+}
+
+export interface Reading {
+  ref: ConnectionRef
+  opened: OpenedConnection
+  ask: Ask
+  untilMs: number
+  allowance: Allowance
+  places: Places
+  /** The newest state, which may not be committed yet. */
+  state: ConnectorState
+  /** A page or the balances replaced the state: the connector may name other lists now. */
+  isStateNew: boolean
+  finished: FinishedWindow[]
+  /** A record was new, changed or missing. */
+  hasNews: boolean
+  /** By list: what keeps a part of it, or all of it, from being read now. */
+  faults: Map<string, SourceError>
+  /** By list: windows that the provider could not give in this job. */
+  missing: Map<string, Span[]>
+  /** By list: spans that are covered, and are read again in this job. */
+  again: Map<string, Span[]>
+  /** By list of blocks: the end of what is read, by the height that was asked for once. */
+  heights: Map<string, number>
+  /** Lists of which this job has read a page. */
+  progressed: Set<string>
+}
+
+const pagesPerJobMax = 50
+const jobMaxMs = 20_000
+
+export function startAllowance(signal: AbortSignal): Allowance {
+  const endsAt = performance.now() + jobMaxMs
+  let pages = 0
+  return {
+    mayReadOn: () => pages < pagesPerJobMax && performance.now() < endsAt && !signal.aborted,
+    countPage() {
+      pages += 1
+    },
+    pagesRead: () => pages,
+  }
+}
+
+export function listIdOf({ stream, partition }: List): string {
+  return idOf(stream.name, partition)
+}
+
+export function placeOfList({ places }: Reading, { stream, partition }: List): ListPlace {
+  return placeOf(places, stream.name, partition)
+}
+
+/** The lists of the account as the connector names them now, in the order of its streams and then of their names. */
+export function listLists({ opened, places }: Reading): List[] {
+  const listed = [...places.lists].filter(([, { isListed }]) => isListed)
+  const named = Map.groupBy(
+    listed.map(([id]) => JSON.parse(id) as [string, string]).toSorted(([, a], [, b]) => (a < b ? -1 : 1)),
+    ([stream]) => stream,
+  )
+  return opened.definition.streams.flatMap((stream: Stream): List[] => {
+    if (!stream.partitioned) return [{ stream, partition: '' }]
+    return (named.get(stream.name) ?? []).map(([, partition]) => ({ stream, partition }))
+  })
+}

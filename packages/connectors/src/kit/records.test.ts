@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import type { Window } from './connector.ts'
+import { keepInside, toRawRecord } from './records.ts'
+
+const window: Window = { unit: 'ms', start: 1_000, end: 2_000 }
+const row = z.object({ id: z.string(), at: z.number() })
+
+function read(body: string): { key: string; occurredAtMs: number } {
+  const { id, at } = row.parse(JSON.parse(body))
+  return { key: id, occurredAtMs: at }
+}
+
+describe('a raw record', () => {
+  it('is the row as it was written, with its key and time', () => {
+    const body = '{"id":"a","at":1500,"amount":1.10}'
+    assert.deepEqual(toRawRecord(body, window, read), { key: 'a', occurredAtMs: 1_500, body })
+  })
+
+  it('that cannot be parsed is kept inside its window and says which member is wrong, without the value', () => {
+    const body = '{"id":"a","at":"hunter2"}'
+    const record = toRawRecord(body, window, read, 'L1')
+    assert.deepEqual([record.key, record.occurredAtMs, record.body], ['L1', 1_999, body])
+    assert.match(record.unreadable ?? '', /^at: /)
+    assert.doesNotMatch(record.unreadable ?? '', /hunter2/)
+  })
+
+  it('that cannot be parsed and has no id is known by its text: the same row is the same record', () => {
+    const [first, again, other] = ['nonsense', 'nonsense', 'other'].map((body) => toRawRecord(body, window, read).key)
+    assert.match(first ?? '', /^[0-9a-f]{64}$/)
+    assert.equal(first, again)
+    assert.notEqual(first, other)
+  })
+})
+
+describe('records outside of their window', () => {
+  it('are left to the windows that they belong to: the start is inside, the end is not', () => {
+    const records = [999, 1_000, 1_999, 2_000].map((at) => ({ key: String(at), occurredAtMs: at, body: '' }))
+    assert.deepEqual(
+      keepInside(window, records).map(({ key }) => key),
+      ['1000', '1999'],
+    )
+  })
+})

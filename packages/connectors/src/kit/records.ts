@@ -1,0 +1,47 @@
+/**
+ * From a provider's rows to raw records. One row that cannot be parsed must not hold up a history: it is kept under a key
+ * of its own and marked, the ledger reports it, and the rest of its page is read as usual.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { RawRecord, Window } from './connector.ts'
+
+const reasonLengthMax = 200
+
+/**
+ * `read` parses the row and names its key and time. `key` is for lists that give the id beside the row; a row that cannot
+ * be parsed and has no such id is known by the hash of its text. Without a time it is filed under the end of its window.
+ */
+export function toRawRecord(
+  body: string,
+  window: Window,
+  read: (body: string) => Omit<RawRecord, 'body' | 'unreadable'>,
+  key?: string,
+): RawRecord {
+  try {
+    return { ...read(body), body }
+  } catch (error) {
+    return {
+      key: key ?? createHash('sha256').update(body).digest('hex'),
+      occurredAtMs: window.end - 1,
+      body,
+      unreadable: reasonOf(error),
+    }
+  }
+}
+
+/** Names the member and the rule, never the value. */
+function reasonOf(error: unknown): string {
+  const reason =
+    error instanceof z.ZodError
+      ? error.issues.map(({ path, message }) => `${path.join('.') || 'row'}: ${message}`).join('; ')
+      : error instanceof Error
+        ? error.message
+        : 'cannot be parsed'
+  return reason.slice(0, reasonLengthMax)
+}
+
+/** Neighbouring windows must share no record and lose none, whatever edges the provider's own filter has. */
+export function keepInside({ start, end }: Window, records: readonly RawRecord[]): RawRecord[] {
+  return records.filter(({ occurredAtMs }) => start <= occurredAtMs && occurredAtMs < end)
+}

@@ -1,0 +1,98 @@
+/**
+ * Kraken as plain data. The permission names are those of Kraken's "Create API key" page; docs.kraken.com/api-reference
+ * says which calls need which ("API Key Permissions Required").
+ */
+import type { Stream } from '../kit/connector.ts'
+import type { ProviderDefinition } from '../kit/definition.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+export const pageSize = 50
+
+/** 42 and 64 bytes in base64: docs.kraken.com shows 56 and 88 characters. The key never needs padding. */
+const base64 = { alphabet: 'A-Za-z0-9+/=' }
+
+export const krakenDefinition = {
+  metadata: {
+    provider_id: 'kraken',
+    name: 'Kraken',
+    aliases: ['Kraken Pro', 'Payward', 'Krak'],
+    kind: 'exchange',
+    connection_types: ['api_key'],
+    permission_check: 'full',
+    credential_fields: [
+      {
+        name: 'api_key',
+        label: 'API key',
+        secret: false,
+        required: true,
+        hint: 'Kraken: Settings, API, Create API key. 56 characters.',
+        shape: { ...base64, pattern: '[A-Za-z0-9+/]{56}', length_min: 56, length_max: 56 },
+      },
+      {
+        name: 'secret_key',
+        label: 'Private key',
+        secret: true,
+        required: true,
+        hint: 'Shown once, right after the key was made. 88 characters, ending in ==.',
+        shape: { ...base64, pattern: '[A-Za-z0-9+/]{86}==', length_min: 88, length_max: 88 },
+      },
+    ],
+    required_permissions: ['Funds permissions - Query', 'Data - Query ledger entries'],
+    guide: {
+      page: 'https://www.kraken.com/u/security/api',
+      menu: ['Settings', 'API', 'Create API key'],
+      leave_empty: ['Withdraw', 'Create & modify orders', 'Query start date/time', 'Query end date/time'],
+      shown_once: 'Private key',
+    },
+    features: { holdings: true, staking: true, transactions: true },
+    known_limits: [
+      'Kraken Futures is another account with keys of its own and is not read; moves to and from it are shown as transfers.',
+      'Kraken allows an account about one page of 50 ledger entries every six seconds: a long history takes a while.',
+      'Addresses and transaction hashes are missing where Kraken no longer lists the deposit or withdrawal.',
+    ],
+    status: 'available',
+    website: 'https://www.kraken.com',
+    brand: { color: '#7132f5', short_name: 'Kr' },
+    popularity_rank: 3,
+  },
+  streams: [
+    {
+      name: 'ledger',
+      unit: 'ms',
+      partitioned: false,
+      windowMax: null,
+      retentionMs: null,
+      overlap: hourMs,
+      cost: { counter: 2 },
+      required: true,
+      providerLimit: null,
+      remedy: null,
+    },
+    fundingStream('deposits'),
+    fundingStream('withdrawals'),
+  ],
+  // A withdrawal on hold was returned after weeks; an Earn reference that came back did so after months.
+  storySpanMs: 30 * dayMs,
+  settlesMs: 2_000,
+  baseUrl: 'https://api.kraken.com',
+} as const satisfies ProviderDefinition
+
+function fundingStream<const Name extends string>(name: Name): Stream & { name: Name } {
+  return {
+    name,
+    unit: 'ms',
+    partitioned: false,
+    windowMax: null,
+    retentionMs: null,
+    // Records change after they appeared. Those that may still change are marked as pending, and the engine reads again
+    // from the oldest of them; two weeks are for an end that is taken back (a returned bank transfer).
+    overlap: 14 * dayMs,
+    cost: { counter: 1 },
+    required: false,
+    providerLimit: `Kraken no longer lists some old ${name}: their amounts come from the ledger, their addresses and hashes are missing.`,
+    remedy: null,
+  }
+}
+
+export type StreamName = (typeof krakenDefinition.streams)[number]['name']

@@ -1,0 +1,31 @@
+/** No code outside a provider's own folders knows it by name: the widget, the engine and the sandbox read definitions. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, it } from 'node:test'
+import { listCatalog } from '@assay/connectors/catalog'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** Codes of assets are curated in one place for all providers, and the contract's examples need a name. */
+const exempt = /^packages\/core\/src\/assets\/codes\.ts$|^packages\/contract\/src\/(endpoints\/|provider-ids\.ts$)/
+const isTest = /\.test\.tsx?$|(^|\/)test-[a-z-]+\.ts$/
+
+describe('the names of providers', () => {
+  const ids = listCatalog({ sandbox: true }).map(({ provider_id: id }) => id)
+  const files = globSync(
+    ['apps/{server,cli}/src/**/*.ts', 'packages/{core,contract,connect}/src/**/*.{ts,tsx}', 'packages/sdk/src/*.ts'],
+    { cwd: root },
+  ).filter((file) => !exempt.test(file) && !isTest.test(file))
+
+  it('are in no text of the code', () => {
+    assert.ok(files.length > 200, 'the sources were not found')
+    const quoted = new RegExp(`['"\`.](?:${ids.join('|')})(?:['"\`]|_)`, 'i')
+    const lines = files.flatMap((file) =>
+      readFileSync(path.join(root, file), 'utf8')
+        .split('\n')
+        .flatMap((line, index) => (quoted.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
+    )
+    assert.deepEqual(lines, [])
+  })
+})

@@ -1,0 +1,369 @@
+/**
+ * What every provider has to keep to, checked through the real engine, the provider's simulator and a real PostgreSQL. A
+ * provider's own test file says what is peculiar to it (`ProviderUnderTest`) and calls `describeContract`.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { getDefinition, type Page, type RawRecord, type Session, type Stream, type Window } from '@assay/connectors'
+import { SourceError, type Fault } from '@assay/core'
+import type { ConnectionRef } from '../../apps/server/src/owner.ts'
+import { ownedBySuite } from '../../apps/server/src/oauth/test-oauth.ts'
+import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
+import { until } from '../until.ts'
+import {
+  explained,
+  heldBalances,
+  heldChanges,
+  heldKeys,
+  listTransactions,
+  storedBalances,
+  storedKeys,
+} from './reckoning.ts'
+import { createSandboxSimulator, type SandboxDialect } from './sandbox-simulator.ts'
+import type { ArmedFault, Booking, SimulatedAccount, SimulatorUnderTest } from './simulator.ts'
+
+export interface ProviderUnderTest {
+  providerId: string
+  /** A simulator of packages/sandbox, or one that is started here. */
+  simulator: SandboxDialect | { start(): Promise<SimulatorUnderTest> }
+  /** The symbol of one of the provider's codes, by its own document; an unknown code is its own symbol. */
+  symbolOf(code: string): string
+  /** Something that was deposited, as the provider books it. */
+  deposit(code: string, amount: string): Booking['entries'][number]
+  /** A code that the connector knows, one that it has never heard of, and one with an unknown ending where there are any. */
+  codes: { known: string; unknown: string; suffixed?: string }
+  /** A type of record that exists nowhere. */
+  unknownType: Booking['entries'][number]
+  /** What each way of the simulator to go wrong has to be called. */
+  faults: Readonly<Record<string, { arm: ArmedFault; expects: Fault }>>
+  /** How late new records appear in the provider's lists; two minutes by default. */
+  settleMs?: number
+  /** Words that a refusal has to name. */
+  rights: { excess: string; missing: string }
+}
+
+interface Connected {
+  ref: ConnectionRef
+  account: SimulatedAccount
+}
+
+const minuteMs = 60_000
+
+export function describeContract(provider: ProviderUnderTest): void {
+  describe(`the contract of a provider: ${provider.providerId}`, async () => {
+    const world = await openWorld(provider)
+    checkReading(world)
+    checkResuming(world)
+    checkFaults(world)
+    checkStrangeRecords(world)
+    checkWithdrawn(world)
+    checkKeys(world)
+  })
+}
+
+interface World extends ProviderUnderTest {
+  engine: TestEngine
+  simulatorUnderTest: SimulatorUnderTest
+  streams: readonly Stream[]
+  /** Added, verified, and read to the end unless told otherwise. */
+  connect(choices?: { account?: SimulatedAccount; read?: boolean }): Promise<Connected>
+  readAgain(ref: ConnectionRef): Promise<void>
+  moveClock(ms: number): Promise<void>
+  /** A session of the suite's own; the engine does not read the connection afterwards. */
+  open(ref: ConnectionRef): Promise<Session>
+  /** Everything that is stored equals everything that the simulator holds, to the last digit. */
+  assertSame(connected: Connected): Promise<void>
+}
+
+async function openWorld(provider: ProviderUnderTest): Promise<World> {
+  const { simulator: choice, providerId } = provider
+  const own = 'start' in choice ? await choice.start() : undefined
+  if (own !== undefined) ownedBySuite().after(() => own.close())
+  const engine = await openEngine(
+    {},
+    own === undefined
+      ? {}
+      : {
+          providerUrls: { [providerId]: own.url },
+          ...(own.client === undefined ? {} : { providerClients: { [providerId]: own.client } }),
+        },
+  )
+  const simulator = 'start' in choice ? (own as SimulatorUnderTest) : createSandboxSimulator(engine.sandbox, choice)
+  const { db } = engine
+
+  async function add(account: SimulatedAccount, owner: Awaited<ReturnType<TestEngine['newOwner']>>) {
+    const credentials = await account.authorize((request) => engine.connections.toSignInUrl(providerId, request))
+    const request = { providerId, displayLabel: null, credentials, sessionId: null }
+    const adding = engine.connections.add(owner, request)
+    const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
+    await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
+    await engine.drain({ delayed: true, enough: async () => (await db.rows(verifying)).length === 0 })
+    return adding
+  }
+
+  let nonceLast = 1_000_000_000n
+  const world: World = {
+    ...provider,
+    engine,
+    simulatorUnderTest: simulator,
+    streams: getDefinition(providerId).streams,
+    async connect({ account: given, read = true } = {}) {
+      const account = given ?? (await simulator.newAccount('default'))
+      const owner = await engine.newOwner()
+      const { connectionId, errors } = await add(account, owner)
+      if (connectionId === null) throw new Error(JSON.stringify(errors))
+      const ref = await engine.toRef(owner, connectionId)
+      if (read) await engine.drain({ delayed: true })
+      return { ref, account }
+    },
+    async readAgain(ref) {
+      const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
+        ref.connectionId,
+      ])
+      await engine.sync.begin(db, ref, lane)
+      await engine.drain({ delayed: true })
+    },
+    async moveClock(ms) {
+      await engine.moveClock(ms)
+      await simulator.setClock(await engine.clock.advance(0))
+    },
+    async open(ref) {
+      const opened = await engine.connections.open(ref)
+      if (opened === undefined) throw new Error(`${ref.connectionId} cannot be opened`)
+      // The engine reserves nonces in its ledger of budgets, which this session goes around: these are far above its own.
+      nonceLast += 1_000_000n
+      opened.nonces.use(BigInt(engine.clock.now()) * 1_000n + nonceLast)
+      return opened.session
+    },
+    async assertSame({ ref, account }) {
+      const held = await account.hold()
+      assert.deepEqual(await storedKeys(db, ref), heldKeys(held))
+      assert.deepEqual(await storedBalances(db, ref), heldBalances(held, provider.symbolOf))
+      assert.deepEqual(await explained(db, ref), heldChanges(held, provider.symbolOf))
+    },
+  }
+  return world
+}
+
+function checkReading(world: World): void {
+  it('a full read stores every record, every balance and every change, to the last digit', async () => {
+    const connected = await world.connect()
+    assert.ok(
+      (await connected.account.hold()).records.length > 100,
+      'the default account has a history of several pages',
+    )
+    await world.assertSame(connected)
+  })
+
+  it('the sum of all transactions explains each balance', async () => {
+    const { ref } = await world.connect()
+    assert.deepEqual(await explained(world.engine.db, ref), await storedBalances(world.engine.db, ref))
+  })
+
+  it('an account that never held anything is read without fault', async () => {
+    const { ref } = await world.connect({ account: await world.simulatorUnderTest.newAccount('empty') })
+    assert.deepEqual(await storedKeys(world.engine.db, ref), [])
+    assert.equal((await world.engine.connections.find(ref, ref.connectionId))?.status, 'active')
+  })
+
+  it('reading again creates no duplicate, changes nothing, and adds what is new exactly once', async () => {
+    const { db } = world.engine
+    const connected = await world.connect()
+    const before = await listTransactions(db, connected.ref)
+    await world.readAgain(connected.ref)
+    assert.deepEqual(await listTransactions(db, connected.ref), before)
+    await connected.account.book({ entries: [world.deposit(world.codes.known, '0.25')] })
+    await world.moveClock(world.settleMs ?? 2 * minuteMs)
+    await world.readAgain(connected.ref)
+    assert.equal((await listTransactions(db, connected.ref)).length, before.length + 1)
+    await world.assertSame(connected)
+  })
+}
+
+function checkResuming(world: World): void {
+  it('every position of every list can be resumed by a new session, and leads to the same end', async () => {
+    const { ref } = await world.connect()
+    const window: Window = { unit: 'ms', start: 0, end: world.engine.clock.now() }
+    for (const stream of world.streams.filter(({ unit }) => unit === 'ms')) {
+      for (const partition of await listPartitions(world, ref, stream)) {
+        const pages = await walk(await world.open(ref), stream, partition, window, null)
+        for (const [index, { position }] of pages.entries()) {
+          const rest = await walk(await world.open(ref), stream, partition, window, position)
+          assert.deepEqual(keysOf(rest), keysOf(pages.slice(index)), `${stream.name} from ${position ?? 'the start'}`)
+        }
+      }
+    }
+  })
+
+  it('no record is lost or doubled when the provider fails after every single page', async () => {
+    const connected = await world.connect({ read: false })
+    const whole = (await connected.account.hold()).records.length
+    let interruptions = 0
+    for (let round = 0; round < 30; round += 1) {
+      // A few calls are answered, and then none: the job ends wherever it is.
+      await connected.account.arm({ ...outage(world), after: 2 + (Math.floor(round / 2) % 3) })
+      await world.engine.drain({ delayed: true, enough: stopAfter(1) })
+      await world.simulatorUnderTest.clearFaults()
+      const stored = (await storedKeys(world.engine.db, connected.ref)).length
+      if (stored > 0 && stored < whole) interruptions += 1
+      await world.moveClock(10 * minuteMs)
+    }
+    assert.ok(interruptions > 0, 'the history was never read in part')
+    await world.simulatorUnderTest.clearFaults()
+    await world.readAgain(connected.ref)
+    await world.assertSame(connected)
+  })
+}
+
+function stopAfter(jobs: number): () => Promise<boolean> {
+  let done = 0
+  return async () => done++ === jobs
+}
+
+/** Any fault that passes. */
+function outage({ faults }: World): ArmedFault {
+  const passing = Object.values(faults).find(({ expects }) => expects === 'venue_down')
+  if (passing === undefined) throw new Error('the simulator has no way to be down')
+  return passing.arm
+}
+
+async function listPartitions(world: World, ref: ConnectionRef, { name, partitioned }: Stream): Promise<string[]> {
+  if (!partitioned) return ['']
+  const session = await world.open(ref)
+  const listed = (await session.listPartitions?.({})) ?? []
+  return listed.filter(({ stream }) => stream === name).map(({ partition }) => partition)
+}
+
+interface WalkedPage {
+  position: string | null
+  records: readonly RawRecord[]
+}
+
+const pagesMax = 1_000
+
+async function walk(
+  session: Session,
+  { name: stream }: Stream,
+  partition: string,
+  window: Window,
+  from: string | null,
+): Promise<WalkedPage[]> {
+  const pages: WalkedPage[] = []
+  let position = from
+  do {
+    const page: Page = await retried(() =>
+      session.fetchPage({ stream, partition, window, position, cursor: null, state: {} }),
+    )
+    pages.push({ position, records: page.records })
+    position = page.next
+    assert.ok(pages.length < pagesMax, `${stream}: more than ${pagesMax} pages`)
+  } while (position !== null)
+  return pages
+}
+
+/** The suite asks without the engine's budget here, so it waits where the provider says that it was asked too often. */
+async function retried<T>(ask: () => Promise<T>): Promise<T> {
+  return until('an answer that is not a refusal', async () => {
+    try {
+      return await ask()
+    } catch (error) {
+      if (error instanceof SourceError && error.fault === 'rate_limited') return undefined
+      throw error
+    }
+  })
+}
+
+function keysOf(pages: readonly WalkedPage[]): string[] {
+  return [...new Set(pages.flatMap(({ records }) => records.map(({ key }) => key)))].toSorted()
+}
+
+function checkFaults(world: World): void {
+  for (const [name, { arm, expects }] of Object.entries(world.faults)) {
+    it(`${name} is ${expects}, and what was stored stays right`, async () => {
+      const connected = await world.connect()
+      const session = await world.open(connected.ref)
+      await connected.account.arm(arm)
+      await assert.rejects(session.fetchBalances({}), (error) => {
+        assert.ok(error instanceof SourceError, String(error))
+        assert.equal(error.fault, expects)
+        return true
+      })
+      await world.simulatorUnderTest.clearFaults()
+      await world.assertSame(connected)
+    })
+  }
+}
+
+function checkStrangeRecords(world: World): void {
+  const { codes, deposit, unknownType } = world
+  const strange: Record<string, Booking['entries'][number]> = {
+    'an asset that nobody has heard of': deposit(codes.unknown, '12.5'),
+    ...(codes.suffixed === undefined ? {} : { 'an ending that nobody has heard of': deposit(codes.suffixed, '3') }),
+    'a type that nobody has heard of': unknownType,
+    'the smallest amount': deposit(codes.unknown, '0.000000000000000001'),
+    'a very large amount': deposit(codes.unknown, '1000000000000000'),
+    'a large amount with every digit behind the point': deposit(codes.unknown, '123456789012345.123456789012345678'),
+  }
+  for (const [name, entry] of Object.entries(strange)) {
+    it(`${name} survives to the last digit`, async () => {
+      const account = await world.simulatorUnderTest.newAccount('empty')
+      await account.book({ entries: [entry] })
+      await world.moveClock(world.settleMs ?? 2 * minuteMs)
+      const connected = await world.connect({ account })
+      await world.assertSame(connected)
+      assert.equal((await listTransactions(world.engine.db, connected.ref)).length, 1)
+    })
+  }
+}
+
+function checkWithdrawn(world: World): void {
+  it('a record that the provider takes back disappears after two complete reads, with its transaction', async () => {
+    const { db } = world.engine
+    const connected = await world.connect()
+    const { ref, account } = connected
+    const before = await listTransactions(db, ref)
+    const keys = await account.book({ entries: [world.deposit(world.codes.known, '0.125')] })
+    await world.moveClock(world.settleMs ?? 2 * minuteMs)
+    await world.readAgain(ref)
+    assert.equal((await listTransactions(db, ref)).length, before.length + 1)
+    await account.withdraw(keys)
+    await world.readAgain(ref)
+    assert.equal((await listTransactions(db, ref)).length, before.length + 1, 'one read alone retires nothing')
+    await world.moveClock(11 * minuteMs)
+    await world.readAgain(ref)
+    assert.deepEqual(
+      (await listTransactions(db, ref)).map(({ id }) => id),
+      before.map(({ id }) => id),
+    )
+    await world.assertSame(connected)
+  })
+}
+
+function checkKeys(world: World): void {
+  it('two connections with one account are read without clashing', async () => {
+    const account = await world.simulatorUnderTest.newAccount('default')
+    const first = await world.connect({ account, read: false })
+    const second = await world.connect({ account, read: false })
+    await Promise.all([world.engine.drain({ delayed: true }), world.engine.drain({ delayed: true })])
+    await world.engine.drain({ delayed: true })
+    for (const connected of [first, second]) {
+      await world.assertSame(connected)
+      const row = await world.engine.connections.find(connected.ref, connected.ref.connectionId)
+      assert.deepEqual([row?.status, row?.status_cause], ['active', null])
+    }
+  })
+
+  for (const rights of ['excess', 'missing'] as const) {
+    it(`a key with ${rights === 'excess' ? 'too many' : 'too few'} rights is refused, and the refusal names them`, async () => {
+      const account = await world.simulatorUnderTest.newAccount('default')
+      await account.setRights(rights)
+      await assert.rejects(world.connect({ account }), (error: Error) => {
+        assert.match(error.message, new RegExp(`"cause":"${rights}_permission"`))
+        assert.ok(error.message.includes(world.rights[rights]), error.message)
+        return true
+      })
+      await account.setRights('read_only')
+      await world.connect({ account })
+    })
+  }
+}
