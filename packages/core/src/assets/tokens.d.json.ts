@@ -3,4 +3,4 @@
  * of thousands of rows with one another: three seconds of every check.
  */
 declare const tokens: [symbol: string, name: string, coingeckoId: string, addresses: Record<string, string>][]
-export default tokens
+export = tokens
