@@ -1,4 +1,5 @@
 /** What every grant type of the token endpoint is given, and what it gives. */
+import type { KeyObject } from 'node:crypto'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Tenants } from '../tenants/index.ts'
@@ -15,7 +16,7 @@ export interface TokenDeps {
   db: Database
   tenants: Pick<Tenants, 'findClient' | 'verifySecret'>
   /** Newest first: the first derives, all of them recognise. */
-  tokenKeys: readonly [Uint8Array, ...Uint8Array[]]
+  tokenKeys: readonly [KeyObject, ...KeyObject[]]
   /**
    * Runs in the transaction that spends the code of a connect session: what the session made is the user's from the same
    * moment. It does not run for a code that was issued without a session.

@@ -6,6 +6,7 @@
  * narrows it (an application may ask for less in one place without losing what another place was given). Ending the
  * grant ends all its families; consenting again revives the grant, not them.
  */
+import { createSecretKey } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
 import { noteUser } from '../notices.ts'
@@ -96,7 +97,8 @@ export function createOauth(deps: OauthDeps) {
   const tokenDeps: TokenDeps = {
     db,
     tenants,
-    tokenKeys: [keys.tokenKey, ...(keys.olderTokenKeys ?? [])],
+    // Made once: from raw bytes Node makes a key at every call, which takes longer than the HMAC itself.
+    tokenKeys: [createSecretKey(keys.tokenKey), ...(keys.olderTokenKeys ?? []).map((key) => createSecretKey(key))],
     onCodeRedeemed,
     randomBytes,
   }

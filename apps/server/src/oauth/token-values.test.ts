@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import {
   derivePair,
@@ -100,7 +100,7 @@ describe('tokens', () => {
 })
 
 describe('a derived pair', () => {
-  const key = new Uint8Array(32).fill(1)
+  const key = createSecretKey(Buffer.alloc(32, 1))
   const nonce = Buffer.alloc(16, 3)
   const read = (text: string) => readRefreshToken(text) ?? assert.fail('not a refresh token')
   const spent = read(newRefreshToken('-7', () => Buffer.alloc(48, 9)))
@@ -122,7 +122,7 @@ describe('a derived pair', () => {
 
   it('is another for another key, token or nonce', () => {
     const others = [
-      derivePair(new Uint8Array(32).fill(2), spent, nonce),
+      derivePair(createSecretKey(Buffer.alloc(32, 2)), spent, nonce),
       derivePair(key, read(pair.refreshToken), nonce),
       derivePair(key, spent, Buffer.alloc(16, 4)),
     ]

@@ -15,7 +15,7 @@
  * The second and later pairs are derived (HMAC) from a server key, the spent token and a stored nonce. An honest retry
  * can then be given the same pair again although no token is stored, and the database alone makes no token.
  */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 export type RandomBytes = (size: number) => Buffer
 
@@ -117,7 +117,7 @@ function decode(text: string, size: number): Buffer | undefined {
 }
 
 /** The pair that `spent` was exchanged for. The same key, token and nonce give the same pair. */
-export function derivePair(key: Uint8Array, spent: RefreshToken, nonce: Buffer): TokenPair {
+export function derivePair(key: KeyObject, spent: RefreshToken, nonce: Buffer): TokenPair {
   const derive = (purpose: 'access' | 'refresh'): Buffer =>
     // Purpose and nonce have fixed lengths between separators, so no two inputs are one text.
     createHmac('sha256', key)

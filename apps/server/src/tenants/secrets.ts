@@ -2,13 +2,13 @@
  * Client secrets. They are 256 random bits, so a plain SHA-256 is enough to keep them: there is nothing to guess that a
  * slow hash would make dearer (unlike a password).
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash as digest, timingSafeEqual } from 'node:crypto'
 
 /** Compared when there is nothing to compare with, so that an unknown client takes as long as a wrong secret. */
 const dummyHash = sha256('no client has this secret')
 
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return digest('sha256', text, 'buffer')
 }
 
 /** `hashes` are of the secrets valid now, as hex; none for a public or unknown client. */

@@ -20,9 +20,11 @@ export function toOauthRequest(request: FastifyRequest): OauthRequest {
   return { parameters: parseParameters(request.body), authorization: request.headers.authorization }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function parseForm(bytes: Buffer): URLSearchParams {
   try {
-    return new URLSearchParams(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return new URLSearchParams(utf8.decode(bytes))
   } catch (error) {
     if (error instanceof TypeError) throw notForm()
     throw error
