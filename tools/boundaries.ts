@@ -67,7 +67,7 @@ const rooms: readonly Room[] = [
   {
     name: 'enterprise',
     folder: 'apps/server/src/enterprise/',
-    mayImport: ['core', 'db', 'jobs', 'portfolio', 'foundation'],
+    mayImport: ['core', 'db', 'jobs', 'oauth', 'connections', 'portfolio', 'foundation'],
   },
   {
     name: 'operations',
