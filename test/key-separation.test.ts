@@ -12,7 +12,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { readEnvironment } from '../apps/server/src/config.ts'
 import { toPublicBytes } from '../apps/server/src/keys.ts'
 import { testKeys, testKeyTexts } from '../apps/server/src/test-keys.ts'
-import { testDatabase } from './postgres.ts'
+import { testDatabase, toDatabaseUrl } from './postgres.ts'
 import { until } from './until.ts'
 
 const program = path.resolve(import.meta.dirname, '../apps/cli/src/main.ts')
@@ -61,9 +61,8 @@ function listPrivateHalves(dump: string): string[] {
 describe('the memory of a process', () => {
   it('of role api holds no key that opens a credential; that of a worker holds all of them', async (t) => {
     const { connection } = await testDatabase(t)
-    const { user, host, database } = connection
     const { ASSAY_SEALING_PRIVATE_KEYS, ...forApi } = testKeyTexts('new', 'old')
-    const common = { DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`, ...forApi }
+    const common = { DATABASE_URL: toDatabaseUrl(connection), ...forApi }
     assert.deepEqual(listPrivateHalves(await dumpProcess(t, 'api', common)), [])
     const forWorker = { ...common, ASSAY_SEALING_PRIVATE_KEYS }
     assert.equal(listPrivateHalves(await dumpProcess(t, 'worker', forWorker)).length, publicHalves.size)

@@ -9,7 +9,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { emptyDatabase, testDatabase, type TestAddress } from '../../../test/postgres.ts'
+import { emptyDatabase, testDatabase, toDatabaseUrl, type TestAddress } from '../../../test/postgres.ts'
 import { reservePort } from '../../../test/reserve-port.ts'
 import { until } from '../../../test/until.ts'
 import { testKeyTexts } from '../../server/src/test-keys.ts'
@@ -48,11 +48,8 @@ async function run(words: readonly string[], environment: Environment = {}): Pro
   return { code, out: output(), err }
 }
 
-function environmentOf({ host, user, database }: TestAddress): Environment {
-  return {
-    DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}/${database}`,
-    ...keys,
-  }
+function environmentOf(address: TestAddress): Environment {
+  return { DATABASE_URL: toDatabaseUrl(address), ...keys }
 }
 
 describe('assay', () => {
