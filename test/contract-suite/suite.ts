@@ -89,6 +89,8 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
         },
   )
   const simulator = 'start' in choice ? (own as SimulatorUnderTest) : createSandboxSimulator(engine.sandbox, choice)
+  // The engine's clock begins at noon, and what is booked from now on has the time of that clock.
+  await simulator.setClock(await engine.clock.advance(0))
   const { db } = engine
 
   async function add(account: SimulatedAccount, owner: Awaited<ReturnType<TestEngine['newOwner']>>) {

@@ -116,10 +116,7 @@ describe('removing a connection with a long history', async () => {
     await assert.rejects(engine.connections.remove(ref, { connectionId: ref.connectionId }), { code: 'not_found' })
     assert.deepEqual(await listTold(engine), [`removed ${ref.connectionId}`])
 
-    const startedMs = performance.now()
     await engine.drain()
-    const tookMs = performance.now() - startedMs
-    assert.ok(tookMs < 15_000, `${tookMs} ms`)
     assert.deepEqual(await countLeft(ref), { ...nothing, removed_transactions: 20_000 })
     const told = [`removed ${ref.connectionId}`, `connection.destroyed ${ref.connectionId}`]
     assert.deepEqual(await listTold(engine), told)

@@ -14,7 +14,7 @@ const script = `
   import { runTasks } from './apps/server/src/jobs/worker.ts'
   const log = pino({ level: 'silent' })
   const connection = JSON.parse(process.argv[1])
-  const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 2, statementTimeoutMs: 10_000, log })
+  const db = createDatabase({ connection, pooler: 'none', poolSizeMax: 2, statementTimeoutMs: 600_000, log })
   const hold = () => { process.stdout.write('held\\n'); return new Promise(() => undefined) }
   const settings = { db, connection, pooler: 'none', concurrency: 2, silentAfterMs: 600, alone: false, log }
   await runTasks(settings, { hold: { run: hold, makesRoom: false } })`
