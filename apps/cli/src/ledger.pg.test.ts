@@ -30,8 +30,9 @@ it('assay ledger replay shows what would change, changes it with --apply, and th
      values (7, 1, 1, 'ten_a', 'usr_a', 'con_a', 'kraken', 'api_key', 'active', 'a', now())`,
   )
   await db.execute(
-    `insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
-     values (7, 1, 'ledger', 'L1', 'R1', '2026-03-02T12:00:00Z', now(), $1)`,
+    `insert into raw_records (user_key, connection_key, stream, partition, source_key, group_key, occurred_at, fetched_at,
+       pending, body)
+     values (7, 1, 'ledger', '', 'L1', 'R1', '2026-03-02T12:00:00Z', now(), false, $1)`,
     [JSON.stringify(body)],
   )
 

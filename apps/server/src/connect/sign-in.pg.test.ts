@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
 import { parseConfig } from '../config.ts'
+import { testKeyTexts } from '../test-keys.ts'
 import { openOauth } from '../oauth/test-oauth.ts'
 import { enterCode, findCodeToMail, networkOf, requestCode, type Asker, type SignInDeps } from './sign-in.ts'
 
@@ -12,7 +13,7 @@ const newKey = new Uint8Array(32).fill(4)
 
 describe('limits of signing in by e-mail', async () => {
   const { db, tenant, moveClock } = await openOauth()
-  const { signInLimits } = parseConfig({}, 'command')
+  const { signInLimits } = parseConfig(testKeyTexts('test'))
   const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
   const newAsker = (): Asker => ({
     sessionId: randomUUID(),

@@ -227,6 +227,17 @@ describe('a worker that lives', async () => {
     )
   })
 
+  it('takes jobs although its very first question failed', async () => {
+    // As when the database dies at that moment: the runner remembers the failure and would repeat it for ever.
+    await queue.db.execute('alter table graphile_worker._private_tasks rename to _away')
+    const runs: unknown[] = []
+    await queue.start({ task: async () => void runs.push('ran') })
+    await until('the failure', () => queue.lines.find((line) => line.includes('could not read its tasks')))
+    await queue.db.execute('alter table graphile_worker._away rename to _private_tasks')
+    await queueTask(queue.db, { task: 'task', payload: {}, key: 'only' })
+    await until('the job', () => (runs.length > 0 ? true : undefined))
+  })
+
   it('goes on when the end of a job could not be written, and does that job again', async () => {
     const runs: string[] = []
     const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)

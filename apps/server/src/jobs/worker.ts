@@ -5,6 +5,7 @@
  *
  * Jobs are short (a batch of pages, then queued again), so a living worker never falls silent for long.
  */
+import type { Pool, PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -83,7 +84,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   const room = createRoom(db)
   // Of the present runner: jobs of one that ended by itself may still end, and must not be taken off the next one's.
   let busy = { jobs: 0 }
-  const begin = (): Promise<Runner> => {
+  const begin = async (): Promise<LiveRunner> => {
     const events: WorkerEvents = new EventEmitter()
     workerIds.clear()
     events.on('pool:create', ({ workerPool }) => workerIds.add(workerPool.id))
@@ -92,10 +93,12 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
     events.on('job:start', () => (places.jobs += 1))
     events.on('job:complete', () => (places.jobs -= 1))
     const taskList = toTaskList(tasks, stopping.signal, room)
-    return run({ ...toRunnerOptions(options), taskList, pgPool: pool, events })
+    const stuck = whenStuck(events)
+    const runner = await run({ ...toRunnerOptions(options), taskList, pgPool: pool, events })
+    return { runner, stuck }
   }
 
-  let first: Runner
+  let first: LiveRunner
   try {
     await freeSilentWorkers(db, options.alone ? 0 : silentAfterMs, [], log)
     await deleteOldLanes(db)
@@ -126,27 +129,54 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   }
 }
 
+interface LiveRunner {
+  runner: Runner
+  /** Resolves when it will never take a job. */
+  stuck: Promise<void>
+}
+
+/**
+ * graphile-worker asks once for the ids of its tasks and keeps the answer, also when it is an error (seen in 0.18.0,
+ * dist/taskIdentifiers.js): a runner whose first question failed repeats that failure for as long as it lives.
+ */
+function whenStuck(events: WorkerEvents): Promise<void> {
+  return new Promise((resolve) => {
+    let hasTaskIds = false
+    const noteAnswer = (): void => void (hasTaskIds = true)
+    events.on('worker:getJob:empty', noteAnswer)
+    events.on('job:start', noteAnswer)
+    events.on('worker:getJob:error', () => {
+      if (!hasTaskIds) resolve()
+    })
+  })
+}
+
 /** Until `stopping`: then until the jobs under way have ended. */
 async function keepRunning(
-  first: Runner,
-  begin: () => Promise<Runner>,
+  first: LiveRunner,
+  begin: () => Promise<LiveRunner>,
   stopping: AbortSignal,
   log: Logger,
 ): Promise<void> {
   const asked = once(stopping, 'abort')
-  for (let runner: Runner | undefined = first; runner !== undefined; runner = await beginAgain(begin, stopping, log)) {
-    await Promise.race([runner.promise.catch(() => undefined), asked])
+  for (let live: LiveRunner | undefined = first; live !== undefined; live = await beginAgain(begin, stopping, log)) {
+    const { runner, stuck } = live
+    const end = await Promise.race([runner.promise.catch(() => undefined), asked, stuck.then(() => 'stuck' as const)])
     // Refused only by a runner that ended by itself, of which nothing is left to stop.
     if (stopping.aborted) return runner.stop().catch(() => undefined)
-    log.error('the job runner ended by itself; it is started again')
+    if (end === 'stuck') {
+      log.warn('the job runner could not read its tasks; it is started again')
+      await runner.stop().catch(() => undefined)
+      await delay(restartDelayMs, undefined, { signal: stopping }).catch(() => undefined)
+    } else log.error('the job runner ended by itself; it is started again')
   }
 }
 
 async function beginAgain(
-  begin: () => Promise<Runner>,
+  begin: () => Promise<LiveRunner>,
   stopping: AbortSignal,
   log: Logger,
-): Promise<Runner | undefined> {
+): Promise<LiveRunner | undefined> {
   while (!stopping.aborted) {
     try {
       return await begin()
@@ -191,7 +221,34 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal
 }
 
 function openQueuePool(connection: DatabaseAddress, max: number, log: Logger): ReturnType<typeof openPool> {
-  return openPool(connection, { max }, (error) => log.warn({ err: error }, 'a connection of the job queue was lost'))
+  const onLost = (error: Error): void => log.warn({ err: error }, 'a connection of the job queue was lost')
+  const opened = openPool(connection, { max }, onLost)
+  releaseOnce(opened.pool)
+  return opened
+}
+
+type Release = (error?: Error | boolean) => void
+type OnConnect = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void
+type Connect = (callback?: OnConnect) => Promise<PoolClient> | undefined
+
+/**
+ * When the database dies while a runner stops, graphile-worker returns the connection that listens twice, the second time
+ * in a promise that is not awaited (seen in 0.18.0, dist/main.js): pg-pool's objection would end the process.
+ */
+function releaseOnce(pool: Pool): void {
+  const connect = pool.connect.bind(pool) as Connect
+  const connectOnce: Connect = (callback) => {
+    if (callback === undefined) return connect()
+    return connect((error, client, release) => {
+      let isReleased = false
+      callback(error, client, (reason) => {
+        if (isReleased) return
+        isReleased = true
+        release(reason)
+      })
+    })
+  }
+  Object.assign(pool, { connect: connectOnce })
 }
 
 function toQueueLogger(log: Logger): QueueLogger {
