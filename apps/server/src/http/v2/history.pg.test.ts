@@ -57,8 +57,10 @@ describe('GET /accounts/v2/assets/history', async () => {
     const cut = noonMs - 10 * dayMs
     await api.service.db.execute(
       `with made as (
-         insert into raw_records (user_key, connection_key, stream, source_key, group_key, occurred_at, fetched_at, body)
-         select user_key, connection_key, 'ledger', 'bad', 'bad', $2, $2, '{}' from connections where id = $1 returning *)
+         insert into raw_records (user_key, connection_key, stream, partition, source_key, group_key, occurred_at,
+           fetched_at, pending, body)
+         select user_key, connection_key, 'ledger', '', 'bad', 'bad', $2, $2, false, '{}' from connections
+         where id = $1 returning *)
        insert into poison_groups (user_key, connection_key, group_key, reason, seen_at)
        select user_key, connection_key, 'bad', 'x', $2 from made`,
       [ann.connectionIds[0], new Date(cut).toISOString()],
