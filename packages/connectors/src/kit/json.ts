@@ -81,6 +81,11 @@ export function isJsonObject(verbatim: unknown): verbatim is Record<string, unkn
   return typeof verbatim === 'object' && verbatim !== null && !Array.isArray(verbatim) && !isRawJSON(verbatim)
 }
 
+/** With ordinary numbers, for answers that have no amounts. */
+export function parsePlainJson(text: string): unknown {
+  return parseOrBlame(text, () => JSON.parse(text) as unknown)
+}
+
 function parseOrBlame(text: string, read: () => unknown): unknown {
   try {
     return read()

@@ -106,7 +106,7 @@ describe('signing in at a provider', () => {
     for (const [status, body, fault] of [
       [503, '', 'venue_down'],
       [401, '{"error":"invalid_client"}', 'venue_down'],
-      [200, '<html>', 'unreadable_answer'],
+      [200, '<html>', 'venue_down'],
       [200, '{"access_token":""}', 'unreadable_answer'],
     ] as const) {
       await assert.rejects(

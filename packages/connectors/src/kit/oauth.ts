@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { Io } from './connector.ts'
 import type { ProviderClient, SignIn } from './definition.ts'
 import { fetchText } from './http.ts'
+import { parsePlainJson } from './json.ts'
 
 export interface ProviderTokens {
   accessToken: string
@@ -91,18 +92,10 @@ async function askForTokens(
     // §5.2: a code or token that is not good any more is a 400. A 401 would be about us, and nothing the person can mend.
     faultByStatus: { 400: refusal },
   })
-  const answer = tokenAnswer.safeParse(parseOrNothing(text))
+  const answer = tokenAnswer.safeParse(parsePlainJson(text))
   if (!answer.success) {
     throw new SourceError('unreadable_answer', 'the token endpoint returned an unexpected response')
   }
   const { access_token: accessToken, refresh_token: refreshToken = null, expires_in: lifeSeconds } = answer.data
   return { accessToken, refreshToken, expiresAtMs: askedAtMs + lifeSeconds * 1_000 }
-}
-
-function parseOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
