@@ -16,20 +16,20 @@ export const getCoverage = defineEndpoint({
   scope: 'providers:read',
   params: z.object({ connection_id: z.string() }),
   query: z.object({
-    partition: z
-      .string()
-      .min(1)
-      .optional()
-      .meta({
-        description: 'Only this list: a symbol, a wallet, an address. Streams without such a list are left out.',
-      }),
+    partition: z.string().min(1).optional().meta({
+      description: 'Only this list: a symbol, a wallet, an address. Streams without such a list are left out.',
+    }),
   }),
   response: z.object({ data: z.object({ streams: z.array(StreamCoverage) }), errors: successErrors }),
   summary: 'Get what was read of a connection',
   description:
     'For each list of the provider: the windows that were read to their end, and the holes with their cause.',
   errors: ['not_found'],
-  example: { params: { connection_id: connectionId }, response: { data: { streams: [coverage] }, ...errorsNone } },
+  example: {
+    params: { connection_id: connectionId },
+    query: { partition: 'BTCUSDT' },
+    response: { data: { streams: [coverage] }, ...errorsNone },
+  },
 })
 
 const refresh = {
