@@ -105,6 +105,9 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
     user.isLive = true
   }
 
+  const begin = (user: User, chance: Chance): Promise<Authorization> =>
+    authorize(url, user.name, [{ provider_id: 'kraken', scenario: pick(scenarios, chance) }])
+
   async function connect(user: User, account: string, scenario: string): Promise<string | null> {
     const { credentials } = await mint(account, scenario)
     const { connection_id: id } = await user.client.providers.add({
@@ -124,12 +127,12 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
     tick: () => moveClock(tickMs),
     async 'begin session'(user, chance) {
       if (user.session !== undefined) throw new Impossible()
-      user.session = await authorize(url, user.name, [{ provider_id: 'kraken', scenario: pick(scenarios, chance) }])
+      user.session = await begin(user, chance)
     },
-    'settle session': (user) =>
+    'settle session': (user, chance) =>
       inTurn(user, async () => {
-        const { session } = user
-        if (session === undefined) throw new Impossible()
+        // One that was begun before has been read meanwhile, unless it has expired; a new one is read while it settles.
+        const session = user.session ?? (await begin(user, chance))
         user.session = undefined
         user.client = toClient(url, await redeem(url, session))
         user.isLive = true
@@ -181,7 +184,7 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
 
   return {
     async act(action, chance) {
-      const user = pick(users, chance)
+      const user = pick(findSuited(users, action), chance)
       try {
         await acts[action](user, chance)
         return true
@@ -217,6 +220,16 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
       resets: [tenantCopy, ...users.map(({ copy }) => copy)].reduce((sum, { resets }) => sum + resets, 0),
     }),
   }
+}
+
+/** Those to whom this can be done, or everyone. */
+function findSuited(users: readonly User[], action: Action): readonly User[] {
+  const suited = users.filter(({ accounts, isLive }) => {
+    if (action === 'repair') return isLive && accounts.some(({ isBroken }) => isBroken)
+    if (action === 'consent') return !isLive
+    return action === 'break key' || action === 'book' ? accounts.length > 0 : isLive
+  })
+  return suited.length === 0 ? users : suited
 }
 
 const scenarios = ['default', 'empty', 'empty']

@@ -21,10 +21,10 @@ const weights: Record<Action, number> = {
   'settle session': 3,
   add: 3,
   remove: 2,
-  'break key': 1,
-  repair: 2,
+  'break key': 2,
+  repair: 3,
   'end grant': 1,
-  consent: 2,
+  consent: 3,
   poll: 8,
   'poll tenant': 5,
 }
