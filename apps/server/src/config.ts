@@ -258,6 +258,18 @@ export const settings = {
     default: '100',
     parse: wholeNumber(1, 1_000_000),
   }),
+  ASSAY_LIMIT_PENDING_KEYS: setting({
+    description: 'Keys of one user that may be under verification at a time. They are verified one after another.',
+    unit: 'keys',
+    default: '3',
+    parse: wholeNumber(1, 1_000),
+  }),
+  ASSAY_LIMIT_REFUSED_KEYS: setting({
+    description: 'Keys of one user that providers may refuse before the user has to wait.',
+    unit: 'keys an hour',
+    default: '20',
+    parse: wholeNumber(1, 1_000_000),
+  }),
   ASSAY_SLOW_SECRETS_AFTER: setting({
     description: 'Wrong secrets for one client from one address after which answers come slowly.',
     unit: 'failures a minute',
@@ -375,6 +387,7 @@ export interface Config {
     triesPerAddressInNetwork: number
     triesPerAddress: number
   }
+  keyLimits: { pending: number; refusedPerHour: number }
   /** When connections are read, and how often the rights of their keys are. */
   schedule: {
     activeForMs: number
@@ -459,6 +472,10 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
     limits: readLimits(given),
     signInLimits: readSignInLimits(given),
+    keyLimits: {
+      pending: given('ASSAY_LIMIT_PENDING_KEYS', settings.ASSAY_LIMIT_PENDING_KEYS),
+      refusedPerHour: given('ASSAY_LIMIT_REFUSED_KEYS', settings.ASSAY_LIMIT_REFUSED_KEYS),
+    },
     schedule: readSchedule(given),
     removalsKeptMs: given('ASSAY_REMOVALS_KEPT', settings.ASSAY_REMOVALS_KEPT) * 86_400_000,
     abandonedAfterMs: given('ASSAY_ABANDONED_AFTER', settings.ASSAY_ABANDONED_AFTER) * 1_440 * minuteMs,

@@ -95,6 +95,7 @@ export function createEngine(deps: EngineDeps): Engine {
     verdictTimeoutMs: config.keyCheckTimeoutMs,
     excessPermission: config.excessPermission,
     uncheckedKeys: config.uncheckedKeys,
+    keyLimits: config.keyLimits,
     schedule: config.schedule,
     rightsEveryMs: config.schedule.rightsEveryMs,
     startAsking: (opened) => metering.startAsking(opened, { interactive: true }),

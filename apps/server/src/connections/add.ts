@@ -5,7 +5,7 @@
 import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
 import type { ProviderMetadata } from '@assay/connectors'
 import { createHmac } from 'node:crypto'
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import { addJob } from '../jobs/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
@@ -26,9 +26,19 @@ export interface AddDeps extends CheckPolicy {
   keyring: Keyring
   /** What can be connected here. */
   catalog: readonly ProviderMetadata[]
+  /** What one user may try, so that invented keys do not keep workers from the keys of others. */
+  keyLimits?: KeyLimits
   /** How long `add` waits for a worker; half a minute by default. */
   verdictTimeoutMs?: number
 }
+
+export interface KeyLimits {
+  /** Under verification at a time. */
+  pending: number
+  refusedPerHour: number
+}
+
+const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20 }
 
 export interface NewConnection {
   providerId: string
@@ -73,8 +83,12 @@ export async function addConnection(
       connectionType: credentials.type,
       stored,
     })
+    // After the insert, which waits for the user's other requests: they are counted here and not overlooked.
+    await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits)
     const made = { ...owner, connectionKey, connectionId }
-    await addJob(tx, 'verify', { ref: made, lane: keyLane })
+    // The lane is the user's, not the key's: somebody with many slow keys occupies one place of one worker. Two jobs that
+    // use one key at once are kept apart by its nonces (nonces.ts).
+    await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}` })
     return made
   })
 
@@ -89,6 +103,19 @@ export async function addConnection(
     ...{ added, connectionId: foundId, providerId: provider.provider_id, displayLabel, errors },
     status: status === undefined || status === 'pending' || status === 'removed' ? 'syncing' : status,
   }
+}
+
+async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits): Promise<void> {
+  const { waiting, refusedWaitSeconds } = await pending.countKeys(tx, owner, limits.refusedPerHour)
+  if (waiting > limits.pending) {
+    throw toRateLimited(`Wait until your other keys are checked: at most ${limits.pending} at a time.`, 5)
+  }
+  if (refusedWaitSeconds !== null) throw toRateLimited('Too many keys were refused.', refusedWaitSeconds)
+}
+
+function toRateLimited(message: string, retryAfterSeconds: number): Refusal {
+  const item: ErrorItem = { cause: 'rate_limited', message, retry_after_seconds: retryAfterSeconds }
+  return new Refusal('rate_limited', message, { items: [item], retryAfterSeconds })
 }
 
 function toRefused(provider: ProviderMetadata, displayLabel: string | null, errors: ErrorItem[]): AddResult {

@@ -18,7 +18,7 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 import { addConnection, type AddDeps, type AddResult, type NewConnection } from './add.ts'
 import { listUnsettled } from './issues-store.ts'
 import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
-import { deleteAbandonedPending } from './pending-store.ts'
+import { deleteAbandonedPending, deleteOldRefusedKeys } from './pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './provisional.ts'
 import { lockAll, lockForRemoval } from './removal-store.ts'
 import { createDestroyTask, discard, requeueDestroying } from './removal.ts'
@@ -191,6 +191,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
     async sweep() {
       await deleteAbandonedPending(db)
+      await deleteOldRefusedKeys(db)
       await discardLapsed(deps)
       await requeueDestroying(db)
     },

@@ -60,6 +60,27 @@ export async function insertPending(
   return connection_key
 }
 
+/**
+ * `waiting`: keys of this user without a verdict. `refusedWaitSeconds`: until fewer than `refusedMax` keys were refused
+ * within an hour; null when there are fewer.
+ */
+export async function countKeys(
+  tx: Sql,
+  { userKey }: Owner,
+  refusedMax: number,
+): Promise<{ waiting: number; refusedWaitSeconds: number | null }> {
+  return tx.row(
+    `select
+       (select count(*)::int from connections
+        where user_key = $1::bigint and status = 'pending' and verdict is null
+          and created_at > $2::timestamptz - interval '10 minutes') as waiting,
+       (select greatest(1, ceil(extract(epoch from at + interval '1 hour' - $2::timestamptz)))::int from refused_keys
+        where user_key = $1::bigint and at > $2::timestamptz - interval '1 hour'
+        order by at desc offset $3::int - 1 limit 1) as "refusedWaitSeconds"`,
+    [userKey, tx.now(), refusedMax],
+  )
+}
+
 export interface Account {
   providerId: string
   fingerprint: string
@@ -117,6 +138,17 @@ export async function refusePending(sql: Sql, ref: ConnectionRef, verdict: Verdi
      where user_key = $1::bigint and connection_key = $2 and status = 'pending'`,
     [...keysOf(ref), JSON.stringify(verdict)],
   )
+}
+
+export async function recordRefusedKey(sql: Sql, { userKey }: Owner): Promise<void> {
+  await sql.execute('insert into refused_keys (user_key, at) values ($1::bigint, $2::timestamptz)', [
+    userKey,
+    sql.now(),
+  ])
+}
+
+export async function deleteOldRefusedKeys(sql: Sql): Promise<void> {
+  await sql.execute("delete from refused_keys where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
 }
 
 export async function hasVerdict(sql: Sql, ref: ConnectionRef): Promise<boolean> {

@@ -75,7 +75,10 @@ export async function verifyConnection(
   const name = findProvider(opened.providerId)?.name ?? opened.providerId
   const provider = { id: opened.providerId, name, connectionType: opened.connectionType }
   const refuse = (error: ErrorItem, existingId: string | null = null): Promise<void> =>
-    pending.refusePending(db, ref, { added: false, connection_id: existingId, errors: [error] })
+    db.transaction(async (tx) => {
+      if (!isInnocent(error)) await pending.recordRefusedKey(tx, ref)
+      await pending.refusePending(tx, ref, { added: false, connection_id: existingId, errors: [error] })
+    })
 
   const found = await askAccount(deps, opened)
   if (found instanceof SourceError) return refuse(toRefusedItem(found, provider))
@@ -99,6 +102,11 @@ export async function verifyConnection(
     const ids = { provider_id: provider.id, connection_id: existingId }
     await refuse({ cause: 'already_connected', ...ids, message }, existingId)
   }
+}
+
+/** The key itself was not at fault, so the refusal does not count against its user. */
+function isInnocent({ cause }: ErrorItem): boolean {
+  return ['rate_limited', 'venue_down', 'unreadable_answer', 'clock_skew', 'already_connected'].includes(cause)
 }
 
 /** False when the credentials are of another account. */

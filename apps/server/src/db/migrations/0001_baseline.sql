@@ -420,6 +420,14 @@ create table tenant_fingerprint_keys (
   sealed_key text not null
 );
 
+-- Keys that a provider refused, by user: who tries many has to wait. Kept for an hour.
+create table refused_keys (
+  user_key bigint not null,
+  at timestamptz(3) not null
+);
+create index refused_keys_user on refused_keys (user_key, at);
+create index refused_keys_at on refused_keys (at);
+
 -- The last nonce handed out for a key (Kraken and others refuse one that does not grow).
 create table key_nonces (
   key_lane text primary key,

@@ -1,0 +1,87 @@
+/** One user with many keys must not keep the workers from the keys of others. */
+import { Refusal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import { openEngine } from '../test-engine.ts'
+
+function isRateLimited(error: unknown): boolean {
+  assert.ok(error instanceof Refusal)
+  assert.ok((error.retryAfterSeconds ?? 0) >= 1)
+  return error.code === 'rate_limited'
+}
+
+describe('keys under verification', async () => {
+  const engine = await openEngine()
+  const offer = async (owner: Parameters<typeof engine.add>[0]): ReturnType<typeof engine.connections.add> => {
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    return engine.connections.add(owner, { providerId: 'kraken', displayLabel: null, credentials, sessionId: null })
+  }
+  const listLanes = (userId: string): Promise<{ lane: string }[]> =>
+    engine.db.rows(
+      `select queue_name as lane from graphile_worker.jobs j join graphile_worker._private_jobs p on p.id = j.id
+       where task_identifier = 'verify' and p.payload->'ref'->>'user_id' = $1`,
+      [userId],
+    )
+
+  it('are at most three for each user, and one after another: the others are not kept waiting', async () => {
+    const owner = await engine.newOwner()
+    const other = await engine.newOwner()
+    // Six at the same moment: the limit holds for requests that do not see each other's rows.
+    const offered = Array.from({ length: 6 }, () => offer(owner))
+    const settled = Promise.allSettled(offered)
+    await until('three keys under verification', async () => {
+      const { length } = await listLanes(owner.userId)
+      return length === 3 ? true : undefined
+    })
+    await assert.rejects(offer(owner), isRateLimited)
+    assert.equal(new Set((await listLanes(owner.userId)).map(({ lane }) => lane)).size, 1)
+    const others = offer(other)
+    await until('the verification of the other user', async () =>
+      (await listLanes(other.userId)).length === 1 ? true : undefined,
+    )
+    await engine.drain()
+    assert.equal((await others).added, true)
+    const results = await settled
+    assert.equal(results.filter((one) => one.status === 'fulfilled' && one.value.added).length, 3)
+    for (const one of results) if (one.status === 'rejected') assert.ok(isRateLimited(one.reason))
+    const { rows } = await engine.db.row<{ rows: number }>(
+      'select count(*)::int as rows from connections where user_id = $1',
+      [owner.userId],
+    )
+    assert.equal(rows, 3)
+  })
+})
+
+describe('refused keys', async () => {
+  const engine = await openEngine({ ASSAY_LIMIT_REFUSED_KEYS: '4' })
+
+  it('are counted for each user: after the last allowed one no key is tried for the rest of the hour', async () => {
+    const owner = await engine.newOwner()
+    const bad = await engine.newAccount('empty')
+    await engine.control(`accounts/${bad.accountId}/key`, { revoked: true })
+    for (let count = 0; count < 4; count += 1) {
+      const { errors } = await engine.add(owner, bad)
+      assert.equal(errors[0]?.cause, 'invalid_credentials')
+    }
+    const good = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey: good.apiKey, secretKey: good.secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    await assert.rejects(engine.connections.add(owner, request), isRateLimited)
+    assert.equal((await engine.add(await engine.newOwner(), good)).added, true)
+    await engine.moveClock(3_600_000)
+    await engine.connections.sweep()
+    assert.deepEqual(await engine.db.rows('select from refused_keys'), [])
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
+  })
+
+  it('do not count a provider that is down, or an account that is connected already', async () => {
+    const owner = await engine.newOwner()
+    const account = await engine.newAccount('empty')
+    assert.equal((await engine.add(owner, account)).added, true)
+    for (let count = 0; count < 6; count += 1) {
+      assert.equal((await engine.add(owner, account)).errors[0]?.cause, 'already_connected')
+    }
+  })
+})
