@@ -3,7 +3,8 @@ import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -234,6 +235,80 @@ describe('assay tenant and client', () => {
     await ask('client', 'disable', client.client_id)
     const [listed] = await ask<{ disabled_at: string | null }[]>('client', 'list', tenant.tenant_id)
     assert.notEqual(listed?.disabled_at, null)
+  })
+
+  it('update changes what is named and nothing else; --strict asks for S256 and the verifier', async (t) => {
+    const { connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    const ask = async <T>(...words: string[]): Promise<T> => {
+      const { code, out, err } = await run([...words, '--json'], environment)
+      assert.equal(code, 0, err)
+      return JSON.parse(out) as T
+    }
+    const tenant = await ask<{ tenant_id: string }>('tenant', 'create', 'A tenant')
+    const words = ['client', 'create', tenant.tenant_id, 'An app', '--redirect-uri', 'https://a.example/cb']
+    const made = await ask<Record<string, unknown>>(...words, '--scope', 'assets:read')
+    const clientId = String(made['client_id'])
+    assert.deepEqual([made['s256_only'], made['require_code_verifier']], [false, false])
+    const lax = await run(['doctor'], environment)
+    assert.match(lax.out, new RegExp(`^! clients: ${clientId} lacks s256_only and require_code_verifier`, 'm'))
+    const { client_secret: secret, ...before } = made
+    assert.equal(typeof secret, 'string')
+    const uri = 'https://b.example/cb'
+    const updated = await ask(
+      'client',
+      'update',
+      clientId,
+      '--strict',
+      '--redirect-uri',
+      uri,
+      '--confirm-first-consent',
+    )
+    const strict = { s256_only: true, require_code_verifier: true, confirm_first_consent: true }
+    assert.deepEqual(updated, { ...before, ...strict, redirect_uris: [uri] })
+    const widened = await ask<Record<string, unknown>>(
+      ...['client', 'update', clientId, '--scope', 'assets:read transactions:read', '--no-confirm-first-consent'],
+    )
+    assert.deepEqual(widened['scopes'], ['assets:read', 'transactions:read'])
+    assert.equal(widened['confirm_first_consent'], false)
+    assert.match((await run(['doctor'], environment)).out, /^✓ clients: all use PKCE/m)
+    const [nothing, wrong] = await Promise.all([
+      run(['client', 'update', clientId], environment),
+      run(['client', 'update', clientId, '--redirect-uri', 'http://b.example/cb'], environment),
+    ])
+    assert.deepEqual([nothing.code, wrong.code], [2, 1])
+    const other = await ask<Record<string, unknown>>(...words, '--strict')
+    assert.deepEqual([other['s256_only'], other['require_code_verifier']], [true, true])
+  })
+
+  it('login keys are listed and removed', async (t) => {
+    const { connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    const ask = async <T>(...words: string[]): Promise<T> => {
+      const { code, out, err } = await run([...words, '--json'], environment)
+      assert.equal(code, 0, err)
+      return JSON.parse(out) as T
+    }
+    const tenant = await ask<{ tenant_id: string }>('tenant', 'create', 'A tenant')
+    const { client_id: clientId } = await ask<{ client_id: string }>(
+      ...['client', 'create', tenant.tenant_id, 'An app', '--redirect-uri', 'https://a.example/cb'],
+    )
+    const { publicKey } = generateKeyPairSync('ed25519')
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-key-'))
+    t.after(() => rm(directory, { recursive: true, force: true }))
+    const file = path.join(directory, 'key.jwk')
+    await writeFile(file, JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid: 'laptop' }))
+    await ask('client', 'add-login-key', clientId, file)
+    const [listed] = await ask<{ key_id: string; alg: string; created_at: string }[]>(
+      'client',
+      'list-login-keys',
+      clientId,
+    )
+    assert.deepEqual([listed?.key_id, listed?.alg], ['laptop', 'EdDSA'])
+    await ask('client', 'remove-login-key', clientId, 'laptop')
+    assert.deepEqual(await ask('client', 'list-login-keys', clientId), [])
+    const again = await run(['client', 'remove-login-key', clientId, 'laptop'], environment)
+    assert.deepEqual([again.code, /has no login key "laptop"/.test(again.err)], [1, true])
   })
 
   it('are refused with a sentence when they do not exist or make no sense', async (t) => {

@@ -1,5 +1,5 @@
-/** `assay client create|list|rotate-secret|add-login-key|disable`. A secret is shown once, here, and nowhere else. */
-import { enterpriseScopes, findScopes, platformScopes, type Client } from '@assay/server/admin'
+/** `assay client …`: applications of a tenant. A secret is shown once, here, and nowhere else. */
+import { enterpriseScopes, findScopes, platformScopes, type Client, type ClientChanges } from '@assay/server/admin'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
@@ -7,28 +7,37 @@ import { withAdmin } from './with-admin.ts'
 
 const usage = `usage:
   assay client create <tenant_id> <name> --redirect-uri <uri> [--redirect-uri …] [--scope "…"] [--embed-origin <origin>]
-                      [--public] [--enterprise] [--s256-only] [--require-code-verifier] [--json]
+                      [--public] [--enterprise] [--strict] [--s256-only] [--require-code-verifier]
+                      [--confirm-first-consent] [--json]
+  assay client update <client_id> [--name <name>] [--redirect-uri <uri> …] [--embed-origin <origin> …] [--scope "…"]
+                      [--[no-]strict] [--[no-]s256-only] [--[no-]require-code-verifier]
+                      [--[no-]confirm-first-consent] [--json]
   assay client list <tenant_id> [--json]
   assay client rotate-secret <client_id> [--overlap <seconds>] [--json]
   assay client add-login-key <client_id> <jwk-file> [--json]
+  assay client list-login-keys <client_id> [--json]
+  assay client remove-login-key <client_id> <key_id> [--json]
   assay client disable <client_id> [--json]`
 
 const options = {
   json: { type: 'boolean', default: false },
-  'redirect-uri': { type: 'string', multiple: true, default: [] as string[] },
-  'embed-origin': { type: 'string', multiple: true, default: [] as string[] },
+  name: { type: 'string' },
+  'redirect-uri': { type: 'string', multiple: true },
+  'embed-origin': { type: 'string', multiple: true },
   scope: { type: 'string' },
   public: { type: 'boolean', default: false },
   enterprise: { type: 'boolean', default: false },
-  's256-only': { type: 'boolean', default: false },
-  'require-code-verifier': { type: 'boolean', default: false },
+  strict: { type: 'boolean' },
+  's256-only': { type: 'boolean' },
+  'require-code-verifier': { type: 'boolean' },
+  'confirm-first-consent': { type: 'boolean' },
   overlap: { type: 'string', default: '86400' },
 } as const
 
 type Values = ReturnType<typeof parse>['values']
 
 function parse(words: string[]) {
-  return parseArgs({ args: words, allowPositionals: true, options })
+  return parseArgs({ args: words, allowPositionals: true, allowNegative: true, options })
 }
 
 export async function client(words: string[]): Promise<void> {
@@ -37,8 +46,11 @@ export async function client(words: string[]): Promise<void> {
   if (subject === undefined || others.length > 0) throw new UsageError(usage)
   if (action === 'create' && name !== undefined) return create(subject, name, values)
   if (action === 'add-login-key' && name !== undefined) return addLoginKey(subject, name, values)
+  if (action === 'remove-login-key' && name !== undefined) return removeLoginKey(subject, name, values)
   if (name !== undefined) throw new UsageError(usage)
+  if (action === 'update') return update(subject, values)
   if (action === 'list') return list(subject, values)
+  if (action === 'list-login-keys') return listLoginKeys(subject, values)
   if (action === 'rotate-secret') return rotateSecret(subject, values)
   if (action === 'disable') return disable(subject, values)
   throw new UsageError(usage)
@@ -51,17 +63,44 @@ async function create(tenantId: string, name: string, values: Values): Promise<v
   const { client: created, secret } = await withAdmin(({ tenants }) =>
     tenants.createClient(tenantId, {
       name,
-      redirectUris: values['redirect-uri'],
-      embedOrigins: values['embed-origin'],
       scopes,
       publicClient: values.public,
-      s256Only: values['s256-only'],
-      requireCodeVerifier: values['require-code-verifier'],
+      ...toChanges(values),
     }),
   )
   if (values.json) return writeJson({ ...toRow(created), client_secret: secret })
   writeLine(`Created client ${created.clientId}.`)
   if (secret !== null) writeLine(`Secret (shown once, keep it out of frontends): ${secret}`)
+}
+
+/** What was named. `--strict` stands for both rules of the code challenge. */
+function toChanges(values: Values): Omit<ClientChanges, 'name' | 'scopes'> {
+  const s256Only = values['s256-only'] ?? values.strict
+  const requireCodeVerifier = values['require-code-verifier'] ?? values.strict
+  const confirmFirstConsent = values['confirm-first-consent']
+  return {
+    ...(values['redirect-uri'] && { redirectUris: values['redirect-uri'] }),
+    ...(values['embed-origin'] && { embedOrigins: values['embed-origin'] }),
+    ...(s256Only !== undefined && { s256Only }),
+    ...(requireCodeVerifier !== undefined && { requireCodeVerifier }),
+    ...(confirmFirstConsent !== undefined && { confirmFirstConsent }),
+  }
+}
+
+/** A list that is named replaces the whole list. */
+async function update(clientId: string, values: Values): Promise<void> {
+  const all = [...platformScopes, ...enterpriseScopes]
+  const scopes = values.scope === undefined ? undefined : findScopes(values.scope, all)
+  if (values.scope !== undefined && scopes === undefined) {
+    throw new UsageError(`--scope must be some of: ${all.join(' ')}`)
+  }
+  const { name } = values
+  const changes = { ...toChanges(values), ...(name !== undefined && { name }), ...(scopes && { scopes }) }
+  if (Object.keys(changes).length === 0) throw new UsageError(`say what to change\n${usage}`)
+  const updated = await withAdmin(({ tenants }) => tenants.updateClient(clientId, changes))
+  if (values.json) return writeJson(toRow(updated))
+  writeLine(`Updated ${clientId}: ${Object.keys(changes).join(', ')}.`)
+  if (scopes !== undefined) writeLine('Grants that users have given keep their scopes until they end.')
 }
 
 async function list(tenantId: string, values: Values): Promise<void> {
@@ -93,6 +132,22 @@ async function addLoginKey(clientId: string, file: string, values: Values): Prom
   writeLine(`Registered login key ${keyId} for ${clientId}. Name it as kid in the header of login tokens.`)
 }
 
+async function listLoginKeys(clientId: string, values: Values): Promise<void> {
+  const keys = await withAdmin(async ({ tenants }) => {
+    const { clientId: id } = await tenants.getClient(clientId)
+    return tenants.listLoginKeys(id)
+  })
+  const rows = keys.map(({ keyId, jwk, createdAt }) => ({ key_id: keyId, alg: jwk.alg ?? '', created_at: createdAt }))
+  if (values.json) return writeJson(rows)
+  writeTable([['KEY', 'ALGORITHM', 'REGISTERED'], ...rows.map((row) => [row.key_id, row.alg, row.created_at])])
+}
+
+async function removeLoginKey(clientId: string, keyId: string, values: Values): Promise<void> {
+  await withAdmin(({ tenants }) => tenants.removeLoginKey(clientId, keyId))
+  if (values.json) return writeJson({ client_id: clientId, key_id: keyId, removed: true })
+  writeLine(`Removed login key ${keyId}: login tokens that it signed are refused from now on.`)
+}
+
 async function readJson(file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch(() => {
     throw new UsageError(`cannot read ${file}`)
@@ -112,6 +167,15 @@ async function disable(clientId: string, values: Values): Promise<void> {
 }
 
 function toRow(one: Client): object {
-  const { clientId, name, redirectUris, scopes, disabledAt } = one
-  return { client_id: clientId, name, redirect_uris: redirectUris, scopes, disabled_at: disabledAt }
+  return {
+    client_id: one.clientId,
+    name: one.name,
+    redirect_uris: one.redirectUris,
+    embed_origins: one.embedOrigins,
+    scopes: one.scopes,
+    s256_only: one.s256Only,
+    require_code_verifier: one.requireCodeVerifier,
+    confirm_first_consent: one.confirmFirstConsent,
+    disabled_at: one.disabledAt,
+  }
 }

@@ -67,7 +67,7 @@ const commands: Record<string, Command> = {
   tenant: { load: async () => (await import('./tenant.ts')).tenant, summary: 'create <name> | list' },
   client: {
     load: async () => (await import('./client.ts')).client,
-    summary: 'create <tenant_id> <name> … | list <tenant_id> | rotate-secret <client_id> | disable <client_id>',
+    summary: 'create <tenant_id> <name> … | list <tenant_id> | update, rotate-secret, …-login-key, disable <client_id>',
   },
 }
 

@@ -23,7 +23,7 @@ import type { Webhooks } from './webhooks/index.ts'
 
 export type { ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
-export type { Client } from './tenants/index.ts'
+export type { Client, ClientChanges } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 
 export interface Rotation {

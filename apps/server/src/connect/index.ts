@@ -99,6 +99,7 @@ export function createConnect(deps: ConnectDeps) {
     async enterCode(session: ConnectSession, origin: Origin, code: string): Promise<void> {
       sessions.refuseUnless(session, 'sign_in')
       const email = await enterCode(signInDeps, session, origin, code)
+      if (session.claimed !== null) return sessions.confirmUser(deps, session, session.claimed, email)
       await sessions.signIn(deps, session, { email }, 'email_code')
     },
 

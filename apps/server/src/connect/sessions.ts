@@ -58,7 +58,41 @@ export async function begin(
   const secretHash = hashSecret(secret)
   const session = await store.insertSession(db, { sessionId: randomUUID(), secretHash, request, options, lifeSeconds })
   if (subject === undefined) return { session, secret }
+  const { client } = request
+  if (client.confirmFirstConsent) {
+    const { tenantKey, tenantId, clientId } = client
+    const claimed = await tenants.ensureUser({ tenantKey, tenantId, externalUserId: subject })
+    const grants = await oauth.listGrants(claimed)
+    if (!grants.some((grant) => grant.clientId === clientId)) {
+      return { session: await store.claimUser(db, session.sessionId, claimed), secret }
+    }
+  }
   return { session: await signIn(deps, session, { externalUserId: subject }, 'login_token'), secret }
+}
+
+/**
+ * A login token named the user, and the client wants the person's own word for a first consent: with a stolen login key
+ * alone one cannot consent in the name of a user who has never used this client. The first address that a user proves is
+ * remembered, but not when accounts are connected already: then it could be the thief's.
+ */
+export async function confirmUser(
+  { db, tenants, connections }: SessionDeps,
+  { sessionId, tenantKey, tenantId }: ConnectSession,
+  claimed: { userKey: string; userId: string },
+  email: string,
+): Promise<void> {
+  const owner: Owner = { tenantKey, tenantId, ...claimed }
+  const existing = await connections.list(owner, { limit: 1, after: undefined })
+  await db.transaction(async (tx) => {
+    refuseUnless(await lock(tx, sessionId), 'sign_in')
+    if (!(await tenants.confirmEmail(tx, owner, email, existing.length === 0))) {
+      const message = 'is right, but another e-mail address belongs to this account'
+      const fix = 'Use the address with which you confirmed your first connection.'
+      const items = [{ cause: 'invalid_parameter', parameter: 'code', message, fix }] as const
+      throw new Refusal('invalid_request', `code ${message}`, { items })
+    }
+    await store.setUser(tx, sessionId, owner, 'login_token')
+  })
 }
 
 export function stepOf(session: ConnectSession): Step {

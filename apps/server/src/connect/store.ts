@@ -17,6 +17,8 @@ export interface ConnectSession extends DisplayOptions, Tenant {
   scopes: PlatformScope[]
   /** Null until the user has signed in. */
   owner: Owner | null
+  /** Named by a login token; becomes the owner once the person has proved an e-mail address. */
+  claimed: { userKey: string; userId: string } | null
   signedInBy: SignedInBy | null
   consent: Consent | null
   outcome: 'finished' | 'declined' | null
@@ -36,7 +38,10 @@ const columns = `id as "sessionId", tenant_key as "tenantKey", tenant_id as "ten
   redirect_uri as "redirectUri", state,
   code_challenge as "codeChallenge", code_challenge_method as "codeChallengeMethod", scopes, display,
   web_message_origin as "webMessageOrigin", lang, theme, provider_id as "providerId", connection_id as "connectionId",
-  ${ownerColumn}, signed_in_by as "signedInBy", consent, outcome, created_at as "createdAt",
+  ${ownerColumn},
+  case when claimed_user_key is not null and user_key is null then
+    jsonb_object(array['userKey', claimed_user_key::text, 'userId', claimed_user_id]) end as claimed,
+  signed_in_by as "signedInBy", consent, outcome, created_at as "createdAt",
   expires_at as "expiresAt"`
 
 export interface NewSession {
@@ -107,6 +112,14 @@ export async function setUser(sql: Sql, sessionId: string, owner: Owner, by: Sig
     `update connect_sessions set user_key = $2, user_id = $3, signed_in_by = $4
      where id = $1 and tenant_key = $5 returning ${columns}`,
     [sessionId, owner.userKey, owner.userId, by, owner.tenantKey],
+  )
+}
+
+export async function claimUser(sql: Sql, sessionId: string, owner: Owner): Promise<ConnectSession> {
+  return sql.row<ConnectSession>(
+    `update connect_sessions set claimed_user_key = $2, claimed_user_id = $3
+     where id = $1 and tenant_key = $4 and user_key is null returning ${columns}`,
+    [sessionId, owner.userKey, owner.userId, owner.tenantKey],
   )
 }
 

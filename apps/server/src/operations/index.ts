@@ -65,6 +65,7 @@ export async function examine({ db, keyring, now }: DoctorDeps): Promise<Finding
     findings.push(await examineSchema(db))
     findings.push(...(await examineSeals(db, keyring)))
     findings.push(await examineWorkers(db))
+    findings.push(await examineClients(db))
   } catch (error) {
     if (!isDatabaseAway(error)) throw error
     const fix = 'check DATABASE_URL, or that the data directory is not in use by another machine'
@@ -184,6 +185,15 @@ const countSeals = ({ sealedBy }: SealReport): number => [...sealedBy.values()].
 function listKeys({ sealedBy }: SealReport): string {
   const by = [...sealedBy].map(([name, count]) => `${count} by ${JSON.stringify(name)}`).join(', ')
   return by === '' ? '' : ` (${by})`
+}
+
+async function examineClients(db: Database): Promise<Finding> {
+  const lax = await store.listLaxClients(db)
+  if (lax.length === 0) return { check: 'clients', well: true, found: 'all use PKCE with S256 and send the verifier' }
+  const named = lax.map(({ clientId, lacks }) => `${clientId} lacks ${lacks}`).join('; ')
+  const fix =
+    'if the application sends S256 challenges and verifiers, as the SDK does: assay client update <client_id> --strict'
+  return { check: 'clients', well: true, warns: true, found: named, fix }
 }
 
 async function examineWorkers(db: Database): Promise<Finding> {

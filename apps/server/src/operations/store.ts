@@ -63,6 +63,18 @@ export async function findSlowest(sql: Sql): Promise<SlowRow | undefined> {
   )
 }
 
+/** Clients that people can be sent to and that accept what RFC 9700 §2.1.1 advises against. */
+export async function listLaxClients(sql: Sql): Promise<{ clientId: string; lacks: string }[]> {
+  return sql.rows(
+    `select id as "clientId", concat_ws(' and ',
+       case when not s256_only then 's256_only' end,
+       case when not require_code_verifier then 'require_code_verifier' end) as lacks
+     from clients
+     where disabled_at is null and cardinality(redirect_uris) > 0 and not (s256_only and require_code_verifier)
+     order by id`,
+  )
+}
+
 export interface CircuitRow {
   provider_id: string
   /** It is not asked for now; otherwise it only fails. */

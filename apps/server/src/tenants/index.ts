@@ -25,6 +25,14 @@ export type { PlatformScope, Scope } from './scopes.ts'
 const secretBytes = 32
 const overlapSecondsMax = 90 * 86_400
 
+/** What can be changed of a client. Its id, tenant and kind cannot. */
+export type ClientChanges = Partial<
+  Pick<
+    ClientRegistration,
+    'name' | 'redirectUris' | 'embedOrigins' | 'scopes' | 's256Only' | 'requireCodeVerifier' | 'confirmFirstConsent'
+  >
+>
+
 export interface TenantsDeps {
   db: Database
   randomBytes?: (size: number) => Buffer
@@ -55,6 +63,20 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
       if (secret !== null) await store.putSecret(tx, clientId, sha256(secret))
     })
     return { client: await getClient(clientId), secret }
+  }
+
+  /** What is not named stays as it is. Grants and tokens that exist keep the scopes they were given. */
+  async function updateClient(clientId: string, changes: ClientChanges): Promise<Client> {
+    const client = await getClient(clientId)
+    const { logoUri, homepageUri, ...kept } = client
+    const checked = checkRegistration({
+      ...kept,
+      ...changes,
+      publicClient: client.secretHashes.length === 0,
+      ...toOptional({ logoUri, homepageUri }),
+    })
+    await store.putClient(db, clientId, client, checked)
+    return getClient(clientId)
   }
 
   async function findClient(clientId: string): Promise<Client | undefined> {
@@ -97,24 +119,43 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     return key.keyId
   }
 
+  /** Login tokens that it has signed are refused from now on. */
+  async function removeLoginKey(clientId: string, keyId: string): Promise<void> {
+    const client = await getClient(clientId)
+    if (!(await store.deleteLoginKey(db, client.clientId, keyId))) {
+      throw new Refusal('not_found', `${clientId} has no login key ${JSON.stringify(keyId)}.`)
+    }
+  }
+
   return {
     createTenant,
     listTenants: () => store.listTenants(db),
     findTenant: (tenantId: string) => store.findTenant(db, tenantId),
     createClient,
+    updateClient,
     findClient,
     getClient,
     listClients: (tenantId: string) => store.listClients(db, tenantId),
     rotateSecret,
     disableClient,
     addLoginKey,
-    listLoginKeys: (clientId: string): Promise<LoginKey[]> => store.listLoginKeys(db, clientId),
+    removeLoginKey,
+    listLoginKeys: (clientId: string): Promise<(LoginKey & { createdAt: string })[]> =>
+      store.listLoginKeys(db, clientId),
     /** `client` undefined, for an id that is not registered, takes as long and is false. */
     verifySecret: (client: Pick<Client, 'secretHashes'> | undefined, presented: string): boolean =>
       matchesSecret(presented, client?.secretHashes ?? []),
     ...createUsers({ db, randomBytes }),
     ensureSandboxTenant: (demoUrl?: string) => ensureSandboxTenant(db, demoUrl),
   }
+}
+
+function toOptional(uris: { logoUri: string | null; homepageUri: string | null }): {
+  logoUri?: string
+  homepageUri?: string
+} {
+  const { logoUri, homepageUri } = uris
+  return { ...(logoUri === null ? {} : { logoUri }), ...(homepageUri === null ? {} : { homepageUri }) }
 }
 
 function checkOverlap(overlapSeconds: number): void {

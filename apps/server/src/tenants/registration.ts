@@ -21,6 +21,8 @@ export interface ClientRegistration {
   s256Only?: boolean
   /** Asks for a code_verifier even beside a secret. */
   requireCodeVerifier?: boolean
+  /** A login token alone is not enough for a user's first consent. */
+  confirmFirstConsent?: boolean
   logoUri?: string
   homepageUri?: string
   /** No secret: short-term access only. */
@@ -60,6 +62,7 @@ export function checkRegistration(registration: ClientRegistration): CheckedRegi
     scopes: inOrder([...new Set(scopes)]),
     s256Only: registration.s256Only ?? false,
     requireCodeVerifier: registration.requireCodeVerifier ?? false,
+    confirmFirstConsent: registration.confirmFirstConsent ?? false,
     logoUri: registration.logoUri ?? null,
     homepageUri: registration.homepageUri ?? null,
     publicClient,

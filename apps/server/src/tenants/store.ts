@@ -18,6 +18,7 @@ export interface Client extends Tenant {
   scopes: readonly Scope[]
   s256Only: boolean
   requireCodeVerifier: boolean
+  confirmFirstConsent: boolean
   logoUri: string | null
   homepageUri: string | null
   createdAt: string
@@ -34,7 +35,7 @@ function clientColumns(now: Parameter): string {
   clients.id as "clientId", clients.tenant_key as "tenantKey", clients.tenant_id as "tenantId", clients.name,
   clients.redirect_uris as "redirectUris", clients.embed_origins as "embedOrigins", clients.scopes,
   clients.s256_only as "s256Only", clients.require_code_verifier as "requireCodeVerifier",
-  clients.logo_uri as "logoUri", clients.homepage_uri as "homepageUri", clients.created_at as "createdAt",
+  clients.confirm_first_consent as "confirmFirstConsent", clients.logo_uri as "logoUri", clients.homepage_uri as "homepageUri", clients.created_at as "createdAt",
   clients.disabled_at as "disabledAt", ${liveSecrets(now)}`
 }
 
@@ -90,13 +91,13 @@ export async function putClient(
 ): Promise<void> {
   await sql.row(
     `insert into clients (id, tenant_key, tenant_id, name, redirect_uris, embed_origins, scopes, s256_only,
-                          require_code_verifier, logo_uri, homepage_uri, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::timestamptz)
+                          require_code_verifier, logo_uri, homepage_uri, created_at, confirm_first_consent)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::timestamptz, $13)
      on conflict (id) do update
        set name = excluded.name, redirect_uris = excluded.redirect_uris, embed_origins = excluded.embed_origins,
            scopes = excluded.scopes, s256_only = excluded.s256_only,
            require_code_verifier = excluded.require_code_verifier, logo_uri = excluded.logo_uri,
-           homepage_uri = excluded.homepage_uri
+           homepage_uri = excluded.homepage_uri, confirm_first_consent = excluded.confirm_first_consent
        where clients.tenant_key = excluded.tenant_key
      returning id`,
     [
@@ -112,6 +113,7 @@ export async function putClient(
       client.logoUri,
       client.homepageUri,
       sql.now(),
+      client.confirmFirstConsent,
     ],
   )
 }
@@ -168,11 +170,20 @@ export async function putLoginKey(sql: Sql, clientId: string, { keyId, jwk }: Lo
   )
 }
 
-export async function listLoginKeys(sql: Sql, clientId: string): Promise<LoginKey[]> {
-  return sql.rows<LoginKey>(
-    'select key_id as "keyId", jwk from client_login_keys where client_id = $1 order by created_at, key_id',
+export async function listLoginKeys(sql: Sql, clientId: string): Promise<(LoginKey & { createdAt: string })[]> {
+  return sql.rows<LoginKey & { createdAt: string }>(
+    `select key_id as "keyId", jwk, created_at as "createdAt" from client_login_keys
+     where client_id = $1 order by created_at, key_id`,
     [clientId],
   )
+}
+
+export async function deleteLoginKey(sql: Sql, clientId: string, keyId: string): Promise<boolean> {
+  const gone = await sql.execute('delete from client_login_keys where client_id = $1 and key_id = $2', [
+    clientId,
+    keyId,
+  ])
+  return gone === 1
 }
 
 export type UserName = { externalUserId: string } | { email: string }
@@ -208,6 +219,16 @@ export async function findOwner(sql: Sql, { tenantKey }: Tenant, userId: string)
 export async function findEmail(sql: Sql, userKey: string): Promise<string | null> {
   const row = await sql.maybeRow<{ email: string | null }>('select email from users where user_key = $1', [userKey])
   return row?.email ?? null
+}
+
+/** The first address stays, if `mayBeFirst`. False when this is another one. */
+export async function confirmEmail(sql: Sql, userKey: string, email: string, mayBeFirst: boolean): Promise<boolean> {
+  const confirmed = await sql.execute(
+    `update users set confirmed_email = $2
+     where user_key = $1 and (confirmed_email = $2 or confirmed_email is null and $3::boolean)`,
+    [userKey, email, mayBeFirst],
+  )
+  return confirmed === 1
 }
 
 export async function deleteUser(sql: Sql, userKey: string): Promise<void> {

@@ -39,6 +39,9 @@ export function createUsers(deps: UsersDeps) {
     /** By the id that the tenant knows; undefined when it is not a user of this tenant. */
     findOwner: (tenant: Tenant, userId: string): Promise<Owner | undefined> => store.findOwner(db, tenant, userId),
     findEmail: (user: Owner): Promise<string | null> => store.findEmail(db, user.userKey),
+    /** The person has proved this address. `mayBeFirst`: it is remembered when none is known. False: it is another one. */
+    confirmEmail: (tx: Sql, user: Owner, email: string, mayBeFirst: boolean): Promise<boolean> =>
+      store.confirmEmail(tx, user.userKey, email, mayBeFirst),
     /** Last of all: sessions refer to this row, and go with it. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => store.deleteUser(tx, user.userKey),
   }

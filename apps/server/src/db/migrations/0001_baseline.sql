@@ -53,6 +53,8 @@ create table clients (
   scopes text[] not null,
   s256_only boolean not null,
   require_code_verifier boolean not null,
+  -- A login token alone is not enough for a user's first consent: the person also proves an e-mail address.
+  confirm_first_consent boolean not null default false,
   logo_uri text,
   homepage_uri text,
   created_at timestamptz(3) not null,
@@ -95,6 +97,9 @@ create table users (
   id text not null unique,
   external_user_id text,
   email text,
+  -- Of a user known by the tenant's own id: the address that the person proved at the first consent that asked for it.
+  -- It finds no user; later first consents ask for the same one.
+  confirmed_email text,
   created_at timestamptz(3) not null,
   unique (tenant_key, external_user_id),
   unique (tenant_key, email),
@@ -232,6 +237,9 @@ create table connect_sessions (
   user_key bigint references users on delete cascade,
   user_id text,
   signed_in_by text check (signed_in_by in ('email_code', 'login_token', 'sandbox')),
+  -- The user that a login token named, until the person has proved an e-mail address (clients.confirm_first_consent).
+  claimed_user_key bigint references users on delete cascade,
+  claimed_user_id text,
   -- What the person agreed to, as it was shown; it goes with the code into the grant.
   consent jsonb,
   outcome text check (outcome in ('finished', 'declined')),
@@ -307,7 +315,8 @@ create table manage_sessions (
 );
 create index manage_sessions_end on manage_sessions (expires_at);
 
--- Who read what and when: one row for each grant, endpoint and hour. Written in batches, some seconds late.
+-- Who read what and when: one row for each grant, endpoint and hour. Written in batches, some seconds late. What a tenant
+-- read by its own access has the id of the client in the place of a grant.
 create table grant_accesses (
   user_key bigint not null,
   grant_id text not null,

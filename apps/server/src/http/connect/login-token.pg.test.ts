@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
+import { until } from '../../../../../test/until.ts'
 import { createTenants } from '../../tenants/index.ts'
 import { startConnect, toQuery, type WireSession } from './test-browser.ts'
 
@@ -134,6 +135,89 @@ describe('signing in by login_token', async () => {
       body: { session_id: victim.session?.session_id },
     })
     assert.equal(taken.status, 404)
+  })
+
+  it('a removed login key signs nobody in any more', async () => {
+    const key = await generateKeyPair('ES256', { extractable: true })
+    const kid = await tenants.addLoginKey('cli_demo', await exportJWK(key.publicKey))
+    const wishes = { key: key.privateKey, kid }
+    assert.equal((await begin(await write(wishes))).session?.step, 'consent')
+    await tenants.removeLoginKey('cli_demo', kid)
+    const after = await begin(await write(wishes))
+    assert.deepEqual([after.session_secret, /not registered/.test(after.told ?? '')], [null, true])
+  })
+
+  describe('of a client that wants a first consent confirmed', () => {
+    const mail = async (secret: string, email: string) => {
+      await connect.call('POST', '/session/email', { secret, body: { email } })
+      type Help = { mail: { code: string } | null }
+      const code = await until('the mail', async () => {
+        const { body } = await connect.call<Help>('GET', '/session/sandbox', { secret })
+        return body.mail?.code
+      })
+      return connect.call<{ session: WireSession }>('POST', '/session/code', { secret, body: { code } })
+    }
+    const beginAs = async (sub: string): Promise<{ secret: string; session: WireSession }> => {
+      const { session, session_secret: secret } = await begin(await write({ claims: { sub } }))
+      assert.ok(session !== null && secret !== null)
+      return { session, secret }
+    }
+    /** Consents, adds an account and lets the application redeem the code. */
+    const consent = async (secret: string): Promise<void> => {
+      await connect.call('POST', '/session/consent', { secret, body: {} })
+      const body = { provider_id: 'kraken', connection: { type: 'api_key', ...(await connect.mintKey('empty')) } }
+      await connect.call('POST', '/session/connections', { secret, body })
+      const { body: finished } = await connect.call<{ redirect_to: string }>('POST', '/session/finish', {
+        secret,
+        body: {},
+      })
+      const code = new URL(finished.redirect_to).searchParams.get('code') ?? ''
+      const response = await fetch(`${connect.url}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          ...{ grant_type: 'authorization_code', client_id: 'cli_demo', code, code_verifier: verifier },
+          redirect_uri: 'http://127.0.0.1:4100/callback',
+        }),
+      })
+      assert.equal(response.status, 200)
+    }
+
+    it('a stolen login key alone sees nothing of a user and consents to nothing in their name', async (t) => {
+      const early = await beginAs('nora')
+      await consent(early.secret)
+      await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
+      t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
+      // With a live grant it is not a first consent.
+      assert.equal((await beginAs('nora')).session.step, 'consent')
+      await connect.db.execute(`update grants set revoked_at = granted_at`)
+
+      const thief = await beginAs('nora')
+      const { step, user, existing } = thief.session
+      assert.deepEqual([step, user, existing], ['sign_in', null, []])
+      const forced = await connect.call('POST', '/session/consent', { secret: thief.secret, body: {} })
+      assert.equal(forced.status, 400)
+      // Accounts are connected and no address was ever proved: the thief's own must not become the first.
+      assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
+      assert.equal((await beginAs('nora')).session.step, 'sign_in')
+    })
+
+    it('the person proves an address once; later first consents ask for the same', async (t) => {
+      await tenants.updateClient('cli_demo', { confirmFirstConsent: true })
+      t.after(() => tenants.updateClient('cli_demo', { confirmFirstConsent: false }))
+      const first = await beginAs('olga')
+      const confirmed = await mail(first.secret, 'olga@example.com')
+      assert.deepEqual([confirmed.status, confirmed.body.session.step], [200, 'consent'])
+      await consent(first.secret)
+      assert.equal((await beginAs('olga')).session.step, 'consent')
+      await connect.db.execute(`update grants set revoked_at = granted_at`)
+      const thief = await beginAs('olga')
+      assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
+      const again = await mail(thief.secret, 'olga@example.com')
+      assert.deepEqual([again.status, again.body.session.existing.length], [200, 1])
+      // Still the tenant's own user, and not one known by e-mail.
+      const users = await connect.db.rows(`select email, external_user_id from users where confirmed_email is not null`)
+      assert.deepEqual(users, [{ email: null, external_user_id: 'olga' }])
+    })
   })
 
   it('a private key is not registered, nor one of another kind', async () => {
