@@ -12,6 +12,7 @@ import {
   examine,
   examineFailure,
   examineNative,
+  examineProxies,
   examineSettings,
   readStatus,
   type Finding,
@@ -104,7 +105,8 @@ export async function runDoctor(environment: Environment, log: Log): Promise<Fin
     if (!(error instanceof ConfigError)) throw error
     return [examineSettings(error.problems), await examineMachine(environment['DATABASE_URL'])]
   }
-  const before = [examineSettings([]), await examineMachine(config.database.url)]
+  const proxies = examineProxies(config.urls.base, config.trustedProxies)
+  const before = [examineSettings([]), await examineMachine(config.database.url), proxies]
   try {
     const admin = await openAdmin(config, log)
     return [...before, ...(await admin.examine().finally(() => admin.close()))]

@@ -53,7 +53,10 @@ export const Session = z
     ended: z.enum(['finished', 'declined']).nullable(),
     ...askers,
     scopes: z.array(z.string()),
-    grant_expires_at: time.meta({ description: 'Until when the application could read, if finished now.' }),
+    grant_expires_at: time.meta({
+      description: 'Until when the application could read, if finished in this session; to the day.',
+    }),
+    shares_email: z.boolean().meta({ description: 'The tenant will see the user’s e-mail address.' }),
     display: z.enum(['page', 'popup', 'iframe']),
     web_message_origin: z.string().nullable(),
     lang: z.string().nullable(),
@@ -76,16 +79,23 @@ export const ManagedConnection = z
   .object({ ...connectionMembers, added_at: time, last_synced_at: time.nullable(), transaction_count: z.int() })
   .meta({ id: 'ManagedConnection' })
 
+const accesses = z
+  .array(z.object({ endpoint: z.string(), hour: time, count: z.int() }))
+  .meta({ description: 'Who read what and when, newest first; counted by the hour.' })
+const namedClient = z.object({ client_id: z.string(), name: z.string() })
+
+export const TenantRead = z
+  .object({ client: namedClient, accesses })
+  .meta({ id: 'TenantRead', description: 'What the tenant read of this user by its own access, through one client.' })
+
 export const ManagedGrant = z
   .object({
     grant_id: z.string(),
-    client: z.object({ client_id: z.string(), name: z.string() }),
+    client: namedClient,
     scopes: z.array(z.string()),
     granted_at: time,
     expires_at: time,
-    accesses: z
-      .array(z.object({ endpoint: z.string(), hour: time, count: z.int() }))
-      .meta({ description: 'Who read what and when, newest first; counted by the hour.' }),
+    accesses,
   })
   .meta({ id: 'ManagedGrant', description: 'What the user allows one application.' })
 

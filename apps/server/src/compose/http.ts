@@ -50,6 +50,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     oauthRoutes({ oauth, limits, log }),
     resourceRoutes({
       ...{ serve, cursors, catalog, connections, connect, portfolio, sync, enterprise },
+      onTenantRead: (clientId, userKey, endpoint) => accesses.countForTenant({ userKey, clientId, endpoint }),
       now: () => clock.now(),
       removalsKeptMs: config.removalsKeptMs,
     }),

@@ -12,6 +12,11 @@ import { addAccesses, noteReads, type AccessCount } from './manage-store.ts'
 
 export interface AccessLog {
   count(read: Pick<Owner, 'userKey'> & { grantId: string; endpoint: string }): void
+  /**
+   * The same for what a tenant reads by its own access, through one of its clients. It does not make the user active: a
+   * tenant that walks through all users would otherwise have every connection read more often.
+   */
+  countForTenant(read: Pick<Owner, 'userKey'> & { clientId: string; endpoint: string }): void
   /** Writes what is left. */
   stop(): Promise<void>
 }
@@ -71,6 +76,10 @@ export function createAccessLog(deps: AccessLogDeps): AccessLog {
       const lastAt = db.now()
       add({ ...read, count: 1, lastAt })
       readers.add(read.userKey, lastAt)
+      if (counts.size >= entriesMax) void flush()
+    },
+    countForTenant({ clientId, ...read }) {
+      add({ ...read, grantId: clientId, count: 1, lastAt: db.now() })
       if (counts.size >= entriesMax) void flush()
     },
     async stop() {

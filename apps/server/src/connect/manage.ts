@@ -28,6 +28,8 @@ export interface MyPage {
   email: string | null
   connections: ConnectionRow[]
   grants: (Grant & { accesses: Access[] })[]
+  /** What the tenant read by its own access, by client. */
+  tenantReads: { clientId: string; clientName: string; accesses: Access[] }[]
 }
 
 const lifeSeconds = 3_600
@@ -92,6 +94,15 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
     email,
     connections: rows,
     grants: grants.map((grant) => ({ ...grant, accesses: byGrant.get(grant.grantId) ?? [] })),
+    tenantReads: await Promise.all(
+      [...byGrant]
+        .filter(([id]) => id.startsWith('cli_'))
+        .map(async ([clientId, of]) => ({
+          clientId,
+          clientName: (await tenants.findClient(clientId))?.name ?? clientId,
+          accesses: of,
+        })),
+    ),
   }
 }
 

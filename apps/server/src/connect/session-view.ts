@@ -1,11 +1,11 @@
 /** A session as its browser sees it: where it stands, what exists already, and how reading goes. */
 import type { ConnectionRow, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import { grantSeconds } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Client, Tenants } from '../tenants/index.ts'
 import { listProgress, type Progress } from './progress-store.ts'
-import { stepOf, type Step } from './sessions.ts'
+import { sharesEmail, toGrantEnd } from './consent.ts'
+import { connectionsMax, stepOf, type Step } from './sessions.ts'
 import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
@@ -15,6 +15,8 @@ export interface SessionView {
   client: Client
   tenantName: string
   grantExpiresAt: string
+  /** The tenant will see the user's e-mail address. */
+  sharesEmail: boolean
   /** To be repaired; null also when it is not this user's. */
   connectionId: string | null
   user: { email: string | null } | null
@@ -29,25 +31,22 @@ export interface ViewDeps {
   connections: Connections
 }
 
-/** More than anybody has; a page shows them all. */
-const connectionsMax = 500
-
 export async function describeSession(deps: ViewDeps, session: ConnectSession): Promise<SessionView> {
-  const { db, tenants } = deps
+  const { tenants } = deps
   const { owner } = session
   const [client, tenant, own] = await Promise.all([
     tenants.getClient(session.clientId),
     tenants.findTenant(session.tenantId),
     owner === null ? undefined : describeUser(deps, session, owner),
   ])
-  const grantExpiresAt = new Date(Date.parse(db.now()) + grantSeconds * 1_000).toISOString()
   const repairable = own === undefined || own.existing.some(({ id }) => id === session.connectionId)
   return {
     session,
     step: stepOf(session),
     client,
     tenantName: tenant?.name ?? '',
-    grantExpiresAt,
+    grantExpiresAt: toGrantEnd(session),
+    sharesEmail: sharesEmail(session),
     connectionId: repairable ? session.connectionId : null,
     ...(own ?? { user: null, existing: [], unfinished: null, connections: [] }),
   }

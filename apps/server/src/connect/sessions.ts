@@ -10,6 +10,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
+import { toAccountName, type ConsentLanguage } from '@assay/core/consent'
 import type { Connections } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { OAuthError, type Oauth } from '../oauth/index.ts'
@@ -35,6 +36,8 @@ export interface SessionDeps {
 export type Step = 'sign_in' | 'consent' | 'connect' | 'ended'
 
 const lifeSeconds = 1_800
+/** More than anybody has; a page shows them all. */
+export const connectionsMax = 500
 
 /** The connect URL's parameters, as they came. Throws an OAuthError that says whether it may go back to the client. */
 export async function begin(
@@ -118,18 +121,22 @@ export async function signIn(
 export async function giveConsent(
   { db, tenants, connections }: SessionDeps,
   session: ConnectSession,
+  language: ConsentLanguage | undefined,
 ): Promise<ConnectSession> {
   const client = await tenants.getClient(session.clientId)
   const tenant = await tenants.findTenant(session.tenantId)
   const { owner } = session
-  const existing = owner === null ? [] : await connections.list(owner, { limit: 100, after: undefined })
+  const existing = owner === null ? [] : await connections.list(owner, { limit: connectionsMax, after: undefined })
   return db.transaction(async (tx) => {
     const locked = await lock(tx, session.sessionId)
     // Given twice it is the same consent, in the words of the first time.
     if (stepOf(locked) === 'connect') return locked
     refuseUnless(locked, 'consent')
-    const seen = existing.map(({ provider_id: id }) => connections.findProviderName(id) ?? id)
-    return store.setConsent(tx, locked.sessionId, toConsent(locked, client, tenant?.name ?? '', seen))
+    const seen = existing.map((row) =>
+      toAccountName(connections.findProviderName(row.provider_id) ?? row.provider_id, row.display_label),
+    )
+    const given = { client, tenantName: tenant?.name ?? '', existing: seen, language }
+    return store.setConsent(tx, locked.sessionId, toConsent(locked, given))
   })
 }
 

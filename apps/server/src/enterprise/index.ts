@@ -69,6 +69,9 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     /** Throws not_found unless a live grant of this user covers it. */
     getCovered,
 
+    /** Of these users, those whose live grants cover it. */
+    listCovered: (userKeys: readonly string[], scope: CoveredScope) => users.listCovered(db, userKeys, scope),
+
     listPositions: (userKey: string, page: Parameters<typeof users.listPositions>[2]) =>
       users.listPositions(db, userKey, page),
 

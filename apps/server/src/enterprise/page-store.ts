@@ -24,6 +24,8 @@ export interface TenantReading {
   issues: ErrorItem[]
   /** Ready JSON, separated by commas. */
   items: string
+  /** Whose rows are shown. */
+  userKeys: string[]
   /** Where the next page goes on; undefined after the last row. */
   end: { occurredAt: string; id: string } | undefined
 }
@@ -35,6 +37,7 @@ interface TenantRow {
   last_at: string | null
   last_id: string | null
   issues: FoundIssue[] | null
+  user_keys: string[] | null
 }
 
 interface FoundIssue extends IssueRow {
@@ -56,14 +59,15 @@ const item = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || '","user_id":"'
 const issues = `(select json_agg(row_to_json(i)) from (
   select c.id, c.provider_id, c.status, c.status_cause, c.status_message, c.next_sync_at, c.added_at
   from readable_connections c
-  where c.user_key = any(page.user_keys) and c.status in ('syncing', 'degraded', 'needs_reauth')) i) as issues`
+  where c.user_key = any(page.user_keys) and c.status in ('syncing', 'degraded', 'needs_reauth')
+    and ${coveredRowByRow('c', 'providers:read', '$2')}) i) as issues`
 
 /** Parameters: $1 token_hash, $2 the present, $3 the limit, $4 the last row that is shown, $5 and $6 the place. */
 function toText(hasPlace: boolean): string {
   const place = hasPlace ? 'and (t.occurred_at, t.id) < ($5::timestamptz, $6::uuid)' : ''
   return `with caller as materialized (${clientCallerCte})
     select ${callerColumn}, result.* from caller left join lateral (
-      select page.items, page.count, page.last_at, page.last_id, ${issues} from (
+      select page.items, page.count, page.last_at, page.last_id, page.user_keys, ${issues} from (
         select string_agg(t.item, E',\\n') as items, count(*)::integer as count,
           (array_agg(t.occurred_at))[$4::integer] as last_at, (array_agg(t.id))[$4::integer] as last_id,
           array_agg(t.user_key) as user_keys
@@ -99,6 +103,8 @@ export async function readPage(
   return {
     caller: toCaller(caller),
     issues: found === null ? [] : toIssues(found, Date.parse(now)),
+    // In the order of the rows: the one beyond the page is the last.
+    userKeys: [...new Set((row.user_keys ?? []).slice(0, limit))],
     items: isLast ? (items ?? '') : items.slice(0, items.lastIndexOf(',\n')),
     end: isLast ? undefined : { occurredAt, id },
   }

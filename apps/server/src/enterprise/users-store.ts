@@ -146,3 +146,12 @@ export async function listPositions(
     ],
   )
 }
+
+/** Of these users, those whose live grants cover the scope. */
+export async function listCovered(sql: Sql, userKeys: readonly string[], scope: CoveredScope): Promise<string[]> {
+  const rows = await sql.rows<{ user_key: string }>(
+    `select u.user_key from unnest($1::bigint[]) as u (user_key) where ${covered('u', scope, '$2')}`,
+    [[...userKeys], sql.now()],
+  )
+  return rows.map(({ user_key: userKey }) => userKey)
+}

@@ -81,6 +81,22 @@ describe('admission', () => {
     assert.deepEqual(seen, [403, 403, 403, 429])
   })
 
+  it('X-Forwarded-For without a configured proxy is told in the log, once', async (t) => {
+    const warned = (lines: readonly string[]): string[] =>
+      lines.filter((line) => line.includes('ASSAY_TRUSTED_PROXIES'))
+    const server = await start(t)
+    await server.get('/accounts/v2/open', {})
+    assert.deepEqual(warned(server.lines), [])
+    for (let request = 0; request < 3; request += 1) {
+      await server.get('/accounts/v2/open', { 'x-forwarded-for': '192.0.2.1' })
+    }
+    assert.equal(warned(server.lines).length, 1)
+    assert.doesNotMatch(server.lines.join(''), /192\.0\.2\.1/)
+    const configured = await start(t, ['127.0.0.1'])
+    await configured.get('/accounts/v2/open', { 'x-forwarded-for': '192.0.2.1' })
+    assert.deepEqual(warned(configured.lines), [])
+  })
+
   it('X-Forwarded-For is believed only from configured proxies', async (t) => {
     const open = async (server: TestServer, address: string): Promise<number> =>
       (await server.get('/accounts/v2/open', { 'x-forwarded-for': address })).status

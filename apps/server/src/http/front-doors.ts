@@ -18,6 +18,8 @@ export interface FrontDoors {
   connect: Pick<Connect, 'addForApplication' | 'completeSignIn'>
   portfolio: Portfolio
   enterprise: Enterprise
+  /** The tenant itself, through one of its clients, was given something of this user. */
+  onTenantRead: (clientId: string, userKey: string, endpoint: string) => void
   /** Epoch ms, by the database's clock. */
   now: () => number
   /** How long removed transactions are kept for those who poll. */

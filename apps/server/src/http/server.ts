@@ -94,11 +94,21 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     answerUnmatched(request, reply, table),
   )
 
+  let hasWarned = options.trustedProxies.length > 0
+  /** Once: every request of a proxy has it. Limits would count all people behind the proxy as one. */
+  function noticeProxy(request: FastifyRequest): void {
+    if (hasWarned || request.headers['x-forwarded-for'] === undefined) return
+    hasWarned = true
+    const settings = 'set ASSAY_TRUSTED_PROXIES to the address of the proxy, if there is one'
+    options.log.warn({ fix: settings }, 'X-Forwarded-For is not believed: no trusted proxy is configured')
+  }
+
   const sunset = sunsetHeaders(options.v1SunsetMs)
   /** What every answer carries, then what refuses. True when the request was answered here. */
   function openAnswer(request: FastifyRequest, reply: FastifyReply): boolean {
     void reply.header('x-request-id', request.id)
     if (request.routeOptions.config.isPage !== true) void reply.headers(securityHeaders)
+    noticeProxy(request)
     checkHost(request, options.loopbackHostsOnly)
     if (isPreflight(request)) return false
     addCorsHeaders(request, reply, table, options.widgetOrigins)

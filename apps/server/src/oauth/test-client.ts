@@ -11,6 +11,7 @@ export const testClient: Client = {
   scopes: ['providers:read', 'assets:read', 'offline_access', 'enterprise:read'],
   s256Only: false,
   requireCodeVerifier: false,
+  confirmFirstConsent: false,
   logoUri: null,
   homepageUri: null,
   createdAt: '2026-03-02T10:11:12.345Z',

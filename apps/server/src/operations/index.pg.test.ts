@@ -7,7 +7,7 @@ import { installQueue } from '../jobs/index.ts'
 import { createLog } from '../http/log.ts'
 import { testKeyring } from '../test-keys.ts'
 import { createTenants } from '../tenants/index.ts'
-import { examine, examineNative, examineSettings, readStatus } from './index.ts'
+import { examine, examineNative, examineProxies, examineSettings, readStatus } from './index.ts'
 
 interface GivenConnection {
   providerId: string
@@ -173,4 +173,12 @@ it('a database that takes its time to answer is not a clock that is off', async 
     const clock = findings.find(({ check }) => check === 'clock')
     assert.deepEqual([clock?.well, clock?.warns], [true, undefined], clock?.found)
   }
+})
+
+it('the doctor warns when the public address is https and no proxy is trusted', () => {
+  const behind = 'https://assay.example'
+  assert.equal(examineProxies(behind, []).warns, true)
+  assert.equal(examineProxies(behind, ['10.0.0.1']).warns, undefined)
+  assert.equal(examineProxies('http://127.0.0.1:4000', []).warns, undefined)
+  assert.equal(examineProxies(undefined, []).warns, undefined)
 })

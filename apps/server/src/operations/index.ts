@@ -80,6 +80,18 @@ export function examineSettings(problems: readonly string[]): Finding {
   return { check: 'configuration', well: problems.length === 0, found, fix: 'see docs/configuration.md' }
 }
 
+/**
+ * The service speaks plain HTTP, so a public https address means that a proxy stands in front. Unless its address is
+ * known, every person behind it counts as one, and limits by address would refuse them together.
+ */
+export function examineProxies(baseUrl: string | undefined, trustedProxies: readonly string[]): Finding {
+  const check = 'trusted proxies'
+  if (trustedProxies.length > 0) return { check, well: true, found: trustedProxies.join(', ') }
+  if (baseUrl?.startsWith('https:') !== true) return { check, well: true, found: 'none, and no public https address' }
+  const found = 'none, but the public address is https: requests of all people count as those of the proxy'
+  return { check, well: true, warns: true, found, fix: 'set ASSAY_TRUSTED_PROXIES to the address of the proxy' }
+}
+
 export interface NativeDeps {
   /** Of Node, such as 24.21.0. */
   nodeVersion: string

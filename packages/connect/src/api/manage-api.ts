@@ -33,6 +33,7 @@ export interface Me {
   user: { email: string | null }
   connections: OwnConnection[]
   grants: Grant[]
+  tenant_reads: { client: { client_id: string; name: string }; accesses: Access[] }[]
 }
 
 export function beginManage(authUrl: string, clientId: string): Promise<ManageSession> {

@@ -1,4 +1,5 @@
 /** The connect session API, `{auth_url}/connect/v1/session…`, as the widget uses it. */
+import type { ConsentLanguage, ConsentScope } from '@assay/core/consent'
 import { call, type ErrorItem } from './http.ts'
 
 export interface Client {
@@ -44,8 +45,9 @@ export interface Session {
   ended: null | 'finished' | 'declined'
   client: Client
   tenant: { name: string }
-  scopes: string[]
+  scopes: ConsentScope[]
   grant_expires_at: string
+  shares_email: boolean
   display: 'page' | 'popup' | 'iframe'
   web_message_origin: string | null
   lang: string | null
@@ -115,7 +117,8 @@ export function createSessionApi(authUrl: string, secret: string) {
     read: () => call<{ session: Session }>(base, { secret }),
     sendCode: (email: string) => post<{ sent_to: string; resend_after_seconds: number }>('/email', { email }),
     checkCode: (code: string) => post<{ session: Session }>('/code', { code }),
-    consent: () => post<{ session: Session }>('/consent', {}),
+    /** The language that the page was in when the person agreed. */
+    consent: (language: ConsentLanguage) => post<{ session: Session }>('/consent', { language }),
     add: (request: AddRequest) => post<AddAnswer>('/connections', request),
     remove: (connectionId: string) =>
       call<{ session: Session }>(`${base}/connections/${encodeURIComponent(connectionId)}`, {

@@ -2,9 +2,11 @@
  * The flow as one hook: the session, the screen, and everything a person can do. Screens hold only what is typed; what
  * happened is here, and in the session on the server.
  */
+import { toConsentLanguage } from '@assay/core/consent'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ErrorItem } from '../api/http.ts'
 import type { AddAnswer, AddRequest, ProviderAnswer, Session, SessionApi } from '../api/session-api.ts'
+import { useSpeech } from '../texts/index.ts'
 import { leave, tell } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
 import { forgetSecret, writeKept } from './storage.ts'
@@ -46,6 +48,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   const { run, stop, ...running } = useRun()
   const { place, screen, go, back } = places
   const showAdded = useAdded(api, setSession, go)
+  const { language } = useSpeech()
 
   useEffect(() => {
     const { agreed, view } = place
@@ -74,12 +77,14 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   const actions: Actions = {
     agree() {
       if (session.user === null) places.move({ agreed: true, view: null })
-      else run(async () => setSession((await api.consent()).session))
+      else run(async () => setSession((await api.consent(toConsentLanguage(language))).session))
     },
     signedIn: (signedIn) =>
       run(async () => {
         // Recorded now that it is known whose consent it is. What they had connected before has to be shown first.
-        const now = isConsentComplete(signedIn, place.agreed) ? (await api.consent()).session : signedIn
+        const now = isConsentComplete(signedIn, place.agreed)
+          ? (await api.consent(toConsentLanguage(language))).session
+          : signedIn
         setCodeSentTo(null)
         setSession(now)
       }),

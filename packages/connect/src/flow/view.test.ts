@@ -12,6 +12,7 @@ const session: Session = {
   tenant: { name: 'Northwind Labs' },
   scopes: ['assets:read'],
   grant_expires_at: '2027-11-15T12:00:00.000Z',
+  shares_email: true,
   display: 'page',
   web_message_origin: null,
   lang: null,

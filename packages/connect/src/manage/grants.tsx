@@ -40,10 +40,37 @@ export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
   )
 }
 
+/** What the tenant itself read, beside its applications: back office, support, reports. */
+export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Element | null {
+  const { t } = useSpeech()
+  if (me.tenant_reads.length === 0) return null
+  return (
+    <section class="manage-section">
+      <h2>{t('manage.tenant_reads', { tenant })}</h2>
+      <p class="secondary">{t('manage.tenant_reads_why', { tenant })}</p>
+      <ul>
+        {me.tenant_reads.map(({ client, accesses }) => (
+          <li key={client.client_id} class="account">
+            <ApplicationMark name={client.name} logo={null} />
+            <div class="account-text">
+              <h3>{client.name}</h3>
+              <Accesses accesses={newestFirst(accesses)} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function newestFirst(accesses: readonly Access[]): Access[] {
+  return accesses.toSorted((a, b) => (a.hour < b.hour ? 1 : -1)).slice(0, accessesMax)
+}
+
 function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
   const { t, date, moment } = useSpeech()
   const { client, granted_at, expires_at } = grant
-  const accesses = grant.accesses.toSorted((a, b) => (a.hour < b.hour ? 1 : -1)).slice(0, accessesMax)
+  const accesses = newestFirst(grant.accesses)
   const last = accesses[0]
   return (
     <li class="account">
@@ -86,7 +113,7 @@ function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
 
 /** The calls have names for developers; a person wants to know of what. */
 function whatOf({ endpoint }: Access): TextKey {
-  if (/transactions/i.test(endpoint)) return 'manage.what_transactions'
+  if (/transactions|changes/i.test(endpoint)) return 'manage.what_transactions'
   if (/assets/i.test(endpoint)) return 'manage.what_assets'
-  return /provider|connection|coverage/i.test(endpoint) ? 'manage.what_providers' : 'manage.what_other'
+  return /provider|connection|coverage|account/i.test(endpoint) ? 'manage.what_providers' : 'manage.what_other'
 }

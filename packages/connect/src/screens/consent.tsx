@@ -1,43 +1,48 @@
-/** Who wants to see what, what can never happen, until when, and how to end it. Names what is connected already. */
+/** Who may see and do what, what can never happen, until when, and how to end it. Names what is connected already. */
+import {
+  toAccountName,
+  toConsentLanguage,
+  toConsentText,
+  type ConsentFacts,
+  type ConsentSection,
+} from '@assay/core/consent'
 import type { JSX } from 'preact'
 import type { Session } from '../api/session-api.ts'
 import { fromRoot } from '../config.ts'
 import { Card } from '../parts/card.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { ApplicationMark, ProviderMark } from '../parts/mark.tsx'
-import { useSpeech, type TextKey } from '../texts/index.ts'
+import { useSpeech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
 
+const icons = { see: 'eye', act: 'link', never: 'shield', until: 'clock' } as const
+
 export function Consent({ flow, onLeave, logo }: ScreenProps & { logo: string | null }): JSX.Element {
-  const { t, date } = useSpeech()
+  const { t, language } = useSpeech()
   const { session, busy } = flow
-  const { client, tenant } = session
-  const app = client.name
-  const has = session.existing.length > 0
+  const { client, existing } = session
+  const text = toConsentText(toFacts(session), toConsentLanguage(language))
+  const has = existing.length > 0
   return (
     <Card
       screen={has ? 'consent existing' : 'consent'}
-      title={t('consent.title', { app })}
-      lead={tenant.name === app ? undefined : t('consent.by', { app, tenant: tenant.name })}
+      title={text.title}
+      lead={text.lead ?? undefined}
       sandbox={session.sandbox}
       mark={
         <div class="joined">
-          <ApplicationMark name={app} logo={client.logo_uri} />
+          <ApplicationMark name={client.name} logo={client.logo_uri} />
           <span class="joined-line" />
           <img src={logo === null ? fromRoot('icon.svg').href : fromRoot(logo).href} width="36" height="36" alt="" />
         </div>
       }
     >
       <ul class="promises">
-        <Promised icon="eye" title={t('consent.see')} text={t(seenKey(session.scopes))} />
-        <Promised icon="shield" title={t('consent.never')} text={t('consent.never_list')} />
-        <Promised
-          icon="clock"
-          title={t('consent.until')}
-          text={t('consent.until_date', { app, date: date(session.grant_expires_at) })}
-        />
+        {text.sections.map((section) => (
+          <Promised key={section.name} section={section} />
+        ))}
       </ul>
-      {has && <Existing session={session} />}
+      {text.existing !== null && <Existing lead={text.existing} session={session} />}
       <div class="actions">
         <button type="button" class="button" disabled={busy} onClick={() => flow.agree()}>
           {t(has ? 'consent.agree_existing' : 'consent.agree')}
@@ -50,31 +55,36 @@ export function Consent({ flow, onLeave, logo }: ScreenProps & { logo: string | 
   )
 }
 
-function Promised({
-  icon,
-  title,
-  text,
-}: {
-  icon: 'eye' | 'shield' | 'clock'
-  title: string
-  text: string
-}): JSX.Element {
+/** The server stores what these facts say in the language of the page, so nothing here may be only the page's own. */
+function toFacts({ client, tenant, scopes, shares_email, grant_expires_at, existing }: Session): ConsentFacts {
+  return {
+    app: client.name,
+    tenant: tenant.name,
+    scopes,
+    sharesEmail: shares_email,
+    expiresAt: grant_expires_at,
+    existing: existing.map(({ name, display_label }) => toAccountName(name, display_label)),
+  }
+}
+
+function Promised({ section: { name, title, lines } }: { section: ConsentSection }): JSX.Element {
   return (
     <li>
-      <Icon name={icon} />
+      <Icon name={icons[name]} />
       <div>
         <strong>{title}</strong>
-        <p>{text}</p>
+        {lines.map((line) => (
+          <p key={line}>{line}</p>
+        ))}
       </div>
     </li>
   )
 }
 
-function Existing({ session }: { session: Session }): JSX.Element {
-  const { t } = useSpeech()
+function Existing({ lead, session }: { lead: string; session: Session }): JSX.Element {
   return (
     <section class="existing">
-      <p>{t('consent.existing', { app: session.client.name })}</p>
+      <p>{lead}</p>
       <ul class="plain-list">
         {session.existing.map(({ connection_id, provider_id, name, display_label }) => (
           <li key={connection_id}>
@@ -88,12 +98,4 @@ function Existing({ session }: { session: Session }): JSX.Element {
       </ul>
     </section>
   )
-}
-
-function seenKey(scopes: readonly string[]): TextKey {
-  const assets = scopes.includes('assets:read')
-  const transactions = scopes.includes('transactions:read')
-  if (assets && transactions) return 'consent.see_both'
-  if (assets) return 'consent.see_assets'
-  return transactions ? 'consent.see_transactions' : 'consent.see_sources'
 }

@@ -34,6 +34,7 @@ export const session = {
   theme: null,
   provider_id: null,
   connection_id: null,
+  shares_email: true,
   email_sign_in: true,
   user: { email: 'ann@example.com' },
   consented: true,
@@ -63,6 +64,11 @@ export const managed = {
   added_at: connectedV2.added_at,
   last_synced_at: time,
   transaction_count: 1_240,
+}
+
+export const tenantRead = {
+  client: { client_id: 'cli_enterprise', name: 'Back office' },
+  accesses: [{ endpoint: 'listUserAssets', hour: '2026-03-02T10:00:00.000Z', count: 1 }],
 }
 
 export const grant = {

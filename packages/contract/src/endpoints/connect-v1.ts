@@ -2,6 +2,7 @@
  * The connect session API, under {auth_url}/connect/v1: what a widget talks to. No cookies: each call but the creating
  * ones carries `Authorization: Bearer` and the secret of its session, which is no access token.
  */
+import { consentLanguages } from '@assay/core/consent'
 import { z } from 'zod'
 import { codeBody, emailBody, sentAnswer, Session } from '../connect.ts'
 import { defineEndpoint } from '../endpoint.ts'
@@ -80,11 +81,19 @@ export const giveConsent = defineEndpoint({
   id: 'giveConsent',
   method: 'POST',
   path: '/connect/v1/session/consent',
-  body: nothing,
+  body: z
+    .strictObject({
+      language: z
+        .enum(consentLanguages)
+        .optional()
+        .meta({ description: 'The language that the page was in. Default: that of `lang`, or English.' }),
+    })
+    .optional(),
   response: sessionAnswer,
   summary: 'Record the consent',
-  description: 'The user, who has signed in, agrees that the application may read. Kept with the grant.',
-  example: { body: {}, response: sessionExample },
+  description:
+    'The user, who has signed in, agrees to what the page says. The text that was shown is kept with the grant, in its language.',
+  example: { body: { language: 'en' }, response: sessionExample },
 })
 
 const addedExample = { data: examples.addedV2, ...examples.errorsNone }

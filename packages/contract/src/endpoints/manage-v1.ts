@@ -1,6 +1,6 @@
 /** The manage API, under {auth_url}/connect/v1/me: a user's own page, with a sign-in and a secret of its own. */
 import { z } from 'zod'
-import { askers, codeBody, emailBody, ManagedConnection, ManagedGrant, sentAnswer } from '../connect.ts'
+import { askers, codeBody, emailBody, ManagedConnection, ManagedGrant, sentAnswer, TenantRead } from '../connect.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { text } from '../values.ts'
 import * as examples from './connect-examples.ts'
@@ -57,11 +57,17 @@ export const getMe = defineEndpoint({
     user: z.object({ email: z.string().nullable() }),
     connections: z.array(ManagedConnection),
     grants: z.array(ManagedGrant),
+    tenant_reads: z.array(TenantRead),
   }),
   summary: 'What there is of me',
-  description: 'Connections, and which application may read what, and what it read.',
+  description: 'Connections, which application may read what and what it read, and what the tenant itself read.',
   example: {
-    response: { user: { email: 'ann@example.com' }, connections: [examples.managed], grants: [examples.grant] },
+    response: {
+      user: { email: 'ann@example.com' },
+      connections: [examples.managed],
+      grants: [examples.grant],
+      tenant_reads: [examples.tenantRead],
+    },
   },
 })
 

@@ -56,6 +56,54 @@ describe('the manage page', async () => {
     assert.equal(texts.filter((text) => text.includes('lets you connect accounts')).length, 1)
   })
 
+  it('shows what the tenant itself read, by which of its clients, and does not count it as use', async () => {
+    const { connectionId } = await connected('watched@example.com')
+    const answer = await fetch(`${connect.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        ...{ grant_type: 'client_credentials', client_id: 'cli_enterprise' },
+        ...{ client_secret: 'sandbox-enterprise-secret', scope: 'enterprise:read' },
+      }),
+    })
+    const { access_token: token } = (await answer.json()) as { access_token: string }
+    const { user_id: userId } = await connect.db.row<{ user_id: string }>(
+      'select user_id from connections where id = $1',
+      [connectionId],
+    )
+    // A row of this user for the page that one statement reads.
+    await until(async () => {
+      const { rows } = await connect.db.row<{ rows: number }>(
+        "select count(*)::int as rows from connections where id = $1 and status = 'active'",
+        [connectionId],
+      )
+      return rows === 1 ? true : undefined
+    })
+    const paths = ['accounts', `users/${userId}`, `users/${userId}/assets`, `users/${userId}/transactions?limit=1`]
+    for (const path of paths) {
+      const read = await fetch(`${connect.url}/enterprise/v2/${path}`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      assert.equal(read.status, 200)
+    }
+    const page = await signIn('watched@example.com')
+    const me = await until(async () => {
+      const found = await page.me()
+      return found.tenant_reads.length === 0 ? undefined : found
+    })
+    assert.deepEqual(getMe.response.safeParse(me).error?.issues, undefined)
+    assert.deepEqual(
+      me.tenant_reads.map(({ client }) => client.client_id),
+      ['cli_enterprise'],
+    )
+    const seen = me.tenant_reads.flatMap(({ accesses }) => accesses.map(({ endpoint }) => endpoint)).toSorted()
+    assert.deepEqual(seen, ['getUser', 'listAccounts', 'listUserAssets'])
+    const { read_at: readAt } = await connect.db.row<{ read_at: string | null }>(
+      'select read_at from user_ledgers join users using (user_key) where users.id = $1',
+      [userId],
+    )
+    assert.equal(readAt, null)
+  })
+
   it('shows connections, grants, and who read what and when', async () => {
     const { token, connectionId } = await connected('shown@example.com')
     await read(token)

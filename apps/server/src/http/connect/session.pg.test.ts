@@ -1,4 +1,5 @@
 /** The connect flow over HTTP, by its rules (contract §4), with real keys of the simulated exchange. */
+import { toConsentRecord, type ConsentScope } from '@assay/core/consent'
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -28,6 +29,30 @@ describe('the connect session', async () => {
   }
 
   describe('from the first page to the code', () => {
+    it('keeps with the grant the very text of the consent page, in the language that was shown', async () => {
+      for (const [language, lines] of [
+        ['en', ['remove connected accounts', 'while you are away', 'learns your e-mail address']],
+        ['de', ['verbundene Konten entfernen', 'während Sie nicht da sind', 'erfährt Ihre E-Mail-Adresse']],
+      ] as const) {
+        const browser = await connect.begin({ lang: 'ja' })
+        const { client, tenant, scopes, grant_expires_at: expiresAt, shares_email: sharesEmail } = browser.session
+        const facts = { app: client.name, tenant: tenant.name, expiresAt, sharesEmail, existing: [] }
+        await browser.signIn(`words-${language}@example.com`)
+        assert.equal((await browser.call('POST', '/session/consent', { language })).status, 200)
+        await browser.redeem(await browser.finish())
+        const { consent } = await connect.db.row<{ consent: { text: string; language: string } }>(
+          'select consent from grants join users using (user_key) where email = $1',
+          [`words-${language}@example.com`],
+        )
+        assert.equal(consent.language, language)
+        assert.equal(consent.text, toConsentRecord({ ...facts, scopes: scopes as ConsentScope[] }, language))
+        for (const line of lines) assert.ok(consent.text.includes(line), line)
+      }
+      const browser = await connect.begin()
+      await browser.signIn('unknown-language@example.com')
+      assert.equal((await browser.call('POST', '/session/consent', { language: 'xx' })).status, 400)
+    })
+
     it('goes sign_in, consent, connect, ended, and every answer is what the contract describes', async () => {
       const browser = await connect.begin()
       const seen = [browser.session.step]

@@ -43,8 +43,8 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     await connect.enterCode(session, ip, body.code)
     return answer(session)
   })
-  serve(app, contract.giveConsent, async ({ session }) => {
-    await connect.giveConsent(session)
+  serve(app, contract.giveConsent, async ({ session, body }) => {
+    await connect.giveConsent(session, body?.language)
     return answer(session)
   })
   serve(app, contract.addSessionConnection, async ({ session, body }) => {

@@ -22,6 +22,7 @@ export function toWireSession(view: SessionView, { emailSignIn, sandbox }: Insta
     ...toAskers(view.client, view.tenantName),
     scopes: [...session.scopes],
     grant_expires_at: view.grantExpiresAt,
+    shares_email: view.sharesEmail,
     display: session.display,
     web_message_origin: session.webMessageOrigin,
     lang: session.lang,
@@ -75,7 +76,7 @@ function toProgress(progress: Progress): WireSession['connections'][number]['pro
   return { verified: true, assets, records, transactions, done, top, ...times }
 }
 
-export function toWireMe({ email, connections, grants }: MyPage): ResponseOf<typeof getMe> {
+export function toWireMe({ email, connections, grants, tenantReads }: MyPage): ResponseOf<typeof getMe> {
   return {
     user: { email },
     connections: connections.map((row) => ({
@@ -91,7 +92,15 @@ export function toWireMe({ email, connections, grants }: MyPage): ResponseOf<typ
       scopes: grant.scopes,
       granted_at: grant.grantedAt,
       expires_at: grant.expiresAt,
-      accesses: grant.accesses.map(({ endpoint, hour, count }) => ({ endpoint, hour, count: Number(count) })),
+      accesses: grant.accesses.map(toAccess),
+    })),
+    tenant_reads: tenantReads.map(({ clientId, clientName, accesses }) => ({
+      client: { client_id: clientId, name: clientName },
+      accesses: accesses.map(toAccess),
     })),
   }
+}
+
+function toAccess({ endpoint, hour, count }: { endpoint: string; hour: string; count: string }) {
+  return { endpoint, hour, count: Number(count) }
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
 import { readCatalog } from '../catalog.ts'
 import { toConnectedMembers } from '../providers.ts'
-import { issuesOf } from './issues.ts'
+import { recordAndFindIssues } from './issues.ts'
 
 export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise, catalog } = deps
@@ -21,7 +21,7 @@ export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
       provider_id: row.provider_id,
       ...toConnectedMembers(row),
     }))
-    const errors = await issuesOf(deps, shown)
+    const errors = await recordAndFindIssues(deps, { caller, endpoint: listAccounts }, shown)
     return { json: { page: { next: page.next(last && [last.added_at, last.id]) }, data, errors } }
   })
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { FeedItem, TenantPlace } from '../../enterprise/index.ts'
 import type { Position } from '../cursor.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { issuesOf } from './issues.ts'
+import { recordAndFindIssues } from './issues.ts'
 import { toText } from './transactions.ts'
 
 export function registerChanges(app: FastifyInstance, deps: FrontDoors): void {
@@ -13,8 +13,9 @@ export function registerChanges(app: FastifyInstance, deps: FrontDoors): void {
     const read = await deps.enterprise.listChanges(caller.tenantKey, { place, limit: page.limit })
     const end = toPosition(read.place)
     const next = JSON.stringify(page.next(read.last ? undefined : end))
-    const errors = await issuesOf(
+    const errors = await recordAndFindIssues(
       deps,
+      { caller, endpoint: listEnterpriseChanges },
       // Of a user who left there is nothing to say.
       read.items.filter((item) => item.op !== 'remove_user').map((item) => ({ user_key: item.userKey })),
     )

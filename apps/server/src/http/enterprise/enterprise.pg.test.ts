@@ -101,6 +101,53 @@ describe('the enterprise API', async () => {
       assert.deepEqual(plain, filtered)
     })
 
+    it('errors name connections only of users who let them be seen (providers:read), and reads are recorded', async () => {
+      const { db } = api.service
+      const set = (scopes: readonly string[], status: string): Promise<unknown> =>
+        db.transaction(async (tx) => {
+          await tx.execute('update grants set scopes = $2 where user_id = $1', [ann.user_id, scopes])
+          await tx.execute('update connections set status = $2 where user_id = $1', [ann.user_id, status])
+        })
+      const { scopes } = await db.row<{ scopes: string[] }>('select scopes from grants where user_id = $1', [
+        ann.user_id,
+      ])
+      const paths = [
+        '/enterprise/v2/transactions?limit=5',
+        '/enterprise/v2/transactions?limit=5&start_time=1970-01-01T00:00:00Z',
+        `${usersPath}/${ann.user_id}/transactions?limit=5`,
+        `${usersPath}/${ann.user_id}/assets?limit=5`,
+        `${usersPath}/${ann.user_id}`,
+        '/enterprise/v2/changes?limit=5',
+      ]
+      const countErrors = async (): Promise<number[]> => {
+        const counts: number[] = []
+        for (const path of paths) {
+          const { body } = await api.call<{ errors: unknown[] }>('GET', path, token)
+          counts.push(body.errors.length)
+        }
+        return counts
+      }
+      await set(scopes, 'syncing')
+      const open = await countErrors()
+      await set(['assets:read', 'transactions:read'], 'syncing')
+      const closed = await countErrors()
+      await set(scopes, 'active')
+      assert.deepEqual(open, [1, 1, 1, 1, 1, 1])
+      assert.deepEqual(closed, [0, 0, 0, 0, 0, 0])
+      const wanted = [
+        ...['getUser', 'listEnterpriseChanges', 'listEnterpriseTransactions', 'listUserAssets', 'listUserTransactions'],
+      ]
+      const readNames = async (): Promise<string[]> => {
+        const rows = await db.rows<{ endpoint: string }>(
+          `select distinct endpoint from grant_accesses join users using (user_key)
+           where users.id = $1 and grant_id = 'cli_enterprise'`,
+          [ann.user_id],
+        )
+        return rows.map(({ endpoint }) => endpoint)
+      }
+      await until(readNames, (names) => wanted.every((name) => names.includes(name)))
+    })
+
     it('a user’s transactions have pages of their own, whose cursors fit no other user', async () => {
       const path = `${usersPath}/${ann.user_id}/transactions`
       const first = await api.ask(listUserTransactions, `${path}?limit=2&types=send`, token)

@@ -1,11 +1,36 @@
-/** `errors` of a tenant's page: one item for each connection that is not up to date, of the users on it. */
+/**
+ * What every page of a tenant does beside its data: the reading is recorded for the users on it, whose own page shows who
+ * read what; and `errors` has one item for each connection that is not up to date, of those users who let the tenant see
+ * their connections.
+ */
+import type { Endpoint } from '@assay/contract'
 import type { ErrorItem } from '@assay/core'
 import type { FrontDoors } from '../front-doors.ts'
+import type { Caller } from '../serve.ts'
 
-export async function issuesOf(
-  { connections }: Pick<FrontDoors, 'connections'>,
+export interface TenantRead {
+  caller: Pick<Caller, 'clientId'>
+  endpoint: Pick<Endpoint, 'id'>
+}
+
+type Deps = Pick<FrontDoors, 'connections' | 'enterprise' | 'onTenantRead'>
+
+export async function recordAndFindIssues(
+  deps: Deps,
+  read: TenantRead,
   shown: readonly { user_key: string }[],
 ): Promise<ErrorItem[]> {
   const userKeys = [...new Set(shown.map((row) => row.user_key))]
-  return userKeys.length === 0 ? [] : connections.listIssuesOf(userKeys)
+  recordRead(deps, read, userKeys)
+  if (userKeys.length === 0) return []
+  const open = await deps.enterprise.listCovered(userKeys, 'providers:read')
+  return open.length === 0 ? [] : deps.connections.listIssuesOf(open)
+}
+
+export function recordRead(
+  { onTenantRead }: Pick<FrontDoors, 'onTenantRead'>,
+  { caller, endpoint }: TenantRead,
+  userKeys: readonly string[],
+): void {
+  for (const userKey of new Set(userKeys)) onTenantRead(caller.clientId, userKey, endpoint.id)
 }

@@ -10,7 +10,7 @@ import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
 import { continueWalk, type Asked, type List } from '../pages.ts'
 import { subjectOf, type Caller } from '../serve.ts'
-import { issuesOf } from './issues.ts'
+import { recordAndFindIssues } from './issues.ts'
 import { toUser } from './users.ts'
 
 type Query = QueryOf<typeof searchUsers>
@@ -43,7 +43,7 @@ async function search(deps: FrontDoors, caller: Caller, asked: Asked) {
   })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
-  const errors = await issuesOf(deps, shown)
+  const errors = await recordAndFindIssues(deps, { caller, endpoint: searchUsers }, shown)
   return { json: { page: { next: next(last && [last.user_id]) }, data: shown.map(toUser), errors } }
 }
 

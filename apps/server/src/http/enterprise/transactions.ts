@@ -6,9 +6,10 @@ import type { RemovedRow, TenantReading, TransactionRow } from '../../enterprise
 import type { FrontDoors } from '../front-doors.ts'
 import { checkProviders } from '../providers.ts'
 import { toTransactionFilters, type TransactionQuery } from '../transactions.ts'
-import { issuesOf } from './issues.ts'
+import { recordAndFindIssues, recordRead, type TenantRead } from './issues.ts'
 
 interface Walk {
+  read: TenantRead
   tenantKey: number
   /** All of the tenant's users when undefined. */
   userId: string | undefined
@@ -23,6 +24,8 @@ interface Shown {
   /** Undefined when they were not asked for. */
   removed: readonly RemovedRow[] | undefined
   end: readonly string[] | undefined
+  /** Of a page that one statement read: whose rows it shows. The others were recorded when they were read. */
+  userKeys?: readonly string[]
 }
 
 export function registerTransactions(app: FastifyInstance, deps: FrontDoors): void {
@@ -34,14 +37,20 @@ export function registerTransactions(app: FastifyInstance, deps: FrontDoors): vo
       const caller = await enterprise.findCaller(tokenHash)
       if (caller?.scopes.has('enterprise:read') !== true) return caller && { caller, shown: nothing }
       const { tenantKey } = caller
-      return { caller, shown: await readWalk(deps, { tenantKey, userId: undefined, query, page }) }
+      const read = { caller, endpoint: listEnterpriseTransactions }
+      return { caller, shown: await readWalk(deps, { read, tenantKey, userId: undefined, query, page }) }
     },
-    answer: ({ shown }, { page }) => ({ text: toPage(shown, page.next(shown.end)) }),
+    answer({ caller, shown }, { page }) {
+      recordRead(deps, { caller, endpoint: listEnterpriseTransactions }, shown.userKeys ?? [])
+      return { text: toPage(shown, page.next(shown.end)) }
+    },
   })
 
-  serve(app, listUserTransactions, async ({ params, query, page, caller: { tenantKey } }) => {
+  serve(app, listUserTransactions, async ({ params, query, page, caller }) => {
     checkProviders('provider_ids', query.provider_ids)
-    const shown = await readWalk(deps, { tenantKey, userId: params.id, query, page })
+    const { tenantKey } = caller
+    const read = { caller, endpoint: listUserTransactions }
+    const shown = await readWalk(deps, { read, tenantKey, userId: params.id, query, page })
     return { text: toPage(shown, page.next(shown.end)) }
   })
 }
@@ -63,9 +72,9 @@ async function readPlainPage(
   const after = from === undefined || from === 'end' ? undefined : { occurredAt: from.time, id: from.id }
   const reading = await enterprise.readPage(tokenHash, { limit, after })
   if (reading === undefined) return undefined
-  const { caller, items, issues, end } = reading
+  const { caller, items, issues, end, userKeys } = reading
   const last = end && { time: end.occurredAt, id: end.id }
-  return { caller, shown: { items, issues, removed: undefined, end: toPosition(last, undefined) } }
+  return { caller, shown: { items, issues, removed: undefined, end: toPosition(last, undefined), userKeys } }
 }
 
 async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
@@ -88,7 +97,7 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
   const lastRemoved = removed.length > page.limit ? shownRemoved.at(-1) : undefined
   return {
     items: shown.map(toText).join(','),
-    issues: await issuesOf(deps, shown),
+    issues: await recordAndFindIssues(deps, walk.read, shown),
     removed: query.updated_since === undefined ? undefined : shownRemoved,
     end: toPosition(
       last && { time: last.occurred_at, id: last.id },

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { UserRow } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { toAsset } from '../v2/assets.ts'
-import { issuesOf } from './issues.ts'
+import { recordAndFindIssues } from './issues.ts'
 
 export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise } = deps
@@ -13,13 +13,14 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
     const rows = await enterprise.listUsers(caller.tenantKey, { limit: page.limit + 1, after: page.position?.[0] })
     const shown = rows.slice(0, page.limit)
     const last = rows.length > page.limit ? shown.at(-1) : undefined
-    const errors = await issuesOf(deps, shown)
+    const errors = await recordAndFindIssues(deps, { caller, endpoint: listUsers }, shown)
     return { json: { page: { next: page.next(last && [last.user_id]) }, data: shown.map(toUser), errors } }
   })
 
   serve(app, getUser, async ({ params, caller }) => {
     const user = await enterprise.getUser(caller.tenantKey, params.id)
-    return { json: { data: toUser(user), errors: await issuesOf(deps, [user]) } }
+    const errors = await recordAndFindIssues(deps, { caller, endpoint: getUser }, [user])
+    return { json: { data: toUser(user), errors } }
   })
 
   serve(app, endUser, async ({ params, caller }) => {
@@ -38,7 +39,7 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
     const shown = rows.slice(0, page.limit)
     const last = rows.length > page.limit ? shown.at(-1) : undefined
     const next = page.next(last && [last.connection_id, last.asset_symbol, last.asset_id])
-    const errors = await issuesOf(deps, [{ user_key: user.userKey }])
+    const errors = await recordAndFindIssues(deps, { caller, endpoint: listUserAssets }, [{ user_key: user.userKey }])
     return { json: { page: { next }, data: shown.map(toAsset), errors } }
   })
 }

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { consentLanguages, toConsentLanguage, toConsentRecord, toConsentText, type ConsentFacts } from './consent.ts'
+
+const facts: ConsentFacts = {
+  app: 'Northwind',
+  tenant: 'Sandbox',
+  scopes: ['providers:read', 'providers:write', 'assets:read', 'transactions:read', 'offline_access'],
+  sharesEmail: true,
+  expiresAt: '2027-03-01T23:59:59.999Z',
+  existing: ['Kraken', 'Binance (savings)'],
+}
+
+describe('the words of the consent', () => {
+  for (const language of consentLanguages) {
+    it(`in ${language} name every scope, the e-mail address, the end and what is connected already`, () => {
+      const whole = toConsentRecord(facts, language)
+      assert.doesNotMatch(whole, /[{}]|undefined|!/)
+      for (const scope of facts.scopes) {
+        const without = toConsentRecord({ ...facts, scopes: facts.scopes.filter((one) => one !== scope) }, language)
+        assert.ok(without.length < whole.length, `${scope} adds words`)
+      }
+      assert.ok(toConsentRecord({ ...facts, sharesEmail: false }, language).length < whole.length)
+      assert.match(whole, /2027/)
+      assert.match(whole, /Kraken\nBinance \(savings\)$/)
+    })
+
+    it(`in ${language} the record is what the page shows, line by line`, () => {
+      const { title, lead, sections, existing } = toConsentText(facts, language)
+      const shown = [title, lead, ...sections.flatMap((one) => [one.title, ...one.lines]), existing, ...facts.existing]
+      assert.equal(toConsentRecord(facts, language), shown.join('\n'))
+    })
+  }
+
+  it('fill in a name that looks like a placeholder only once', () => {
+    assert.equal(toConsentText({ ...facts, app: '{tenant}' }, 'en').title, '{tenant} wants to see your crypto accounts')
+  })
+
+  it('are English for a language that the page does not have', () => {
+    assert.deepEqual(['de-CH', 'PT-br', 'nl', null, undefined].map(toConsentLanguage), ['de', 'pt', 'en', 'en', 'en'])
+  })
+})
