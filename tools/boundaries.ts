@@ -29,7 +29,9 @@ const rooms: readonly Room[] = [
   { name: 'foundation', folder: 'apps/server/src/sealing.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/owner.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/notices.ts', mayImport: ['db'] },
+  { name: 'foundation', folder: 'apps/server/src/audit.ts', mayImport: ['db'] },
   { name: 'db', folder: 'apps/server/src/db/', mayImport: [] },
+  { name: 'audit log', folder: 'apps/server/src/audit-log/', mayImport: ['db'] },
   { name: 'jobs', folder: 'apps/server/src/jobs/', mayImport: ['db', 'foundation'] },
   { name: 'mail', folder: 'apps/server/src/mail/', mayImport: ['db'] },
   { name: 'assets', folder: 'apps/server/src/assets/', mayImport: ['core', 'db'] },
@@ -62,7 +64,7 @@ const rooms: readonly Room[] = [
   {
     name: 'connect',
     folder: 'apps/server/src/connect/',
-    mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'foundation'],
+    mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'audit log', 'foundation'],
   },
   {
     name: 'enterprise',

@@ -104,7 +104,10 @@ async function update(clientId: string, values: Values): Promise<void> {
 }
 
 async function list(tenantId: string, values: Values): Promise<void> {
-  const clients = await withAdmin(({ tenants }) => tenants.listClients(tenantId))
+  const clients = await withAdmin(async ({ tenants, audit }) => {
+    await audit.recordRead(tenantId, 'clients.read', tenantId)
+    return tenants.listClients(tenantId)
+  })
   if (values.json) return writeJson(clients.map(toRow))
   const rows = clients.map((one) => [
     one.clientId,
@@ -133,9 +136,10 @@ async function addLoginKey(clientId: string, file: string, values: Values): Prom
 }
 
 async function listLoginKeys(clientId: string, values: Values): Promise<void> {
-  const keys = await withAdmin(async ({ tenants }) => {
-    const { clientId: id } = await tenants.getClient(clientId)
-    return tenants.listLoginKeys(id)
+  const keys = await withAdmin(async ({ tenants, audit }) => {
+    const { tenantId } = await tenants.getClient(clientId)
+    await audit.recordRead(tenantId, 'login_keys.read', clientId)
+    return tenants.listLoginKeys(clientId)
   })
   const rows = keys.map(({ keyId, jwk, createdAt }) => ({ key_id: keyId, alg: jwk.alg ?? '', created_at: createdAt }))
   if (values.json) return writeJson(rows)

@@ -64,6 +64,10 @@ const commands: Record<string, Command> = {
     load: async () => (await import('./webhook.ts')).webhook,
     summary: 'set <tenant_id> <url> | remove <tenant_id>',
   },
+  audit: {
+    load: async () => (await import('./audit.ts')).audit,
+    summary: 'export <tenant_id>: who changed what, as NDJSON | verify: whether the chain of entries is unbroken',
+  },
   tenant: { load: async () => (await import('./tenant.ts')).tenant, summary: 'create <name> | list' },
   client: {
     load: async () => (await import('./client.ts')).client,

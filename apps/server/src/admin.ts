@@ -1,5 +1,14 @@
 /** What the command line does to an installation: its schema, tenants, keys, and a look at how it does. */
 import type { Decimal } from '@assay/core'
+import { recordAudit } from './audit.ts'
+import {
+  chainAudit,
+  exportAudit,
+  listAuditTenants,
+  verifyAudit,
+  type AuditVerdict,
+  type KnownHead,
+} from './audit-log/index.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
 import { resealCredentials, resealFingerprintKeys } from './connections/index.ts'
 import { checkMigrations, findBinaries, openDatabase, readVersion, type MigrationState } from './db/index.ts'
@@ -52,6 +61,14 @@ export interface Admin {
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** The operator's word about a day, `YYYY-MM-DD`; transactions of it are priced anew by the next upkeep. */
   correctPrice(assetId: string, day: string, price: Decimal): Promise<void>
+  audit: {
+    /** NDJSON; reading it is an entry, too. The empty id is the installation's own. */
+    export(tenantId: string): AsyncIterable<string>
+    /** Of every tenant that has entries, unless one is named. */
+    verify(tenantId: string | undefined, known: KnownHead | undefined): Promise<AuditVerdict[]>
+    /** An operator looked at something of a tenant. */
+    recordRead(tenantId: string, action: 'clients.read' | 'login_keys.read', subject: string): Promise<void>
+  }
   close(): Promise<void>
 }
 
@@ -80,6 +97,8 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
       const credentials = await resealCredentials(db, keyring)
       const secrets = await webhooks.reseal()
       const fingerprints = await resealFingerprintKeys(db, keyring)
+      const subject = keyring.seals[0].name
+      await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.rotated', subject })
       return {
         resealed: {
           credentials: credentials.resealed,
@@ -89,6 +108,21 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
         lost: { connectionIds: credentials.lost, tenantIds: secrets.lost, tenantKeys: fingerprints.lost },
         newestKey: keyring.seals[0].name,
       }
+    },
+    audit: {
+      async *export(tenantId) {
+        await chainAudit(db, log)
+        await recordAudit(db, { tenantId, actor: 'operator', action: 'audit.read', subject: tenantId })
+        yield* exportAudit(db, tenantId)
+      },
+      async verify(tenantId, known) {
+        await chainAudit(db, log)
+        const tenantIds = tenantId === undefined ? await listAuditTenants(db) : [tenantId]
+        const verdicts: AuditVerdict[] = []
+        for (const id of tenantIds) verdicts.push(await verifyAudit(db, id, known))
+        return verdicts
+      },
+      recordRead: (tenantId, action, subject) => recordAudit(db, { tenantId, actor: 'operator', action, subject }),
     },
     replay: (options) => openEngine().ledger.replay(options),
     correctPrice: (assetId, day, price) => correctPrice({ db, now: () => clock.now() }, assetId, day, price),

@@ -8,6 +8,7 @@
  * others.
  */
 import type { Logger } from 'pino'
+import { chainAudit } from './audit-log/index.ts'
 import { sweepConnect } from './connect/index.ts'
 import type { Connections } from './connections/index.ts'
 import type { Database, Sql } from './db/index.ts'
@@ -74,6 +75,7 @@ function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
       while ((await db.transaction(oauth.sweep)) > 0);
     },
     statistics: () => statistics.fold(),
+    audit: () => chainAudit(db, deps.log),
     feed: () => sweepFeed(db, deps.removalsKeptMs),
     // Last: it waits for a source outside, and nothing here waits for it.
     prices: () => prices.backfill(),

@@ -84,6 +84,16 @@ const accesses = z
   .meta({ description: 'Who read what and when, newest first; counted by the hour.' })
 const namedClient = z.object({ client_id: z.string(), name: z.string() })
 
+export const AuditEvent = z
+  .object({
+    at: time,
+    actor: z.string().meta({ description: 'user, application, tenant, operator or service.' }),
+    action: z.string().meta({ examples: ['connection.added'] }),
+    client_name: z.string().nullable(),
+    provider_name: z.string().nullable(),
+  })
+  .meta({ id: 'AuditEvent', description: 'An entry of the audit log that concerns this user.' })
+
 export const TenantRead = z
   .object({ client: namedClient, accesses })
   .meta({ id: 'TenantRead', description: 'What the tenant read of this user by its own access, through one client.' })

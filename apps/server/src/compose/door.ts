@@ -1,4 +1,5 @@
 /** Who may come in, and how: the authorization server, the connect flow before it, and the mail it sends. */
+import { recordAudit } from '../audit.ts'
 import { randomBytes } from 'node:crypto'
 import { isLoopback, type Config } from '../config.ts'
 import { createConnect, type Connect } from '../connect/index.ts'
@@ -53,6 +54,9 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
     widgetUrl: addresses.widgetUrl,
     randomBytes,
     async onCodeRedeemed(tx, { sessionId, ...owner }) {
+      const { tenantId, userId, clientId, grantId } = owner
+      const entry = { tenantId, userId, clientId, actor: 'user', action: 'grant.given', subject: grantId } as const
+      await recordAudit(tx, entry)
       // Transfers between what was provisional and what the user had before could not be looked for until now.
       if (await connections.settleSession(tx, owner, sessionId)) await queueMatching(tx, owner)
       await connections.resumeReading(tx, owner)

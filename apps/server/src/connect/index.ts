@@ -148,7 +148,7 @@ export function createConnect(deps: ConnectDeps) {
 
     describeMe: (session: manage.ManageSession) => manage.describeMe(deps, manage.ownerOf(session)),
     async removeMyConnection(session: manage.ManageSession, connectionId: string): Promise<void> {
-      await connections.remove(manage.ownerOf(session), { connectionId })
+      await connections.remove(manage.ownerOf(session), { connectionId, by: { actor: 'user' } })
     },
     revokeMyGrant: (session: manage.ManageSession, grantId: string) =>
       manage.revokeMyGrant(deps, manage.ownerOf(session), grantId),

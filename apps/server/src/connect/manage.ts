@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
+import { listAuditOfUser, type EntryRow } from '../audit-log/index.ts'
 import type { ConnectionRow, Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import { noteUser } from '../notices.ts'
@@ -29,6 +30,8 @@ export interface MyPage {
   connections: ConnectionRow[]
   grants: (Grant & { accesses: Access[] })[]
   /** What the tenant read by its own access, by client. */
+  /** What happened to the user's consents and connections, newest first. */
+  events: (Pick<EntryRow, 'at' | 'actor' | 'action'> & { clientName: string | null; providerName: string | null })[]
   tenantReads: { clientId: string; clientName: string; accesses: Access[] }[]
 }
 
@@ -37,6 +40,7 @@ const idleSeconds = 900
 const connectionsMax = 500
 /** About three months of an application that reads a few lists every hour. */
 const accessesShownMax = 5_000
+const eventsShownMax = 100
 
 export async function beginManaging(
   { db, tenants, randomBytes }: ManageDeps,
@@ -89,20 +93,39 @@ export async function describeMe({ db, oauth, tenants, connections }: ManageDeps
     oauth.listGrants(owner),
     store.listAccesses(db, owner, accessesShownMax),
   ])
+  const entries = await listAuditOfUser(db, owner, eventsShownMax)
+  const nameOf = createNames(tenants)
   const byGrant = Map.groupBy(accesses, ({ grantId }) => grantId)
   return {
     email,
     connections: rows,
     grants: grants.map((grant) => ({ ...grant, accesses: byGrant.get(grant.grantId) ?? [] })),
+    events: await Promise.all(
+      entries.map(async ({ at, actor, action, clientId, providerId }) => ({
+        ...{ at, actor, action },
+        clientName: clientId === null ? null : await nameOf(clientId),
+        providerName: providerId === null ? null : (connections.findProviderName(providerId) ?? providerId),
+      })),
+    ),
     tenantReads: await Promise.all(
       [...byGrant]
         .filter(([id]) => id.startsWith('cli_'))
         .map(async ([clientId, of]) => ({
           clientId,
-          clientName: (await tenants.findClient(clientId))?.name ?? clientId,
+          clientName: await nameOf(clientId),
           accesses: of,
         })),
     ),
+  }
+}
+
+/** Of clients; each is looked up once. */
+function createNames(tenants: Tenants): (clientId: string) => Promise<string> {
+  const names = new Map<string, Promise<string>>()
+  return (clientId) => {
+    const known = names.get(clientId) ?? tenants.findClient(clientId).then((client) => client?.name ?? clientId)
+    names.set(clientId, known)
+    return known
   }
 }
 

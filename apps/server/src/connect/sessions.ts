@@ -11,6 +11,7 @@
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import { toAccountName, type ConsentLanguage } from '@assay/core/consent'
+import { recordAudit } from '../audit.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { OAuthError, type Oauth } from '../oauth/index.ts'
@@ -136,7 +137,16 @@ export async function giveConsent(
       toAccountName(connections.findProviderName(row.provider_id) ?? row.provider_id, row.display_label),
     )
     const given = { client, tenantName: tenant?.name ?? '', existing: seen, language }
-    return store.setConsent(tx, locked.sessionId, toConsent(locked, given))
+    const { tenantId, sessionId, clientId } = locked
+    const whose = { tenantId, clientId, userId: locked.owner?.userId }
+    await recordAudit(tx, {
+      ...whose,
+      actor: 'user',
+      action: 'consent.given',
+      subject: sessionId,
+      fields: locked.scopes,
+    })
+    return store.setConsent(tx, sessionId, toConsent(locked, given))
   })
 }
 

@@ -21,7 +21,7 @@ import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
 import { deleteAbandonedPending, deleteOldRefusedKeys } from './pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './provisional.ts'
 import { lockAll, lockForRemoval } from './removal-store.ts'
-import { createDestroyTask, discard, requeueDestroying } from './removal.ts'
+import { createDestroyTask, discard, requeueDestroying, type RemovedBy } from './removal.ts'
 import type { Schedule } from './schedule.ts'
 import { createSealer } from './seal.ts'
 import { createFingerprints } from './fingerprints.ts'
@@ -67,7 +67,7 @@ export interface Connections extends Provisional {
    */
   remove(
     owner: Owner,
-    which: { connectionId?: string; providerId?: string },
+    which: { connectionId?: string; providerId?: string; by?: RemovedBy },
   ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }>
   /** One item for each connection whose data is stale or still being read. */
   listIssues(owner: Owner): Promise<ErrorItem[]>
@@ -205,13 +205,13 @@ async function remove(
   deps: ConnectionsDeps,
   tx: Sql,
   owner: Owner,
-  which: { connectionId?: string; providerId?: string },
+  which: { connectionId?: string; providerId?: string; by?: RemovedBy },
 ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }> {
   const found = await lockForRemoval(tx, owner, which)
   if (found.length === 0) throw new Refusal('not_found', 'No such connection.')
   let dataDestroyed = true
   for (const { isShown, ...ref } of found) {
-    if (!(await discard(deps, tx, ref, { isShown }))) dataDestroyed = false
+    if (!(await discard(deps, tx, ref, { isShown, ...(which.by && { by: which.by }) }))) dataDestroyed = false
   }
   return { connectionIds: found.map(({ connectionId }) => connectionId), dataDestroyed }
 }

@@ -43,7 +43,7 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
       return db.transaction(async (tx) => {
         const [found] = await sessions.lockInSession(tx, owner, sessionId, connectionId)
         if (found === undefined) throw new Refusal('not_found', 'No such connection in this session.')
-        await discard(deps, tx, found, { isShown: false })
+        await discard(deps, tx, found, { isShown: false, by: { actor: 'user' } })
       })
     },
 
@@ -54,7 +54,7 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
     async removeAll(tx, owner) {
       for (const { isShown, ...ref } of await lockAll(tx, owner)) {
         // Not as shown: the ids of its transactions would be kept under the key of a user who wants to be forgotten.
-        await discard(deps, tx, ref, { isShown: false })
+        await discard(deps, tx, ref, { isShown: false, by: { actor: 'user' } })
         if (isShown) await deps.onChanged(tx, ref, 'removed')
       }
       await deleteLedger(tx, owner)

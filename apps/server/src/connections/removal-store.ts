@@ -99,3 +99,11 @@ export async function listUnattended(sql: Sql, limit: number): Promise<Connectio
     [limit],
   )
 }
+
+export async function findProviderId(tx: Sql, ref: ConnectionRef): Promise<string | undefined> {
+  const row = await tx.maybeRow<{ provider_id: string }>(
+    'select provider_id from connections where user_key = $1::bigint and connection_key = $2',
+    [ref.userKey, ref.connectionKey],
+  )
+  return row?.provider_id
+}

@@ -6,6 +6,7 @@
  * the connection's row goes last, and then the tenant hears `connection.destroyed`. A process that is killed in between
  * leaves the rest to the queue, and a job that was lost is queued again by upkeep.
  */
+import { recordAudit } from '../audit.ts'
 import { noteUser } from '../notices.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { addJob, type Handler } from '../jobs/index.ts'
@@ -27,14 +28,25 @@ export interface RemovalDeps {
   onDestroyed(tx: Sql, ref: ConnectionRef): Promise<void>
 }
 
+/** Who removes it, for the audit log; the service by itself unless said. */
+export interface RemovedBy {
+  actor: 'user' | 'application'
+  clientId?: string
+}
+
 /** Hides it and destroys a batch; true when that was everything. */
 export async function discard(
   deps: RemovalDeps,
   tx: Sql,
   ref: ConnectionRef,
-  was: { isShown: boolean },
+  was: { isShown: boolean; by?: RemovedBy },
 ): Promise<boolean> {
   if (!(await store.lockConnection(tx, ref))) return true
+  const { tenantId, userId, connectionId } = ref
+  const providerId = await store.findProviderId(tx, ref)
+  const { actor, clientId } = was.by ?? { actor: 'service' }
+  const who = { tenantId, userId, actor, clientId, providerId }
+  await recordAudit(tx, { ...who, action: 'connection.removed', subject: connectionId })
   const hiddenSeq = was.isShown ? (await deps.takeChangeNumbers(tx, ref.userKey, 1)).first : null
   await store.hideConnection(tx, ref, hiddenSeq)
   await deps.onRemoved(tx, ref, was)

@@ -6,6 +6,7 @@
 import { SourceError, type ErrorItem } from '@assay/core'
 import { requestTimeoutMs, type Account, type ConnectionType, type ConnectorState } from '@assay/connectors'
 import { findProvider } from '@assay/connectors/catalog'
+import { recordAudit } from '../audit.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { OverBudget, type Ask, type Stop } from '../metering/index.ts'
 import { noteUser } from '../notices.ts'
@@ -121,6 +122,7 @@ async function repair(
   if (repaired === undefined) return false
   await recordRights(tx, repaired, account.keyExpiresAtMs)
   await deps.onVerified(tx, repaired, opened.keyLane, account.state)
+  await recordAudit(tx, { ...toAudited(repaired, opened), action: 'connection.repaired' })
   return true
 }
 
@@ -149,7 +151,14 @@ async function accept(
   await recordRights(tx, ref, keyExpiresAtMs)
   if (isShown) await noteUser(tx, ref)
   await deps.onVerified(tx, ref, opened.keyLane, state)
+  await recordAudit(tx, { ...toAudited(ref, opened), action: 'connection.added' })
   return undefined
+}
+
+/** In a session the person acts, elsewhere an application for them. */
+function toAudited({ tenantId, userId, connectionId }: ConnectionRef, { providerId, sessionId }: OpenedConnection) {
+  const actor = sessionId === null ? 'application' : 'user'
+  return { tenantId, userId, providerId, subject: connectionId, actor } as const
 }
 
 function toMismatch(provider: { id: string; name: string }, connectionId: string): ErrorItem {

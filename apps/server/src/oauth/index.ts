@@ -8,6 +8,7 @@
  */
 import { createSecretKey } from 'node:crypto'
 import { Refusal } from '@assay/core'
+import { recordAudit } from '../audit.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { noteUser } from '../notices.ts'
 import type { Owner } from '../owner.ts'
@@ -145,13 +146,18 @@ export function createOauth(deps: OauthDeps) {
         if (!(await grants.revokeGrant(tx, user.userKey, grantId))) return false
         await deps.onGrantRevoked?.(tx, { ...user, grantId })
         await noteUser(tx, user)
+        const { tenantId, userId } = user
+        await recordAudit(tx, { tenantId, userId, actor: 'user', action: 'grant.revoked', subject: grantId })
         return true
       }),
     /** Ends every grant of the user; how many there were. */
     endGrants: (user: Owner): Promise<number> =>
       db.transaction(async (tx) => {
         const ended = await grants.revokeGrants(tx, user.userKey)
-        if (ended > 0) await noteUser(tx, user)
+        if (ended === 0) return ended
+        await noteUser(tx, user)
+        const { tenantId, userId } = user
+        await recordAudit(tx, { tenantId, userId, actor: 'tenant', action: 'grant.ended', subject: userId })
         return ended
       }),
     /** Upkeep: users of whom a grant ended before then, until `markLapseSeen` is called for them. */

@@ -4,6 +4,7 @@
  */
 import { randomBytes as systemRandomBytes } from 'node:crypto'
 import { hasIdShape, invalidParameter, newId, Refusal } from '@assay/core'
+import { recordAudit } from '../audit.ts'
 import type { Database } from '../db/index.ts'
 import { noteAllUsers } from '../notices.ts'
 import { checkName, checkRegistration, type ClientRegistration } from './registration.ts'
@@ -45,7 +46,18 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
 
   async function createTenant(name: string): Promise<TenantDetails> {
     checkName(name)
-    return store.putTenant(db, newId('ten'), name)
+    return db.transaction(async (tx) => {
+      const tenant = await store.putTenant(tx, newId('ten'), name)
+      const { tenantId } = tenant
+      await recordAudit(tx, {
+        tenantId,
+        actor: 'operator',
+        action: 'tenant.created',
+        subject: tenantId,
+        fields: ['name'],
+      })
+      return tenant
+    })
   }
 
   /** The secret is shown here and never again; null for a public client. */
@@ -61,6 +73,8 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     await db.transaction(async (tx) => {
       await store.putClient(tx, clientId, tenant, checked)
       if (secret !== null) await store.putSecret(tx, clientId, sha256(secret))
+      const fields = Object.keys(registration)
+      await recordAudit(tx, { ...byOperator(tenant, clientId), action: 'client.created', fields })
     })
     return { client: await getClient(clientId), secret }
   }
@@ -75,7 +89,10 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
       publicClient: client.secretHashes.length === 0,
       ...toOptional({ logoUri, homepageUri }),
     })
-    await store.putClient(db, clientId, client, checked)
+    await db.transaction(async (tx) => {
+      await store.putClient(tx, clientId, client, checked)
+      await recordAudit(tx, { ...byOperator(client, clientId), action: 'client.updated', fields: Object.keys(changes) })
+    })
     return getClient(clientId)
   }
 
@@ -98,6 +115,7 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     await db.transaction(async (tx) => {
       await store.endSecrets(tx, client.clientId, overlapSeconds)
       await store.putSecret(tx, client.clientId, sha256(secret))
+      await recordAudit(tx, { ...byOperator(client, clientId), action: 'secret.rotated' })
     })
     return secret
   }
@@ -108,6 +126,7 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     await db.transaction(async (tx) => {
       await store.disableClient(tx, client.clientId)
       await noteAllUsers(tx, client)
+      await recordAudit(tx, { ...byOperator(client, clientId), action: 'client.disabled' })
     })
   }
 
@@ -115,16 +134,22 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
   async function addLoginKey(clientId: string, jwk: unknown): Promise<string> {
     const key = await checkLoginKey(jwk)
     const client = await getClient(clientId)
-    await store.putLoginKey(db, client.clientId, key)
+    await db.transaction(async (tx) => {
+      await store.putLoginKey(tx, client.clientId, key)
+      await recordAudit(tx, { ...byOperator(client, clientId), action: 'login_key.added', fields: [key.keyId] })
+    })
     return key.keyId
   }
 
   /** Login tokens that it has signed are refused from now on. */
   async function removeLoginKey(clientId: string, keyId: string): Promise<void> {
     const client = await getClient(clientId)
-    if (!(await store.deleteLoginKey(db, client.clientId, keyId))) {
-      throw new Refusal('not_found', `${clientId} has no login key ${JSON.stringify(keyId)}.`)
-    }
+    await db.transaction(async (tx) => {
+      if (!(await store.deleteLoginKey(tx, client.clientId, keyId))) {
+        throw new Refusal('not_found', `${clientId} has no login key ${JSON.stringify(keyId)}.`)
+      }
+      await recordAudit(tx, { ...byOperator(client, clientId), action: 'login_key.removed', fields: [keyId] })
+    })
   }
 
   return {
@@ -148,6 +173,11 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     ...createUsers({ db, randomBytes }),
     ensureSandboxTenant: (demoUrl?: string) => ensureSandboxTenant(db, demoUrl),
   }
+}
+
+/** Clients are changed from the command line only. */
+function byOperator({ tenantId }: { tenantId: string }, clientId: string) {
+  return { tenantId, actor: 'operator', subject: clientId, clientId } as const
 }
 
 function toOptional(uris: { logoUri: string | null; homepageUri: string | null }): {

@@ -7,6 +7,7 @@
  * rolled back. It says that something changed and carries no data: the receiver reads the API.
  */
 import { invalidParameter } from '@assay/core'
+import { recordAudit } from '../audit.ts'
 import type { Sql } from '../db/index.ts'
 import { addJob, type Handler } from '../jobs/index.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -80,6 +81,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         await store.putWebhook(tx, tenantId, url, sealed)
         await store.makeDueNow(tx, tenantId)
         await queueDelivery(tx, tenantId)
+        const fields = ['url', 'secret']
+        await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.set', subject: tenantId, fields })
       })
       return secret
     },
@@ -88,6 +91,9 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       db.transaction(async (tx) => {
         const removed = await store.deleteWebhook(tx, tenantId)
         await store.deleteWaiting(tx, tenantId)
+        if (removed) {
+          await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.removed', subject: tenantId })
+        }
         return removed
       }),
     findUrl: (tenantId) => store.findUrl(db, tenantId),

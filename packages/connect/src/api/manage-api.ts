@@ -24,6 +24,14 @@ export interface Grant {
   accesses: Access[]
 }
 
+export interface AuditEvent {
+  at: string
+  actor: string
+  action: string
+  client_name: string | null
+  provider_name: string | null
+}
+
 export interface OwnConnection extends ExistingConnection {
   last_synced_at: string | null
   transaction_count: number
@@ -33,6 +41,7 @@ export interface Me {
   user: { email: string | null }
   connections: OwnConnection[]
   grants: Grant[]
+  events: AuditEvent[]
   tenant_reads: { client: { client_id: string; name: string }; accesses: Access[] }[]
 }
 

@@ -8,6 +8,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { EmailSignIn, type SignInCalls } from '../parts/email-sign-in.tsx'
 import { useSpeech } from '../texts/index.ts'
 import { Accounts } from './accounts.tsx'
+import { Events } from './events.tsx'
 import { Grants, TenantReads } from './grants.tsx'
 import type { Question } from './question.ts'
 import { forgetManage, type OpenedManage } from './start.ts'
@@ -51,6 +52,7 @@ export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Elemen
         <Accounts me={me} api={api} ask={setQuestion} />
         <Grants me={me} api={api} ask={setQuestion} />
         <TenantReads me={me} tenant={session.tenant.name} />
+        <Events me={me} />
         <div class="actions">
           <button type="button" class="button button-quiet" onClick={() => (forgetManage(), location.reload())}>
             {t('manage.sign_out')}

@@ -66,6 +66,14 @@ export const managed = {
   transaction_count: 1_240,
 }
 
+export const event = {
+  at: time,
+  actor: 'user',
+  action: 'connection.added',
+  client_name: null,
+  provider_name: 'Kraken',
+}
+
 export const tenantRead = {
   client: { client_id: 'cli_enterprise', name: 'Back office' },
   accesses: [{ endpoint: 'listUserAssets', hour: '2026-03-02T10:00:00.000Z', count: 1 }],

@@ -1,6 +1,15 @@
 /** The manage API, under {auth_url}/connect/v1/me: a user's own page, with a sign-in and a secret of its own. */
 import { z } from 'zod'
-import { askers, codeBody, emailBody, ManagedConnection, ManagedGrant, sentAnswer, TenantRead } from '../connect.ts'
+import {
+  askers,
+  AuditEvent,
+  codeBody,
+  emailBody,
+  ManagedConnection,
+  ManagedGrant,
+  sentAnswer,
+  TenantRead,
+} from '../connect.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { text } from '../values.ts'
 import * as examples from './connect-examples.ts'
@@ -58,6 +67,7 @@ export const getMe = defineEndpoint({
     connections: z.array(ManagedConnection),
     grants: z.array(ManagedGrant),
     tenant_reads: z.array(TenantRead),
+    events: z.array(AuditEvent).meta({ description: 'The newest hundred, newest first.' }),
   }),
   summary: 'What there is of me',
   description: 'Connections, which application may read what and what it read, and what the tenant itself read.',
@@ -67,6 +77,7 @@ export const getMe = defineEndpoint({
       connections: [examples.managed],
       grants: [examples.grant],
       tenant_reads: [examples.tenantRead],
+      events: [examples.event],
     },
   },
 })

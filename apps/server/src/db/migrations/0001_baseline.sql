@@ -1005,6 +1005,37 @@ create table pending_announcements (
 );
 create index pending_announcements_due on pending_announcements (due_at);
 
+-- ---------------------------------------------------------------------------------------------------------- audit log
+
+-- Who changed what: ids and names of fields, never values. Appended in the transaction of the change (audit.ts); a job
+-- gives each entry its place in the chain of its tenant, and the hash over it and everything before (audit-log).
+create table audit_entries (
+  entry bigint generated always as identity primary key,
+  -- Empty for what concerns the whole installation.
+  tenant_id text not null,
+  at timestamptz(3) not null,
+  actor text not null check (actor in ('operator', 'tenant', 'application', 'user', 'service')),
+  action text not null,
+  subject text not null,
+  fields text[] not null,
+  user_id text,
+  client_id text,
+  provider_id text,
+  position bigint,
+  hash bytea,
+  check ((position is null) = (hash is null))
+);
+create unique index audit_entries_chain on audit_entries (tenant_id, position) where position is not null;
+create index audit_entries_unchained on audit_entries (tenant_id, entry) where position is null;
+create index audit_entries_user on audit_entries (tenant_id, user_id, entry) where user_id is not null;
+
+create table audit_heads (
+  tenant_id text primary key,
+  position bigint not null,
+  hash bytea not null,
+  logged_on date
+);
+
 -- -------------------------------------------------------------------------------------------------------------- views
 -- A store reads another room's tables only through these, declared by the owner.
 

@@ -104,6 +104,25 @@ describe('the manage page', async () => {
     assert.equal(readAt, null)
   })
 
+  it('shows what happened to consents and connections, and who did it', async () => {
+    const { connectionId } = await connected('audited@example.com')
+    const page = await signIn('audited@example.com')
+    await page.call('DELETE', `/me/connections/${connectionId}`)
+    const { grants } = await page.me()
+    await page.call('DELETE', `/me/grants/${grants[0]?.grant_id ?? ''}`)
+    const { events } = await page.me()
+    assert.deepEqual(
+      events.map(({ actor, action, client_name, provider_name }) => [actor, action, client_name, provider_name]),
+      [
+        ['user', 'grant.revoked', null, null],
+        ['user', 'connection.removed', null, 'Kraken'],
+        ['user', 'grant.given', 'Northwind', null],
+        ['user', 'connection.added', null, 'Kraken'],
+        ['user', 'consent.given', 'Northwind', null],
+      ],
+    )
+  })
+
   it('shows connections, grants, and who read what and when', async () => {
     const { token, connectionId } = await connected('shown@example.com')
     await read(token)

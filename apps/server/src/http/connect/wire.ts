@@ -76,7 +76,7 @@ function toProgress(progress: Progress): WireSession['connections'][number]['pro
   return { verified: true, assets, records, transactions, done, top, ...times }
 }
 
-export function toWireMe({ email, connections, grants, tenantReads }: MyPage): ResponseOf<typeof getMe> {
+export function toWireMe({ email, connections, grants, tenantReads, events }: MyPage): ResponseOf<typeof getMe> {
   return {
     user: { email },
     connections: connections.map((row) => ({
@@ -93,6 +93,11 @@ export function toWireMe({ email, connections, grants, tenantReads }: MyPage): R
       granted_at: grant.grantedAt,
       expires_at: grant.expiresAt,
       accesses: grant.accesses.map(toAccess),
+    })),
+    events: events.map(({ at, actor, action, clientName, providerName }) => ({
+      ...{ at, actor, action },
+      client_name: clientName,
+      provider_name: providerName,
     })),
     tenant_reads: tenantReads.map(({ clientId, clientName, accesses }) => ({
       client: { client_id: clientId, name: clientName },

@@ -48,7 +48,10 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
       { connectionId: query.connection_id, providerId: query.crypto_source_id },
       { connectionId: body?.connection_id, providerId: body?.crypto_source_id },
     ])
-    const { connectionIds, dataDestroyed } = await connections.remove(ownerOf(caller), which)
+    const { connectionIds, dataDestroyed } = await connections.remove(ownerOf(caller), {
+      ...which,
+      by: { actor: 'application', clientId: caller.clientId },
+    })
     return { json: { removed: true as const, connection_ids: connectionIds, data_destroyed: dataDestroyed } }
   })
 }

@@ -44,7 +44,10 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
       { connectionId: query.connection_id, providerId: query.provider_id },
       { connectionId: body?.connection_id, providerId: body?.provider_id },
     ])
-    const { connectionIds, dataDestroyed } = await connections.remove(ownerOf(caller), which)
+    const { connectionIds, dataDestroyed } = await connections.remove(ownerOf(caller), {
+      ...which,
+      by: { actor: 'application', clientId: caller.clientId },
+    })
     const data = { removed: true as const, connection_ids: connectionIds, data_destroyed: dataDestroyed }
     return { json: { data, errors: [] } }
   })

@@ -1,0 +1,91 @@
+/** The chain of the audit log: what it holds, and that nobody changes it unnoticed. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { testDatabase } from '../../../../test/postgres.ts'
+import type { Database } from '../db/index.ts'
+import { createTenants } from '../tenants/index.ts'
+import { chainAudit, exportAudit, verifyAudit } from './index.ts'
+
+async function prepare(
+  t: TestContext,
+): Promise<{ db: Database; tenantId: string; secrets: string[]; logged: object[] }> {
+  const { db } = await testDatabase(t)
+  const tenants = createTenants({ db })
+  const { tenantId } = await tenants.createTenant('A tenant')
+  const registration = { name: 'An app', redirectUris: ['https://app.example/cb'], scopes: ['assets:read'] } as const
+  const { client, secret } = await tenants.createClient(tenantId, registration)
+  const rotated = await tenants.rotateSecret(client.clientId, 0)
+  await tenants.updateClient(client.clientId, { redirectUris: ['https://other.example/cb'] })
+  await tenants.disableClient(client.clientId)
+  const logged: object[] = []
+  await chainAudit(db, { info: (facts: object) => void logged.push(facts) })
+  return { db, tenantId, secrets: [secret ?? '', rotated, 'other.example', 'An app'], logged }
+}
+
+async function readLines(db: Database, tenantId: string): Promise<Record<string, unknown>[]> {
+  const lines: Record<string, unknown>[] = []
+  for await (const line of exportAudit(db, tenantId)) lines.push(JSON.parse(line) as Record<string, unknown>)
+  return lines
+}
+
+describe('the audit log', () => {
+  it('has an entry for every change of a client, with ids and names of fields and no value', async (t) => {
+    const { db, tenantId, secrets } = await prepare(t)
+    const lines = await readLines(db, tenantId)
+    assert.deepEqual(
+      lines.map(({ position, action, fields }) => [position, action, fields]),
+      [
+        ['1', 'tenant.created', ['name']],
+        ['2', 'client.created', ['name', 'redirectUris', 'scopes']],
+        ['3', 'secret.rotated', []],
+        ['4', 'client.updated', ['redirectUris']],
+        ['5', 'client.disabled', []],
+      ],
+    )
+    for (const secret of secrets) assert.ok(!JSON.stringify(lines).includes(secret))
+  })
+
+  it('is unbroken, also when it is chained in several rounds and by two processes at once', async (t) => {
+    const { db, tenantId } = await prepare(t)
+    const tenants = createTenants({ db })
+    const registration = { name: 'Other', redirectUris: ['https://app.example/cb'], scopes: ['assets:read'] } as const
+    await Promise.all(Array.from({ length: 5 }, () => tenants.createClient(tenantId, registration)))
+    await Promise.all([chainAudit(db, { info: () => undefined }), chainAudit(db, { info: () => undefined })])
+    assert.deepEqual(await verifyAudit(db, tenantId), { tenantId, entries: 10, broken: null })
+  })
+
+  const sabotages: [string, string, string, string][] = [
+    ['changed', `update audit_entries set actor = 'user' where position = 3`, '3', 'was changed'],
+    ['removed', 'delete from audit_entries where position = 2', '2', 'is missing'],
+    ['moved', 'update audit_entries set position = 9 where position = 4', '4', 'is missing'],
+    ['cut off', 'delete from audit_entries where position = 5', '5', 'is missing'],
+  ]
+  for (const [title, statement, position, reason] of sabotages) {
+    it(`an entry that was ${title} is named as the first broken link`, async (t) => {
+      const { db, tenantId } = await prepare(t)
+      await db.execute(statement, [])
+      assert.deepEqual((await verifyAudit(db, tenantId)).broken, { position, reason })
+    })
+  }
+
+  it('a chain whose end was cut off together with its head is found out by the head in the log', async (t) => {
+    const { db, tenantId, logged } = await prepare(t)
+    const head = logged[0] as { position: string; hash: string }
+    assert.equal(head.position, '5')
+    await db.execute('delete from audit_entries where position = 5', [])
+    await db.execute(
+      `update audit_heads h set position = 4, hash = e.hash from audit_entries e
+       where e.tenant_id = h.tenant_id and e.position = 4`,
+      [],
+    )
+    assert.equal((await verifyAudit(db, tenantId)).broken, null)
+    assert.deepEqual((await verifyAudit(db, tenantId, head)).broken, { position: '5', reason: 'is missing' })
+  })
+
+  it('logs the head once a day', async (t) => {
+    const { db, logged } = await prepare(t)
+    assert.equal(logged.length, 1)
+    await chainAudit(db, { info: (facts: object) => void logged.push(facts) })
+    assert.equal(logged.length, 1)
+  })
+})

@@ -1,0 +1,136 @@
+/**
+ * The audit log, read: entries are chained for each tenant by hash, so that nobody who can write to the database can
+ * change, insert or remove one without breaking the chain from there on. What the chain alone cannot tell is that its end
+ * was cut off or all of it written anew: for that the head is logged every day, outside of the database, and `verify`
+ * compares with a head from such a log.
+ */
+import { createHash } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Database } from '../db/index.ts'
+import * as store from './store.ts'
+
+export type { EntryRow } from './store.ts'
+
+const batchSize = 1_000
+
+/** The installation's own entries, which belong to no tenant, have the empty id. */
+export interface AuditVerdict {
+  tenantId: string
+  entries: number
+  /** The first link that does not hold; null when all do. */
+  broken: { position: string; reason: string } | null
+}
+
+/** `position:hash` of a head, as the log has it. */
+export interface KnownHead {
+  position: string
+  hash: string
+}
+
+/** Upkeep: chains what was appended, and logs each head once a day. */
+export async function chainAudit(db: Database, log: Pick<Logger, 'info'>): Promise<void> {
+  for (const tenantId of await store.listUnchainedTenants(db)) {
+    while ((await chainBatch(db, tenantId)) === batchSize);
+  }
+  const day = db.now().slice(0, 10)
+  for (const { tenantId, position, hash, loggedOn } of await store.listHeads(db)) {
+    if (loggedOn === day || !(await store.markLogged(db, tenantId, day))) continue
+    log.info({ tenant_id: tenantId, position, hash: hash.toString('hex') }, 'audit log head')
+  }
+}
+
+function chainBatch(db: Database, tenantId: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    const head = await store.lockHead(tx, tenantId)
+    const rows = await store.listUnchained(tx, tenantId, batchSize)
+    let position = BigInt(head.position)
+    let previous = head.hash
+    const links = rows.map((row) => {
+      position += 1n
+      previous = hashLink(previous, position.toString(), row)
+      return { entry: row.entry, position, hash: previous }
+    })
+    await store.chain(tx, tenantId, links)
+    return rows.length
+  })
+}
+
+/** Everything that an entry says, in an order that never changes. */
+function hashLink(previous: Buffer, position: string, row: store.EntryRow): Buffer {
+  const { tenantId, at, actor, action, subject, fields, userId, clientId, providerId } = row
+  const said = JSON.stringify([position, tenantId, at, actor, action, subject, fields, userId, clientId, providerId])
+  return createHash('sha256').update(previous).update(said).digest()
+}
+
+export async function verifyAudit(db: Database, tenantId: string, known?: KnownHead): Promise<AuditVerdict> {
+  const heads = await store.listHeads(db)
+  const head = heads.find((one) => one.tenantId === tenantId)
+  let entries = 0
+  let previous: Buffer = Buffer.alloc(0)
+  let reached = 0n
+  let seesKnown = known === undefined
+  const broken = (position: bigint, reason: string): AuditVerdict => ({
+    ...{ tenantId, entries },
+    broken: { position: position.toString(), reason },
+  })
+  for (;;) {
+    const rows = await store.listChained(db, tenantId, reached.toString(), batchSize)
+    for (const row of rows) {
+      reached += 1n
+      if (row.position !== reached.toString()) return broken(reached, 'is missing')
+      previous = hashLink(previous, row.position, row)
+      if (!previous.equals(row.hash)) return broken(reached, 'was changed')
+      entries += 1
+      if (known?.position === row.position) {
+        if (known.hash !== previous.toString('hex')) return broken(reached, 'is not what the log had at this position')
+        seesKnown = true
+      }
+    }
+    if (rows.length < batchSize) break
+  }
+  if (head !== undefined && head.position !== reached.toString()) return broken(reached + 1n, 'is missing')
+  if (head !== undefined && !head.hash.equals(previous)) return broken(reached, 'is not the head that was kept')
+  if (!seesKnown) return broken(reached + 1n, 'is missing')
+  return { tenantId, entries, broken: null }
+}
+
+export async function listAuditTenants(db: Database): Promise<string[]> {
+  return (await store.listHeads(db)).map(({ tenantId }) => tenantId)
+}
+
+/** Chained entries as NDJSON, oldest first. */
+export async function* exportAudit(db: Database, tenantId: string): AsyncGenerator<string> {
+  let after = '0'
+  for (;;) {
+    const rows = await store.listChained(db, tenantId, after, batchSize)
+    for (const row of rows) yield `${JSON.stringify(toWire(row))}\n`
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < batchSize) return
+    after = last.position
+  }
+}
+
+function toWire(row: store.ChainedRow): object {
+  return {
+    position: row.position,
+    at: row.at,
+    tenant_id: row.tenantId === '' ? null : row.tenantId,
+    actor: row.actor,
+    action: row.action,
+    subject: row.subject,
+    fields: row.fields,
+    user_id: row.userId,
+    client_id: row.clientId,
+    provider_id: row.providerId,
+    hash: row.hash.toString('hex'),
+  }
+}
+
+/** The newest entries that concern a user, whether they are chained yet or not. */
+export function listAuditOfUser(
+  db: Database,
+  { tenantId, userId }: { tenantId: string; userId: string },
+  limit: number,
+): Promise<store.EntryRow[]> {
+  return store.listOfUser(db, tenantId, userId, limit)
+}
