@@ -1,5 +1,5 @@
 /**
- * `npm run check`: types, lint, format, unused code, import boundaries and the lockfile. All of them run, two at a time and
+ * `npm run check`: types, lint, format, unused code, import boundaries, licences and the lockfile. All of them run, two at a time and
  * the longest first, then the verdict. What a check prints comes in one piece, when it has ended.
  */
 import { spawn } from 'node:child_process'
@@ -13,6 +13,7 @@ const checks = [
   { name: 'types and lint of the widget', command: [...checkCode, `${widget}/tsconfig.json`, widget] },
   { name: 'unused code', command: ['knip'] },
   { name: 'import boundaries', command: ['node', '--test', '--test-reporter=dot', 'test/boundaries.test.ts'] },
+  { name: 'licences', command: ['node', 'tools/check-licences.ts'] },
   { name: 'lockfile', command: ['node', 'tools/strip-engines.ts', '--check'] },
 ]
 const atOnce = 2
