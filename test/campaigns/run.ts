@@ -29,6 +29,10 @@ const campaigns: Record<string, Campaign> = {
     load: async () => (await import('./bad-input.ts')).run,
     summary: '[--requests 20000] [--seed n]: spoiled requests to every endpoint, never a 5xx',
   },
+  attacks: {
+    load: async () => (await import('./attacks.ts')).run,
+    summary: '[words of a name …]: every named attack on OAuth and on the service, against a running one',
+  },
   feed: {
     load: async () => (await import('./feed.ts')).run,
     summary:
