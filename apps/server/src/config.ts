@@ -472,10 +472,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
     limits: readLimits(given),
     signInLimits: readSignInLimits(given),
-    keyLimits: {
-      pending: given('ASSAY_LIMIT_PENDING_KEYS', settings.ASSAY_LIMIT_PENDING_KEYS),
-      refusedPerHour: given('ASSAY_LIMIT_REFUSED_KEYS', settings.ASSAY_LIMIT_REFUSED_KEYS),
-    },
+    keyLimits: readKeyLimits(given),
     schedule: readSchedule(given),
     removalsKeptMs: given('ASSAY_REMOVALS_KEPT', settings.ASSAY_REMOVALS_KEPT) * 86_400_000,
     abandonedAfterMs: given('ASSAY_ABANDONED_AFTER', settings.ASSAY_ABANDONED_AFTER) * 1_440 * minuteMs,
@@ -511,6 +508,13 @@ function readSignInLimits(given: ReadNumber): Config['signInLimits'] {
     codesPerTenant: given('ASSAY_LIMIT_SIGN_IN_CODES_TENANT', settings.ASSAY_LIMIT_SIGN_IN_CODES_TENANT),
     triesPerAddressInNetwork: given('ASSAY_LIMIT_SIGN_IN_TRIES', settings.ASSAY_LIMIT_SIGN_IN_TRIES),
     triesPerAddress: given('ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS', settings.ASSAY_LIMIT_SIGN_IN_TRIES_ADDRESS),
+  }
+}
+
+function readKeyLimits(given: ReadNumber): Config['keyLimits'] {
+  return {
+    pending: given('ASSAY_LIMIT_PENDING_KEYS', settings.ASSAY_LIMIT_PENDING_KEYS),
+    refusedPerHour: given('ASSAY_LIMIT_REFUSED_KEYS', settings.ASSAY_LIMIT_REFUSED_KEYS),
   }
 }
 

@@ -1,0 +1,160 @@
+/**
+ * Applications of a tenant: made, changed and ended from the command line. Every change is in the audit log, in the
+ * transaction that makes it.
+ */
+import { hasIdShape, invalidParameter, newId, Refusal } from '@assay/core'
+import { recordAudit } from '../audit.ts'
+import type { Database } from '../db/index.ts'
+import { noteAllUsers } from '../notices.ts'
+import { checkLoginKey, type LoginKey } from './login-keys.ts'
+import { checkRegistration, type ClientRegistration } from './registration.ts'
+import { sha256 } from './secrets.ts'
+import * as store from './store.ts'
+import type { Client } from './store.ts'
+
+const secretBytes = 32
+const overlapSecondsMax = 90 * 86_400
+
+/** What can be changed of a client. Its id, tenant and kind cannot. */
+export type ClientChanges = Partial<
+  Pick<
+    ClientRegistration,
+    'name' | 'redirectUris' | 'embedOrigins' | 'scopes' | 's256Only' | 'requireCodeVerifier' | 'confirmFirstConsent'
+  >
+>
+
+interface ClientsDeps {
+  db: Database
+  randomBytes: (size: number) => Buffer
+}
+
+export function createClients(deps: ClientsDeps) {
+  return {
+    createClient: (tenantId: string, registration: ClientRegistration) => createClient(deps, tenantId, registration),
+    updateClient: (clientId: string, changes: ClientChanges) => updateClient(deps, clientId, changes),
+    findClient: (clientId: string) => findClient(deps, clientId),
+    getClient: (clientId: string) => getClient(deps, clientId),
+    listClients: (tenantId: string) => store.listClients(deps.db, tenantId),
+    rotateSecret: (clientId: string, overlapSeconds: number) => rotateSecret(deps, clientId, overlapSeconds),
+    disableClient: (clientId: string) => disableClient(deps, clientId),
+    addLoginKey: (clientId: string, jwk: unknown) => addLoginKey(deps, clientId, jwk),
+    removeLoginKey: (clientId: string, keyId: string) => removeLoginKey(deps, clientId, keyId),
+    listLoginKeys: (clientId: string): Promise<(LoginKey & { createdAt: string })[]> =>
+      store.listLoginKeys(deps.db, clientId),
+  }
+}
+
+function newSecret({ randomBytes }: ClientsDeps): string {
+  return randomBytes(secretBytes).toString('base64url')
+}
+
+/** The secret is shown here and never again; null for a public client. */
+async function createClient(
+  deps: ClientsDeps,
+  tenantId: string,
+  registration: ClientRegistration,
+): Promise<{ client: Client; secret: string | null }> {
+  const checked = checkRegistration(registration)
+  const tenant = await store.findTenant(deps.db, tenantId)
+  if (tenant === undefined) throw new Refusal('not_found', 'There is no such tenant.')
+  const secret = checked.publicClient ? null : newSecret(deps)
+  const clientId = newId('cli')
+  await deps.db.transaction(async (tx) => {
+    await store.putClient(tx, clientId, tenant, checked)
+    if (secret !== null) await store.putSecret(tx, clientId, sha256(secret))
+    const fields = Object.keys(registration)
+    await recordAudit(tx, { ...byOperator(tenant, clientId), action: 'client.created', fields })
+  })
+  return { client: await getClient(deps, clientId), secret }
+}
+
+/** What is not named stays as it is. Grants and tokens that exist keep the scopes they were given. */
+async function updateClient(deps: ClientsDeps, clientId: string, changes: ClientChanges): Promise<Client> {
+  const client = await getClient(deps, clientId)
+  const { logoUri, homepageUri, ...kept } = client
+  const checked = checkRegistration({
+    ...kept,
+    ...changes,
+    publicClient: client.secretHashes.length === 0,
+    ...toOptional({ logoUri, homepageUri }),
+  })
+  await deps.db.transaction(async (tx) => {
+    await store.putClient(tx, clientId, client, checked)
+    await recordAudit(tx, { ...byOperator(client, clientId), action: 'client.updated', fields: Object.keys(changes) })
+  })
+  return getClient(deps, clientId)
+}
+
+async function findClient(deps: ClientsDeps, clientId: string): Promise<Client | undefined> {
+  // Malformed text would be an error in PostgreSQL (NUL) and cannot be an id.
+  return hasIdShape('cli', clientId) ? store.findClient(deps.db, clientId) : undefined
+}
+
+async function getClient(deps: ClientsDeps, clientId: string): Promise<Client> {
+  const client = await findClient(deps, clientId)
+  if (client === undefined) throw new Refusal('not_found', 'There is no such client.')
+  return client
+}
+
+/** The old secrets stay valid for the overlap, so that the client can be changed without a pause. */
+async function rotateSecret(deps: ClientsDeps, clientId: string, overlapSeconds: number): Promise<string> {
+  checkOverlap(overlapSeconds)
+  const client = await getClient(deps, clientId)
+  const secret = newSecret(deps)
+  await deps.db.transaction(async (tx) => {
+    await store.endSecrets(tx, client.clientId, overlapSeconds)
+    await store.putSecret(tx, client.clientId, sha256(secret))
+    await recordAudit(tx, { ...byOperator(client, clientId), action: 'secret.rotated' })
+  })
+  return secret
+}
+
+/** Holds at the very next request: its secrets and every token of this client are refused, and its grants are not live. */
+async function disableClient(deps: ClientsDeps, clientId: string): Promise<void> {
+  const client = await getClient(deps, clientId)
+  await deps.db.transaction(async (tx) => {
+    await store.disableClient(tx, client.clientId)
+    await noteAllUsers(tx, client)
+    await recordAudit(tx, { ...byOperator(client, clientId), action: 'client.disabled' })
+  })
+}
+
+/** Public keys only; the private half stays with the client's backend. Returns the key's id. */
+async function addLoginKey(deps: ClientsDeps, clientId: string, jwk: unknown): Promise<string> {
+  const key = await checkLoginKey(jwk)
+  const client = await getClient(deps, clientId)
+  await deps.db.transaction(async (tx) => {
+    await store.putLoginKey(tx, client.clientId, key)
+    await recordAudit(tx, { ...byOperator(client, clientId), action: 'login_key.added', fields: [key.keyId] })
+  })
+  return key.keyId
+}
+
+/** Login tokens that it has signed are refused from now on. */
+async function removeLoginKey(deps: ClientsDeps, clientId: string, keyId: string): Promise<void> {
+  const client = await getClient(deps, clientId)
+  await deps.db.transaction(async (tx) => {
+    if (!(await store.deleteLoginKey(tx, client.clientId, keyId))) {
+      throw new Refusal('not_found', `${clientId} has no login key ${JSON.stringify(keyId)}.`)
+    }
+    await recordAudit(tx, { ...byOperator(client, clientId), action: 'login_key.removed', fields: [keyId] })
+  })
+}
+
+/** Clients are changed from the command line only. */
+function byOperator({ tenantId }: { tenantId: string }, clientId: string) {
+  return { tenantId, actor: 'operator', subject: clientId, clientId } as const
+}
+
+function toOptional(uris: { logoUri: string | null; homepageUri: string | null }): {
+  logoUri?: string
+  homepageUri?: string
+} {
+  const { logoUri, homepageUri } = uris
+  return { ...(logoUri === null ? {} : { logoUri }), ...(homepageUri === null ? {} : { homepageUri }) }
+}
+
+function checkOverlap(overlapSeconds: number): void {
+  if (Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= overlapSecondsMax) return
+  throw invalidParameter('overlap_seconds', `must be a whole number from 0 to ${overlapSecondsMax}`)
+}
