@@ -8,6 +8,8 @@ import type { Held, SimulatedAccount, SimulatorUnderTest, SignInUrl } from './si
 export interface SandboxDialect {
   providerId: keyof Sandbox['urls']
   client?: { clientId: string; clientSecret: string }
+  /** Set to sign in at a provider that also has keys. */
+  signIn?: true
   toHeld(state: never): Held
   permissions: Readonly<Record<'read_only' | 'excess' | 'missing', readonly string[]>>
 }
@@ -34,7 +36,7 @@ export function createSandboxSimulator(sandbox: Sandbox, dialect: SandboxDialect
     const minted = await control<Minted>('POST', 'accounts', { provider_id: providerId, scenario, account })
     const path = `accounts/${minted.account_id}`
     return {
-      authorize: (toSignInUrl) => authorize(minted, toSignInUrl),
+      authorize: (toSignInUrl) => authorize(dialect.signIn === true ? withoutKey(minted) : minted, toSignInUrl),
       hold: async () => dialect.toHeld(await control<never>('GET', `${path}/state`)),
       async book({ time, entries }) {
         const booked = entries.map(({ code: asset, ...entry }) => ({
@@ -75,6 +77,10 @@ export function createSandboxSimulator(sandbox: Sandbox, dialect: SandboxDialect
     },
     close: async () => undefined,
   }
+}
+
+function withoutKey({ account_id, credentials: { account = '' } }: Minted): Minted {
+  return { account_id, credentials: { account } }
 }
 
 /** A key is handed out as it is; for a sign-in the provider's page is opened and allowed, as a browser would. */

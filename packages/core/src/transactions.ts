@@ -74,6 +74,8 @@ export interface TransactionDraft {
   /** 0 to 1. */
   confidence: number
   status: TransactionStatus
+  /** Set on a pending transaction when the provider has already taken its outputs and fees from the balance. */
+  isDebited?: true
   occurredAtMs: number
   inputs: Leg[]
   outputs: Leg[]

@@ -193,10 +193,10 @@ interface PostingHead {
   assetKeys: ReadonlyMap<string, number>
 }
 
-/** A pending transaction has moved nothing yet. */
+/** A pending transaction has moved nothing yet, unless the provider took the amount when it was asked for. */
 function toPostings(draft: MadeTransaction['draft'], { id, occurredAt, assetKeys }: PostingHead): Posting[] {
   const postings: Posting[] = []
-  if (draft.status === 'pending') return postings
+  if (draft.status === 'pending' && draft.isDebited !== true) return postings
   for (const [side, legs] of [
     ['i', draft.inputs],
     ['o', draft.outputs],

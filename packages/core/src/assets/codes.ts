@@ -4,7 +4,8 @@
  * here, and stays scoped to its provider otherwise.
  *
  * Sources. Kraken: its public list of assets and support.kraken.com, "Explanation of Asset Codes"; its LUNA is what
- * others call LUNC, and its LUNA2 is their LUNA. Harbor: its own document.
+ * others call LUNC, and its LUNA2 is their LUNA. Coinbase: its public lists of currencies (api.coinbase.com, /v2/currencies
+ * and /v2/currencies/crypto); ETH2 is ether that was staked before withdrawals opened. Harbor: its own document.
  */
 import { curatedAssets } from './known-assets.ts'
 
@@ -43,6 +44,18 @@ const providers: Readonly<Record<string, ProviderCodes>> = {
       'TRUMP TURBO TVK UMA UNFI USDD USDE USDG USDS UST VIRTUAL W WAXL WEN WIN WOO XCN XRT YGG ZETA ZK ZRO ZRX USDT0 HYPER SYRUP A',
     other: 'XBT:BTC XDG:DOGE LUNA:LUNC LUNA2:LUNA REPV2:REP',
     shares: /^[A-Z0-9]{1,8}(?:\.[A-Z])?x$/,
+  },
+  coinbase: {
+    same:
+      'BTC ETH ETC USDT USDC DAI PYUSD XRP SOL BNB DOGE SHIB PEPE WIF BONK ADA AVAX DOT KSM LINK LTC BCH XLM ZEC DASH ' +
+      'XTZ ATOM OSMO TIA INJ SEI SUI APT NEAR ICP FIL ALGO HBAR EOS FLOW MINA TAO POL MATIC ARB OP STRK IMX UNI AAVE ' +
+      'MKR COMP CRV SNX LDO SUSHI YFI 1INCH GRT ENS BAT RENDER FET SAND MANA AXS APE CHZ JTO PYTH ONDO ENA PAXG WBTC ' +
+      'KAVA ACH AERO AGLD ALCX ALICE ANKR API3 ARKM ARPA ASTR AUCTION AUDIO AXL BADGER BAL BAND BICO BLUR BLZ BNT BOBA ' +
+      'C98 COTI COW CTSI CVC CVX DYDX EIGEN ENJ ETHFI EURC FARM FIDA FIS FLOKI FLR FORTH GHST GMT GNO GTC HFT HNT HONEY ' +
+      'ICX IDEX IO JASMY KNC LCX LPT LQTY LRC LSK MASK METIS MLN MORPHO MSOL NMR OCEAN OGN OMG ORCA OXT PERP POLS POND ' +
+      'POWR PRIME QNT RAD RARE RARI REN REQ RLC ROSE RPL SAFE SPELL STG STORJ STX SUPER SYN T TNSR TRAC TRU TURBO UMA ' +
+      'VET WAXL XCN ZETA ZK ZRO ZRX USD EUR GBP CAD JPY CHF AUD BRL MXN AED KRW ARS',
+    other: 'ETH2:ETH CGLD:CELO',
   },
   harbor: { same: 'BTC ETH SOL ADA DOT XRP USDC USDT USD EUR GBP', other: '' },
 }

@@ -1,0 +1,62 @@
+/**
+ * Coinbase (the app, with Advanced Trade inside it). The v2 transactions of all wallets are the complete source: Advanced
+ * Trade's own list of fills lacks what was bought, converted, received and earned.
+ */
+import type { Connector, Credentials, Io, Session } from '../kit/connector.ts'
+import { verifyKey, verifySignIn } from './account.ts'
+import { createClient } from './client.ts'
+import { coinbaseDefinition } from './definition.ts'
+import { linkKeys } from './link-keys.ts'
+import { fetchPage } from './pages.ts'
+import { findLearned, readState } from './state.ts'
+import { toTransactions } from './transactions.ts'
+import { fetchWallets, toBalances } from './wallets.ts'
+
+export const connector: Connector = {
+  providerId: coinbaseDefinition.metadata.provider_id,
+  version: 1,
+  budget: {
+    buckets: [
+      {
+        name: 'calls',
+        scope: 'key',
+        // 10,000 calls an hour for each key or signed-in user (docs: rate-limiting), never more: 1,000 at once and the
+        // others spread over the hour. The narrower ones are for a limit that Coinbase does not document.
+        tiers: [
+          { capacity: 1_000, refillPerSecond: 2.5 },
+          { capacity: 30, refillPerSecond: 1 },
+          { capacity: 5, refillPerSecond: 1 / 3 },
+        ],
+      },
+    ],
+    verify: { calls: 2 },
+    balances: { calls: 1 },
+    partitions: { calls: 1 },
+  },
+  open: openSession,
+  linkKeys,
+  toTransactions,
+}
+
+function openSession(credentials: Credentials, io: Io): Session {
+  const call = createClient(credentials, io)
+  return {
+    verify: () => (credentials.type === 'api_key' ? verifyKey(call) : verifySignIn(call)),
+    async fetchBalances(state) {
+      const wallets = await fetchWallets(call)
+      const learned = findLearned(state, { staked: wallets.filter(({ isStaked }) => isStaked).map(({ id }) => id) })
+      const balances = toBalances(wallets, readState(learned ?? state).staked)
+      return { balances, ...(learned === undefined ? {} : { state: learned }) }
+    },
+    async listPartitions(state) {
+      const ids = new Set([...(await fetchWallets(call)).map(({ id }) => id), ...readState(state).discovered])
+      return [...ids].map((partition) => ({ stream: 'transactions', partition }))
+    },
+    async fetchPage(request) {
+      if (request.stream !== 'transactions') {
+        throw new RangeError(`Coinbase has no stream ${JSON.stringify(request.stream)}`)
+      }
+      return fetchPage(call, request, io.now())
+    },
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * From signed rows to inputs, outputs and fees. The law: Σ amounts of the rows, less the commission of fills, = inputs −
+ * outputs − fees, asset by asset.
+ */
+import { absolute, add, compare, isNegative, isPositive, isZero, subtract } from '@assay/core'
+import type { Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
+import type { Money, Transaction } from './records.ts'
+
+/** A row and where it lies. */
+export interface Entry extends Transaction {
+  place: 'liquid' | 'staked'
+}
+
+export type Entries = readonly [Entry, ...Entry[]]
+
+export interface Legs {
+  inputs: Leg[]
+  outputs: Leg[]
+  fees: FeeLeg[]
+}
+
+/** One leg for each asset, sign and place. What came and went of one asset stays visible: a move is both. */
+export function toLegs(entries: readonly Entry[]): Legs {
+  const inputs = sumLegs(entries.filter(({ amount }) => isPositive(amount)))
+  const outputs = sumLegs(entries.filter(({ amount }) => isNegative(amount)))
+  return { inputs, outputs, fees: [] }
+}
+
+function sumLegs(entries: readonly Entry[]): Leg[] {
+  const legs = new Map<string, Leg>()
+  for (const { asset, amount, place } of entries) {
+    const key = `${asset.assetId} ${place}`
+    const before = legs.get(key)
+    const size = absolute(amount)
+    legs.set(key, {
+      ...{ assetId: asset.assetId, symbol: asset.symbol },
+      amount: before === undefined ? size : add(before.amount, size),
+      ...(place === 'staked' ? { place } : {}),
+    })
+  }
+  return [...legs.values()]
+}
+
+/** A fee that is a part of what was paid, or was kept back from what was received: the sum of the legs stays the same. */
+export function withIncludedFee(legs: Legs, fee: Money | undefined, kind: FeeKind): Legs {
+  if (fee === undefined || !isPositive(fee.amount)) return legs
+  const { assetId, symbol } = fee.asset
+  const feeLeg: FeeLeg = { assetId, symbol, amount: fee.amount, kind }
+  const paid = legs.outputs.find((leg) => leg.assetId === assetId)
+  if (paid !== undefined && compare(paid.amount, fee.amount) > 0) {
+    const outputs = legs.outputs.map((leg) =>
+      leg === paid ? { ...leg, amount: subtract(leg.amount, fee.amount) } : leg,
+    )
+    return { ...legs, outputs, fees: [...legs.fees, feeLeg] }
+  }
+  const got = legs.inputs.find((leg) => leg.assetId === assetId)
+  if (got === undefined) return legs
+  const inputs = legs.inputs.map((leg) => (leg === got ? { ...leg, amount: add(leg.amount, fee.amount) } : leg))
+  return { ...legs, inputs, fees: [...legs.fees, feeLeg] }
+}
+
+/** The commission of fills is taken from the quote wallet beside the amounts of their rows; negative is a rebate. */
+export function withCommission(legs: Legs, commission: Decimal, quote: Entry): Legs {
+  if (isZero(commission)) return legs
+  const { assetId, symbol } = quote.asset
+  const leg = { assetId, symbol, amount: absolute(commission) }
+  return isPositive(commission)
+    ? { ...legs, fees: [...legs.fees, { ...leg, kind: 'trading' }] }
+    : { ...legs, inputs: [...legs.inputs, leg] }
+}

@@ -1,0 +1,70 @@
+/**
+ * One page of a wallet's transactions. The list has no filter for times and comes newest first, so a walk goes down from
+ * the newest row, keeps what lies in its window, and ends below it.
+ */
+import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { keepInside, toRawRecord } from '../kit/records.ts'
+import type { Call } from './client.ts'
+import { fetchListPage } from './lists.ts'
+import { findWalletId, parseTransaction, type Transaction } from './records.ts'
+import { findLearned } from './state.ts'
+
+/** After this long a row that is not done has been forgotten (a request for money): it is not waited for any more. */
+const pendingMaxMs = 90 * 24 * 3_600_000
+
+export async function fetchPage(call: Call, request: PageRequest, nowMs: number): Promise<Page> {
+  const { partition, window, position } = request
+  const path = `/v2/accounts/${encodeURIComponent(partition)}/transactions`
+  const { rows, next: listNext } = await fetchListPage(call, path, position)
+  const { own, discovered } = splitByWallet(rows, partition)
+  const received = new Set<string>()
+  const records = own.map((row) =>
+    toRawRecord(JSON.stringify(row), window, (body) => {
+      const transaction = parseTransaction(body)
+      if (isStakingArrival(transaction)) received.add(partition)
+      return toHead(transaction, nowMs)
+    }),
+  )
+  const next = isBelow(window, records) ? null : listNext
+  const state = findLearned(request.state, { staked: received, discovered })
+  return {
+    records: keepInside(window, [...new Map(records.map((record) => [record.key, record])).values()]),
+    next,
+    ...(next === null ? { complete: window } : {}),
+    ...(state === undefined ? {} : { state }),
+  }
+}
+
+function toHead({ id, timeMs, status }: Transaction, nowMs: number): Omit<RawRecord, 'body'> {
+  const isAwaited = status === 'pending' && nowMs - timeMs < pendingMaxMs
+  return { key: id, occurredAtMs: timeMs, ...(isAwaited ? { pending: true } : {}) }
+}
+
+function isStakingArrival({ type, amount, status }: Transaction): boolean {
+  return type === 'staking_transfer' && status === 'done' && !amount.startsWith('-')
+}
+
+/** All of a page, not its last row alone: rows with one time may come in any order. */
+function isBelow({ start }: Window, records: readonly RawRecord[]): boolean {
+  return records.length > 0 && records.every(({ occurredAtMs }) => occurredAtMs < start)
+}
+
+/**
+ * A wallet that was never used is called by its currency code. Once it is used, the code still leads to it, and the rows
+ * name its id: they are read from the list of that id, or they would be stored twice.
+ */
+function splitByWallet(rows: readonly unknown[], partition: string): { own: unknown[]; discovered: Set<string> } {
+  const discovered = new Set<string>()
+  if (isWalletId(partition)) return { own: [...rows], discovered }
+  const own = rows.filter((row) => {
+    const walletId = findWalletId(row)
+    if (walletId === undefined || walletId === partition || !isWalletId(walletId)) return true
+    discovered.add(walletId)
+    return false
+  })
+  return { own, discovered }
+}
+
+function isWalletId(id: string): boolean {
+  return /^[0-9a-f]{8}-/i.test(id)
+}

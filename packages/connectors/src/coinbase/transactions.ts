@@ -1,0 +1,174 @@
+/**
+ * From a story of Coinbase's rows to transactions. families.ts says what belongs together. Pure: the order of the records
+ * does not matter, and the same records give the same drafts.
+ */
+import {
+  add,
+  compare,
+  isNegative,
+  isPositive,
+  zero,
+  type Category,
+  type Decimal,
+  type TransactionDraft,
+} from '@assay/core'
+import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
+import { toDraft, toHalfDraft } from './draft.ts'
+import { familyOf, isEcho } from './families.ts'
+import { toLegs, withCommission, withIncludedFee, type Entries, type Entry } from './legs.ts'
+import { moveKey, pairingMaxMs, swapKey } from './link-keys.ts'
+import { parseTransaction } from './records.ts'
+import { toSingleDraft } from './singles.ts'
+import { readState } from './state.ts'
+
+export function toTransactions(
+  records: readonly StoredRecord[],
+  { state }: Pick<AccountFacts, 'state'>,
+): TransactionDraft[] {
+  const { staked } = readState(state)
+  const entries = records
+    .map(({ body, partition }) => toEntry(body, partition, staked))
+    .toSorted((a, b) => a.timeMs - b.timeMs || (a.id < b.id ? -1 : 1))
+  const of = (family: string): Entry[] => entries.filter((entry) => familyOf(entry) === family)
+  return [
+    ...groups(of('fill'), ({ fill }) => fill?.orderId ?? '').flatMap(toFillDrafts),
+    ...groups(of('deal'), ({ dealId }) => dealId ?? '').map(toDealDraft),
+    ...groups(of('swap'), swapKey).map(toSwapDraft),
+    ...groups(of('move'), moveKey).flatMap(toMoveDrafts),
+    ...withoutEchoes(of('send')).map(toSingleDraft),
+    ...of('single').map(toSingleDraft),
+  ]
+}
+
+function toEntry(body: string, partition: string, staked: ReadonlySet<string>): Entry & { partition: string } {
+  const transaction = parseTransaction(body)
+  const { type, amount } = transaction
+  const isStaked =
+    staked.has(partition) ||
+    transaction.isStakedCode ||
+    (type === 'staking_transfer' && isPositive(amount)) ||
+    (type === 'unstaking_transfer' && isNegative(amount))
+  return { ...transaction, partition, place: isStaked ? 'staked' : 'liquid' }
+}
+
+function groups(entries: readonly Entry[], keyOf: (entry: Entry) => string): Entries[] {
+  return [...Map.groupBy(entries, keyOf).values()].flatMap(([first, ...rest]) =>
+    first === undefined ? [] : [[first, ...rest] as const],
+  )
+}
+
+/** Both rows of a fill are booked in the same second; a few are allowed. */
+const fillSpanMs = 5_000
+
+/** One transaction for what an order traded at one time: an order may be filled for weeks. */
+function toFillDrafts(rows: Entries): TransactionDraft[] {
+  const clusters: [Entry, ...Entry[]][] = []
+  for (const row of rows) {
+    const open = clusters.at(-1)
+    if (open === undefined || row.timeMs - open[0].timeMs > fillSpanMs) clusters.push([row])
+    else open.push(row)
+  }
+  return clusters.map(toFillDraft)
+}
+
+function toFillDraft(rows: Entries): TransactionDraft {
+  const [{ fill, timeMs }] = rows
+  const orderId = fill?.orderId ?? ''
+  const special = { naturalKey: `order:${orderId}@${timeMs}`, providerReference: orderId }
+  const quoteRows = rows.filter(({ code, fill: own }) => code === own?.quoteCode)
+  const baseRows = rows.filter((row) => !quoteRows.includes(row))
+  const [quote] = quoteRows
+  if (quote === undefined || baseRows.length === 0) return toHalfDraft(rows, 'trade', special)
+  const legs = withCommission(toLegs(rows), commissionOf(baseRows, quoteRows), quote)
+  return toDraft(rows, legs, { type: 'input_and_output', category: 'trade' }, special)
+}
+
+/** Either row of a fill may carry its commission, or both do: it is charged once. */
+function commissionOf(baseRows: readonly Entry[], quoteRows: readonly Entry[]): Decimal {
+  const total = (rows: readonly Entry[]): Decimal =>
+    rows.reduce((sum, { fill }) => add(sum, fill?.commission ?? zero), zero)
+  const [base, quote] = [total(baseRows), total(quoteRows)]
+  return compare(base, zero) === 0 ? quote : base
+}
+
+function toDealDraft(rows: Entries): TransactionDraft {
+  const [{ type, dealId, dealFee, paymentMethod }] = rows
+  const special = { naturalKey: `deal:${dealId ?? ''}`, providerReference: dealId ?? null }
+  const category: Category = type === 'buy' || type === 'sell' ? type : 'convert'
+  const legs = toLegs(rows)
+  const [isIn, isOut] = [legs.inputs.length > 0, legs.outputs.length > 0]
+  if (isIn && isOut) {
+    const withFee = withIncludedFee(legs, dealFee, 'conversion')
+    return toDraft(rows, withFee, { type: 'input_and_output', category }, special)
+  }
+  // Paid by card or bank, or paid out to one: that money was never in a wallet of Coinbase.
+  if (type === 'buy' && isIn)
+    return toDraft(rows, legs, { type: 'input_only', category }, { ...special, description: paymentMethod })
+  if (type === 'sell' && isOut)
+    return toDraft(rows, legs, { type: 'output_only', category }, { ...special, description: paymentMethod })
+  return toHalfDraft(rows, category, special)
+}
+
+function toSwapDraft(rows: Entries): TransactionDraft {
+  const special = { naturalKey: swapKey(rows[0]) }
+  const legs = toLegs(rows)
+  if (legs.inputs.length === 0 || legs.outputs.length === 0) return toHalfDraft(rows, 'convert', special)
+  return toDraft(
+    rows,
+    legs,
+    { type: 'input_and_output', category: 'convert' },
+    { ...special, description: rows[0].type },
+  )
+}
+
+/** Halves of moves of one amount of one asset: each departure with the nearest arrival. */
+function toMoveDrafts(rows: Entries): TransactionDraft[] {
+  const arrivals = new Set(rows.filter(({ amount }) => isPositive(amount)))
+  const pairs = rows
+    .filter(({ amount }) => !isPositive(amount))
+    .map((departure): Entries => {
+      const arrival = findNearest(departure, arrivals)
+      if (arrival === undefined) return [departure]
+      arrivals.delete(arrival)
+      return departure.timeMs <= arrival.timeMs ? [departure, arrival] : [arrival, departure]
+    })
+  const taken = new Map<string, number>()
+  return [...pairs, ...[...arrivals].map((arrival): Entries => [arrival])].map((pair) => {
+    const key = `${moveKey(pair[0])}@${pair[0].timeMs}`
+    const count = (taken.get(key) ?? 0) + 1
+    taken.set(key, count)
+    return toMoveDraft(pair, count === 1 ? key : `${key}#${count}`)
+  })
+}
+
+function findNearest({ timeMs }: Entry, arrivals: Iterable<Entry>): Entry | undefined {
+  const gap = (entry: Entry): number => Math.abs(entry.timeMs - timeMs)
+  return [...arrivals].filter((entry) => gap(entry) <= pairingMaxMs).toSorted((a, b) => gap(a) - gap(b))[0]
+}
+
+const moveCategories: ReadonlyMap<string, Category> = new Map([
+  ['staking_transfer', 'staking_lock'],
+  ['unstaking_transfer', 'staking_unlock'],
+])
+
+function toMoveDraft(rows: Entries, naturalKey: string): TransactionDraft {
+  const category = moveCategories.get(rows[0].type) ?? 'transfer'
+  if (rows.length === 1) return toHalfDraft(rows, category, { naturalKey })
+  return toDraft(rows, toLegs(rows), { type: 'input_and_output', category }, { naturalKey })
+}
+
+/** Each echo beside the transfer that it repeats is left out; one without such a transfer is the transfer itself. */
+function withoutEchoes(rows: readonly Entry[]): Entry[] {
+  const sends = new Set(rows.filter((row) => !isEcho(row)))
+  const alone = rows.filter(isEcho).filter((echo) => {
+    const send = findNearest(
+      echo,
+      [...sends].filter(
+        ({ amount, code, status }) => amount === echo.amount && code === echo.code && status === echo.status,
+      ),
+    )
+    if (send !== undefined) sends.delete(send)
+    return send === undefined
+  })
+  return [...rows.filter((row) => !isEcho(row)), ...alone]
+}

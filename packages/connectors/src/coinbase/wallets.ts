@@ -1,0 +1,77 @@
+/**
+ * The wallets of an account: `GET /v2/accounts`, all pages of it (docs.cdp.coinbase.com, coinbase-app/track-apis/accounts).
+ *
+ * Wallets are never left out by their balance or by `updated_at`: empty ones have a history, and rotki found `updated_at`
+ * to be unreliable. A wallet that was never used has its currency code for an id; it gets an id of its own with its first
+ * transaction.
+ *
+ * Staked assets lie in wallets of their own (docs: `staking_transfer` is "Funds from primary account moved to staked
+ * account"). No member says which wallets these are, so three signs are used: the code ETH2, a name that begins with
+ * "Staked", and having received a staking transfer (pages.ts).
+ */
+import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Balance } from '../kit/connector.ts'
+import { coinbaseAsset, isStakedCode } from './assets.ts'
+import type { Call } from './client.ts'
+import { fetchListPage } from './lists.ts'
+
+export interface Wallet {
+  id: string
+  code: string
+  isStaked: boolean
+  amount: Decimal
+}
+
+const walletSchema = z.object({
+  id: z.string().min(1),
+  name: z.string().nullish(),
+  type: z.string().nullish(),
+  balance: z.object({ amount: z.string(), currency: z.string().min(1) }),
+})
+
+// An account has some hundred wallets at most: one for each currency, and a few vaults.
+const pagesMax = 50
+
+export async function fetchWallets(call: Call): Promise<Wallet[]> {
+  const wallets = new Map<string, Wallet>()
+  let position: string | null = null
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { rows, next }: Awaited<ReturnType<typeof fetchListPage>> = await fetchListPage(
+      call,
+      '/v2/accounts',
+      position,
+    )
+    // A row may come twice when a wallet is opened between two pages.
+    for (const wallet of rows.map(toWallet)) wallets.set(wallet.id, wallet)
+    if (next === null) return [...wallets.values()]
+    position = next
+  }
+  throw new SourceError('unreadable_answer', `more than ${pagesMax} pages of wallets`)
+}
+
+function toWallet(row: unknown): Wallet {
+  const { id, name, type, balance } = readAnswer('accounts', walletSchema, row)
+  const amount = findDecimal(balance.amount)
+  if (amount === undefined) throw new SourceError('unreadable_answer', 'accounts: a balance is not a decimal number')
+  const code = balance.currency
+  const isStaked = isStakedCode(code) || /^staked\b/i.test(name ?? '') || /stak/i.test(type ?? '')
+  return { id, code, isStaked, amount }
+}
+
+export function toBalances(wallets: readonly Wallet[], staked: ReadonlySet<string>): Balance[] {
+  const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
+  for (const { id, code, amount } of wallets) {
+    const asset = coinbaseAsset(code)
+    const before = folded.get(asset.assetId) ?? { asset, liquid: zero, staked: zero }
+    const place = staked.has(id) ? 'staked' : 'liquid'
+    folded.set(asset.assetId, { ...before, [place]: add(before[place], amount) })
+  }
+  return [...folded.values()]
+    .filter(({ liquid, staked: locked }) => !isZero(liquid) || !isZero(locked))
+    .map(({ asset: { assetId, symbol, name }, liquid, staked: locked }) => ({
+      ...{ assetId, symbol, name, liquid },
+      staked: locked,
+    }))
+}
