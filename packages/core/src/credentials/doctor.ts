@@ -83,6 +83,8 @@ function isWalletField(name: FieldName): name is WalletField {
 
 function examineKey(name: 'api_key' | 'secret_key', value: string, shape: KeyShape): Remark {
   const pem = findPem(value)
+  // No provider has a PEM block for the name of a key.
+  if (pem !== undefined && name === 'api_key') return { field: name, code: 'wrong_shape', level: 'stop' }
   if (pem !== undefined) {
     return pem === 'whole'
       ? { field: name, code: 'looks_right', level: 'good' }
@@ -118,7 +120,7 @@ function isSwapped(fields: readonly FieldToExamine[]): boolean {
   if (key === undefined || secret === undefined) return false
   const [keyShape, secretShape] = [key.shape ?? null, secret.shape ?? null]
   if (keyShape === null || secretShape === null) return false
-  const keyFitsSecret = fitsShape(secretShape, key.value)
+  const keyFitsSecret = fitsShape(secretShape, key.value) || findPem(key.value) === 'whole'
   const secretFitsKey = fitsShape(keyShape, secret.value)
   // One of the two is enough while the other is still empty.
   return (keyFitsSecret && (secretFitsKey || secret.value === '')) || (secretFitsKey && key.value === '')

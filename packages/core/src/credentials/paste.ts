@@ -18,15 +18,15 @@ export function cleanField(name: string, text: string): string {
   return name === 'passphrase' ? text.replaceAll(invisible, '').trim() : cleanPasted(text)
 }
 
-/** Downloaded as JSON, a PEM block comes with `\n` as two characters; from a mail, indented; from a field, in one line. */
+/**
+ * Downloaded as JSON, a PEM block comes with `\n` as two characters; from a mail, indented; from a field, in one line with
+ * spaces where the line ends were. Its lines are made anew (RFC 7468 §2: 64 characters), so all of them become one text.
+ */
 function cleanPem(text: string): string {
-  return text
-    .replaceAll('\\n', '\n')
-    .replace(/(-----BEGIN [A-Z0-9 ]+-----)/, '$1\n')
-    .replace(/(-----END [A-Z0-9 ]+-----)/, '\n$1')
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .join('\n')
-    .replace(/^["']+|["',]+$/g, '')
+  const lines = text.replaceAll(String.raw`\r`, '').replaceAll(String.raw`\n`, '\n')
+  const [, begin, body, end] =
+    /(-----BEGIN [A-Z0-9 ]+-----)([A-Za-z0-9+/=\s]*)(-----END [A-Z0-9 ]+-----)/.exec(lines) ?? []
+  if (begin === undefined || body === undefined || end === undefined) return lines.trim()
+  const base64 = body.replaceAll(/\s+/g, '')
+  return [begin, ...(base64.match(/.{1,64}/g) ?? []), end].join('\n')
 }
