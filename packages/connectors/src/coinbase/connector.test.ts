@@ -1,0 +1,304 @@
+/**
+ * The connector against answers of our own, shaped after docs.cdp.coinbase.com (coinbase-app: accounts, transactions,
+ * pagination, api-key-authentication, oauth2-integration; advanced-trade-api: get-api-key-permissions).
+ */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, verify, type KeyObject } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { SourceError } from '@assay/core'
+import type { Credentials, Io, PageRequest, Session } from '../kit/connector.ts'
+import { connector } from './connector.ts'
+
+type Answers = (url: URL, call: number) => { status?: number; body?: unknown }
+
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const pem = ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString()
+const keyName = 'organizations/0b1e5d1c-5f5e-4a43-9a34-000000000001/apiKeys/0b1e5d1c-5f5e-4a43-9a34-000000000002'
+const withKey: Credentials = { type: 'api_key', apiKey: keyName, secretKey: pem }
+const withToken: Credentials = { type: 'oauth2', getToken: async () => 'token' }
+const nowMs = Date.parse('2026-05-01T00:00:00Z')
+
+function open(answers: Answers, credentials = withKey): { session: Session; asked: Request[] } {
+  const asked: Request[] = []
+  let nonce = 0
+  const io: Io = {
+    async fetch(input, init) {
+      const request = new Request(input, init)
+      asked.push(request)
+      const { status = 200, body = {} } = answers(new URL(request.url), asked.length)
+      return Response.json(body, { status })
+    },
+    now: () => nowMs,
+    nextNonce: () => String((nonce += 1)),
+    baseUrl: undefined,
+  }
+  return { session: connector.open(credentials, io), asked }
+}
+
+const part = (token: string, index: number): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString()) as Record<string, unknown>
+
+function isSignedBy(token: string, key: KeyObject): boolean {
+  const [head = '', claims = '', signature = ''] = token.split('.')
+  const bytes = Buffer.from(`${head}.${claims}`)
+  const proof = Buffer.from(signature, 'base64url')
+  return key.asymmetricKeyType === 'ec'
+    ? verify('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }, proof)
+    : verify(null, bytes, key, proof)
+}
+
+const bearerOf = (request: Request | undefined): string =>
+  (request?.headers.get('authorization') ?? '').replace(/^Bearer /, '')
+
+const permissions = {
+  can_view: true,
+  can_trade: false,
+  can_transfer: false,
+  portfolio_uuid: 'p',
+  portfolio_type: 'DEFAULT',
+}
+const rightsOf =
+  (more: object): Answers =>
+  ({ pathname }) =>
+    pathname === '/v2/user' ? { body: { data: { id: 'user-1' } } } : { body: { ...permissions, ...more } }
+
+describe('a request with a key', () => {
+  it('is signed for its method, host and path alone, for two minutes, with a nonce of its own', async () => {
+    const { session, asked } = open(() => ({ body: { data: [] } }))
+    await session.fetchBalances({})
+    await session.fetchBalances({})
+    const tokens = asked.map(bearerOf)
+    const [token = ''] = tokens
+    assert.ok(isSignedBy(token, ec.publicKey))
+    const { nonce, ...head } = part(token, 0)
+    assert.deepEqual(head, { alg: 'ES256', typ: 'JWT', kid: keyName })
+    assert.notEqual(nonce, part(tokens[1] ?? '', 0)['nonce'])
+    assert.deepEqual(part(token, 1), {
+      ...{ iss: 'cdp', sub: keyName, uri: 'GET api.coinbase.com/v2/accounts' },
+      ...{ nbf: nowMs / 1000, exp: nowMs / 1000 + 120 },
+    })
+  })
+
+  it('an Ed25519 key comes as its 64 bytes, or as its first 32', async () => {
+    const ed = generateKeyPairSync('ed25519')
+    const { d = '', x = '' } = ed.privateKey.export({ format: 'jwk' })
+    const [seed, half] = [Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')]
+    for (const bytes of [Buffer.concat([seed, half]), seed]) {
+      const credentials: Credentials = { ...withKey, secretKey: bytes.toString('base64') }
+      const { session, asked } = open(() => ({ body: { data: [] } }), credentials)
+      await session.fetchBalances({})
+      assert.equal(part(bearerOf(asked[0]), 0)['alg'], 'EdDSA')
+      assert.ok(isSignedBy(bearerOf(asked[0]), ed.publicKey))
+    }
+  })
+
+  it('a PEM block works however it was pasted', async () => {
+    const pasted = [
+      pem.replaceAll('\n', String.raw`\n`),
+      pem.replaceAll('\n', ' '),
+      pem.replaceAll('\n', ''),
+      pem.replaceAll(/^/gm, '  '),
+      ec.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    ]
+    for (const secretKey of pasted) {
+      const { session, asked } = open(() => ({ body: { data: [] } }), { ...withKey, secretKey })
+      await session.fetchBalances({})
+      assert.ok(isSignedBy(bearerOf(asked[0]), ec.publicKey))
+    }
+  })
+
+  it('what cannot be a CDP key is refused before it is sent, and not quoted', async () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const wrong: Credentials[] = [
+      { ...withKey, apiKey: 'aBcDeFgHiJkLmNoP', secretKey: 'q'.repeat(32) },
+      { ...withKey, secretKey: 'q'.repeat(32) },
+      { ...withKey, secretKey: pem.split('\n').slice(1, -2).join('') },
+      { ...withKey, secretKey: rsa.export({ type: 'pkcs8', format: 'pem' }).toString() },
+      { ...withKey, secretKey: pem.replace('M', '!') },
+    ]
+    for (const credentials of wrong) {
+      const { session, asked } = open(() => ({}), credentials)
+      await assert.rejects(session.verify(), (error) => {
+        assert.ok(error instanceof SourceError && error.fault === 'invalid_credentials', String(error))
+        return !/q{8}|MHc|MII/.test(error.message)
+      })
+      assert.equal(asked.length, 0)
+    }
+  })
+
+  it('one 401 is tried again, a second is final', async () => {
+    const once = open((_, call) => (call === 1 ? { status: 401 } : { body: { data: [] } }))
+    assert.deepEqual((await once.session.fetchBalances({})).balances, [])
+    const twice = open(() => ({ status: 401 }))
+    await assert.rejects(twice.session.fetchBalances({}), { fault: 'invalid_credentials' })
+    assert.equal(twice.asked.length, 2)
+  })
+
+  it('a scope that is missing, and too many calls, are told apart', async () => {
+    await assert.rejects(open(() => ({ status: 403 })).session.fetchBalances({}), { fault: 'missing_permission' })
+    await assert.rejects(open(() => ({ status: 429 })).session.fetchBalances({}), { fault: 'rate_limited' })
+  })
+})
+
+describe('whose it is and what it may do', () => {
+  it('a key that can only view is accepted; trading, transferring and unknown rights are too many', async () => {
+    const excessOf = async (more: object): Promise<string[]> => (await open(rightsOf(more)).session.verify()).excess
+    assert.deepEqual(await excessOf({}), [])
+    assert.deepEqual(await excessOf({ can_trade: true, can_transfer: true }), ['Trade', 'Transfer'])
+    assert.deepEqual(await excessOf({ can_lend: true }), ['can_lend'])
+  })
+
+  it('a key that cannot view asks for nothing else', async () => {
+    const { session, asked } = open(rightsOf({ can_view: false }))
+    assert.deepEqual((await session.verify()).missing, ['View'])
+    assert.equal(asked.length, 1)
+  })
+
+  it('a key and a sign-in of one person are one account; a key for another portfolio is another', async () => {
+    const ofKey = async (more: object): Promise<string> => (await open(rightsOf(more)).session.verify()).fingerprint
+    const scopes = ['wallet:accounts:read', 'wallet:transactions:read']
+    const user: Answers = () => ({ body: { data: { id: 'user-1', scopes } } })
+    const signedIn = (await open(user, withToken).session.verify()).fingerprint
+    assert.equal(await ofKey({}), signedIn)
+    assert.equal(await ofKey({ portfolio_uuid: 'q' }), signedIn)
+    assert.notEqual(await ofKey({ portfolio_type: 'INTX' }), signedIn)
+  })
+
+  it('scopes that were unticked are missing, and scopes that do more than read are too many', async () => {
+    const answer =
+      (scopes: string[]): Answers =>
+      () => ({ body: { data: { id: 'user-1', scopes } } })
+    const { missing, excess } = await open(
+      answer(['wallet:accounts:read', 'wallet:transactions:send', 'offline_access']),
+      withToken,
+    ).session.verify()
+    assert.deepEqual([missing, excess], [['wallet:transactions:read'], ['wallet:transactions:send']])
+  })
+})
+
+const wallet = (id: string, currency: string, amount: string, name = `${currency} Wallet`): object => ({
+  ...{ id, name, type: 'wallet', currency: { code: currency, name: currency }, balance: { amount, currency } },
+})
+
+describe('wallets', () => {
+  const pages: Answers = ({ searchParams }) =>
+    searchParams.has('starting_after')
+      ? {
+          body: {
+            pagination: { next_uri: '' },
+            data: [wallet('w3', 'SOL', '2', 'Staked SOL'), wallet('w2', 'BTC', '0')],
+          },
+        }
+      : {
+          body: {
+            pagination: { next_uri: '/v2/accounts?limit=100&starting_after=w2' },
+            data: [wallet('w1', 'SOL', '1.000000001'), wallet('w2', 'BTC', '0'), wallet('ETH2', 'ETH2', '4')],
+          },
+        }
+
+  it('of all pages are balances, staked ones apart, and each is a list to read, also the empty ones', async () => {
+    const { session, asked } = open(pages)
+    const { balances, state = {} } = await session.fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ symbol, liquid, staked }) => [symbol, liquid, staked]),
+      [
+        ['SOL', '1.000000001', '2'],
+        ['ETH', '0', '4'],
+      ],
+    )
+    assert.deepEqual(state['staked'], ['ETH2', 'w3'])
+    assert.equal((await session.fetchBalances(state)).state, undefined)
+    const lists = await session.listPartitions?.(state)
+    assert.deepEqual(
+      lists?.map(({ partition }) => partition),
+      ['w1', 'w2', 'ETH2', 'w3'],
+    )
+    assert.equal(new URL(asked[0]?.url ?? '').search, '?limit=100&order=desc')
+  })
+
+  it('an answer cannot lead the token elsewhere, nor round in a circle', async () => {
+    const away: Answers = (_, call) =>
+      call === 1
+        ? { body: { pagination: { next_uri: 'https://evil.example/x?limit=1' }, data: [] } }
+        : { body: { data: [] } }
+    const { session, asked } = open(away)
+    await session.fetchBalances({})
+    assert.deepEqual(
+      asked.map(({ url }) => new URL(url).host),
+      ['api.coinbase.com', 'api.coinbase.com'],
+    )
+    const circle = open(() => ({ body: { pagination: { next_uri: '/v2/accounts?limit=100&order=desc' }, data: [] } }))
+    await assert.rejects(circle.session.fetchBalances({}), { fault: 'unreadable_answer' })
+  })
+})
+
+describe('a page of transactions', () => {
+  const walletId = '2bbf394c-193b-5b2a-9155-3b4732659ede'
+  const rowAt = (id: string, time: string, more: object = {}): object => ({
+    ...{ id, type: 'receive', status: 'completed', created_at: time, amount: { amount: '1', currency: 'BTC' } },
+    resource_path: `/v2/accounts/${walletId}/transactions/${id}`,
+    ...more,
+  })
+  const request = (more: Partial<PageRequest> = {}): PageRequest => ({
+    ...{ stream: 'transactions', partition: walletId, position: null, cursor: null, state: {} },
+    window: { unit: 'ms', start: Date.parse('2026-01-01T00:00:00Z'), end: Date.parse('2026-04-01T00:00:00Z') },
+    ...more,
+  })
+  const listOf =
+    (data: object[], next = ''): Answers =>
+    () => ({ body: { pagination: { next_uri: next }, data } })
+
+  it('newest first: keeps what is in the window, and ends when a whole page lies below it', async () => {
+    const next = `/v2/accounts/${walletId}/transactions?limit=100&starting_after=b`
+    const inside = open(listOf([rowAt('a', '2026-04-02T00:00:00Z'), rowAt('b', '2026-03-01T00:00:00Z')], next))
+    const page = await inside.session.fetchPage(request())
+    assert.deepEqual(
+      page.records.map(({ key }) => key),
+      ['b'],
+    )
+    assert.deepEqual([page.next, page.complete], ['limit=100&starting_after=b', undefined])
+    const below = open(listOf([rowAt('c', '2025-12-31T23:59:59Z')], next))
+    const last = await below.session.fetchPage(request({ position: 'limit=100&starting_after=x' }))
+    assert.deepEqual([last.records, last.next, last.complete], [[], null, request().window])
+  })
+
+  it('a short or empty page with a next one goes on', async () => {
+    const { session } = open(listOf([], '/v2/x?starting_after=q'))
+    assert.equal((await session.fetchPage(request())).next, 'starting_after=q')
+  })
+
+  it('a row that may still change is read again, until it is too old to be waited for', async () => {
+    const pending = { status: 'pending' }
+    const { session } = open(
+      listOf([rowAt('a', '2026-03-20T00:00:00Z', pending), rowAt('b', '2026-01-02T00:00:00Z', pending)]),
+    )
+    const { records } = await session.fetchPage(request())
+    assert.deepEqual(
+      records.map((record) => record.pending),
+      [true, undefined],
+    )
+  })
+
+  it('repeated rows come once, and a row that cannot be read is kept', async () => {
+    const row = rowAt('a', '2026-03-20T00:00:00Z')
+    const { session } = open(listOf([row, row, { id: 'z', type: 'send' }]))
+    const { records } = await session.fetchPage(request())
+    assert.deepEqual(
+      records.map(({ unreadable }) => unreadable === undefined),
+      [true, false],
+    )
+  })
+
+  it('a wallet that received a staking transfer is a staked one', async () => {
+    const { session } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z', { type: 'staking_transfer' })]))
+    assert.deepEqual((await session.fetchPage(request())).state?.['staked'], [walletId])
+  })
+
+  it('a wallet that had its code for an id is discovered by its rows, which are read from its own list', async () => {
+    const { session } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z')]))
+    const { records, state = {} } = await session.fetchPage(request({ partition: 'BTC' }))
+    assert.deepEqual([records, state['discovered']], [[], [walletId]])
+    const empty = open(listOf([]))
+    assert.deepEqual(await empty.session.listPartitions?.(state), [{ stream: 'transactions', partition: walletId }])
+  })
+})
