@@ -12,6 +12,7 @@ import {
   name,
   oneOf,
   postgresUrl,
+  providerClients,
   smtpUrl,
   text,
   url,
@@ -135,6 +136,12 @@ export const settings = {
       if (key === undefined) throw new RangeError('must be demo: or pro: followed by the key')
       return { plan: plan === 'pro' ? 'pro' : 'demo', key }
     },
+  }),
+  ASSAY_PROVIDER_CLIENTS: setting({
+    description:
+      'How you are registered at providers that people sign in at, comma-separated: provider:client_id:client_secret. A provider that is not named is offered without its sign-in. Ignored in sandbox mode.',
+    secret: true,
+    parse: providerClients,
   }),
   ASSAY_LOG_LEVEL: setting({
     description: 'How much is logged.',
@@ -370,6 +377,8 @@ export interface Config {
   }
   keys: KeySettings
   priceKey: { plan: 'demo' | 'pro'; key: string } | undefined
+  /** By provider. */
+  providerClients: Readonly<Record<string, { clientId: string; clientSecret: string }>>
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
   worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number; egress: string }
@@ -433,12 +442,6 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
   const given = <T>(name: keyof typeof settings, one: Setting<T>): T => read(name, one) as T
 
   problems.push(...unknownSettings(environment))
-  const smtp = read('ASSAY_SMTP_URL', settings.ASSAY_SMTP_URL)
-  const from = read('ASSAY_MAIL_FROM', settings.ASSAY_MAIL_FROM)
-  if ((smtp === undefined) !== (from === undefined)) {
-    problems.push('ASSAY_SMTP_URL and ASSAY_MAIL_FROM must be given together')
-  }
-
   const config: Config = {
     mode: given('ASSAY_MODE', settings.ASSAY_MODE),
     listen: { host: given('ASSAY_HOST', settings.ASSAY_HOST), port: given('ASSAY_PORT', settings.ASSAY_PORT) },
@@ -457,6 +460,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     },
     keys: readKeys(environment, as, problems),
     priceKey: read('ASSAY_COINGECKO_KEY', settings.ASSAY_COINGECKO_KEY),
+    providerClients: read('ASSAY_PROVIDER_CLIENTS', settings.ASSAY_PROVIDER_CLIENTS) ?? {},
     logLevel: given('ASSAY_LOG_LEVEL', settings.ASSAY_LOG_LEVEL),
     metricsToken: read('ASSAY_METRICS_TOKEN', settings.ASSAY_METRICS_TOKEN),
     worker: {
@@ -469,7 +473,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     v1SunsetMs: read('ASSAY_V1_SUNSET', settings.ASSAY_V1_SUNSET),
     excessPermission: given('ASSAY_EXCESS_PERMISSION', settings.ASSAY_EXCESS_PERMISSION),
     uncheckedKeys: given('ASSAY_UNCHECKED_KEYS', settings.ASSAY_UNCHECKED_KEYS),
-    mail: smtp === undefined ? undefined : { smtpUrl: smtp, from: from ?? '' },
+    mail: readMail(read, problems),
     limits: readLimits(given),
     signInLimits: readSignInLimits(given),
     keyLimits: readKeyLimits(given),
@@ -490,6 +494,17 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
 }
 
 type ReadNumber = (name: keyof typeof settings, one: Setting<number>) => number
+
+type Read = <T>(name: keyof typeof settings, one: Setting<T>) => T | undefined
+
+function readMail(read: Read, problems: string[]): Config['mail'] {
+  const smtpUrl = read('ASSAY_SMTP_URL', settings.ASSAY_SMTP_URL)
+  const from = read('ASSAY_MAIL_FROM', settings.ASSAY_MAIL_FROM)
+  if ((smtpUrl === undefined) !== (from === undefined)) {
+    problems.push('ASSAY_SMTP_URL and ASSAY_MAIL_FROM must be given together')
+  }
+  return smtpUrl === undefined ? undefined : { smtpUrl, from: from ?? '' }
+}
 
 function readLimits(given: ReadNumber): Config['limits'] {
   return {

@@ -51,6 +51,20 @@ export function keyRing(value: string): KeyRing {
   return [first, ...others]
 }
 
+/** `provider:client_id:client_secret`, comma-separated. Never quoted: it has secrets in it. */
+export function providerClients(value: string): Record<string, { clientId: string; clientSecret: string }> {
+  const entries = value.split(',').map((part) => {
+    const [, provider, clientId, clientSecret] = /^([a-z0-9_-]+):([^\s:]+):(\S+)$/.exec(part.trim()) ?? []
+    if (provider === undefined || clientId === undefined || clientSecret === undefined) {
+      throw new RangeError('must be provider:client_id:client_secret, comma-separated')
+    }
+    return [provider, { clientId, clientSecret }] as const
+  })
+  const clients = Object.fromEntries(entries)
+  if (Object.keys(clients).length !== entries.length) throw new RangeError('must name each provider once')
+  return clients
+}
+
 export function oneOf<const T extends string>(...values: T[]): (text: string) => T {
   return (value) => {
     const found = values.find((candidate) => candidate === value)

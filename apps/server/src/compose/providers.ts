@@ -1,6 +1,12 @@
 /** Which providers there are here: the real ones, or the simulated ones of sandbox mode. */
-import { listCatalog, listSandboxClients, type ProviderClient, type ProviderMetadata } from '@assay/connectors/catalog'
-import type { Config } from '../config.ts'
+import {
+  findSignIn,
+  listCatalog,
+  listSandboxClients,
+  type ProviderClient,
+  type ProviderMetadata,
+} from '@assay/connectors/catalog'
+import { ConfigError, type Config } from '../config.ts'
 import type { Clock } from '../db/index.ts'
 import { createSandboxControl, type SandboxControl } from '../sandbox/index.ts'
 import type { Tenants } from '../tenants/index.ts'
@@ -29,10 +35,31 @@ export interface Providers {
   providerUrls: Readonly<Record<string, string>>
 }
 
-export function describeProviders({ mode }: Config, sandbox: OpenSandbox | undefined): Providers {
+export function describeProviders(
+  { mode, providerClients: registered }: Pick<Config, 'mode' | 'providerClients'>,
+  sandbox: OpenSandbox | undefined,
+): Providers {
+  const listed = listCatalog({ sandbox: mode === 'sandbox' })
+  const providerClients = mode === 'sandbox' ? listSandboxClients() : registered
+  if (mode !== 'sandbox') assertSignIns(Object.keys(registered))
   return {
-    catalog: listCatalog({ sandbox: mode === 'sandbox' }),
-    providerClients: mode === 'sandbox' ? listSandboxClients() : {},
+    catalog: listed.flatMap((provider) => toOffered(provider, Object.hasOwn(providerClients, provider.provider_id))),
+    providerClients,
     providerUrls: sandbox?.providerUrls ?? {},
   }
+}
+
+/** Without a registration at the provider its page would refuse everybody, so the sign-in is not offered. */
+function toOffered(provider: ProviderMetadata, isRegistered: boolean): ProviderMetadata[] {
+  if (isRegistered) return [provider]
+  const types = provider.connection_types.filter((type) => type !== 'oauth2')
+  if (types.length === provider.connection_types.length) return [provider]
+  return types.length === 0 ? [] : [{ ...provider, connection_types: types }]
+}
+
+function assertSignIns(providerIds: readonly string[]): void {
+  const problems = providerIds
+    .filter((id) => findSignIn(id) === undefined)
+    .map((id) => `ASSAY_PROVIDER_CLIENTS names ${JSON.stringify(id)}, which is not a provider that people sign in at`)
+  if (problems.length > 0) throw new ConfigError(problems)
 }
