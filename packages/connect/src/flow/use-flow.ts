@@ -89,8 +89,12 @@ export function useFlow(api: SessionApi, start: Start): Flow {
         setSession(now)
       }),
     add(request) {
-      const asked = { providerId: request.provider_id, connectionId: request.connection_id ?? null }
-      go({ name: 'checking', ...asked, connectionId: null })
+      const asked = {
+        providerId: request.provider_id,
+        connectionId: request.connection_id ?? null,
+        byKey: request.connection.type === 'api_key',
+      }
+      go({ name: 'checking', providerId: asked.providerId, connectionId: null })
       run(async () => {
         const answer = await api.add(request).catch((error: unknown) => {
           // The form again, with a word on why; not a screen that waits for nothing.
@@ -117,7 +121,7 @@ function useAdded(
   api: SessionApi,
   setSession: (session: Session) => void,
   go: (view: View) => void,
-): (asked: { providerId: string; connectionId: string | null }, answer: AddAnswer) => Promise<void> {
+): (asked: { providerId: string; connectionId: string | null; byKey?: boolean }, answer: AddAnswer) => Promise<void> {
   return useCallback(
     async (asked, { data: { added, connection_id, redirect_url }, errors }) => {
       if (redirect_url !== null) return openProviderPage(redirect_url)

@@ -8,10 +8,11 @@ import type { Session, SessionConnection } from '../api/session-api.ts'
 /** Where the person is, once signed in and agreed. */
 export type View =
   | { name: 'choose' }
-  | { name: 'credentials'; providerId: string; connectionId: string | null; address?: string }
+  /** `byKey`: chosen over signing in, where a provider has both. */
+  | { name: 'credentials'; providerId: string; connectionId: string | null; address?: string; byKey?: boolean }
   /** `connectionId` is null until the provider has answered. */
   | { name: 'checking'; providerId: string; connectionId: string | null }
-  | { name: 'trouble'; providerId: string; connectionId: string | null; item: ErrorItem }
+  | { name: 'trouble'; providerId: string; connectionId: string | null; item: ErrorItem; byKey?: boolean }
   /** A new key for a connection that was there before: it goes on where it stopped. */
   | { name: 'repaired'; providerId: string }
   | { name: 'summary' }

@@ -52,24 +52,17 @@ export function Credentials({ flow, catalog, onLeave, view }: ScreenProps & { vi
       </Card>
     )
   }
-  if (!provider.connection_types.includes('api_key') && provider.connection_types.includes('oauth2')) {
+  const types = provider.connection_types
+  const hasKeys = types.includes('api_key')
+  // Signing in comes first where a provider has both: there is no key to make, and no secret to copy.
+  if (types.includes('oauth2') && !(hasKeys && view.byKey === true)) {
     return (
       <Card {...card} lead={t('credentials.sign_in_lead', { provider: name })}>
-        <div class="actions">
-          <button
-            type="button"
-            class="button"
-            disabled={flow.busy}
-            onClick={() => flow.add(toRequest(view, { type: 'oauth2' }))}
-          >
-            {t('credentials.sign_in_at', { provider: name })}
-            <Icon name="out" />
-          </button>
-        </div>
+        <SignInActions flow={flow} view={view} name={name} hasKeys={hasKeys} />
       </Card>
     )
   }
-  const isWallet = !provider.connection_types.includes('api_key')
+  const isWallet = !hasKeys
   return (
     <Card {...card} wide={!isWallet} ownFocus={isWallet}>
       <div class={isWallet ? '' : 'columns'}>
@@ -77,6 +70,41 @@ export function Credentials({ flow, catalog, onLeave, view }: ScreenProps & { vi
         <CredentialsForm flow={flow} provider={provider} view={view} isWallet={isWallet} />
       </div>
     </Card>
+  )
+}
+
+interface SignInProps {
+  flow: ScreenProps['flow']
+  view: CredentialsView
+  /** The provider's. */
+  name: string
+  hasKeys: boolean
+}
+
+function SignInActions({ flow, view, name, hasKeys }: SignInProps): JSX.Element {
+  const { t } = useSpeech()
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        class="button"
+        disabled={flow.busy}
+        onClick={() => flow.add(toRequest(view, { type: 'oauth2' }))}
+      >
+        {t('credentials.sign_in_at', { provider: name })}
+        <Icon name="out" />
+      </button>
+      {hasKeys && (
+        <button
+          type="button"
+          class="button button-quiet"
+          disabled={flow.busy}
+          onClick={() => flow.go({ ...view, byKey: true })}
+        >
+          {t('credentials.use_key')}
+        </button>
+      )}
+    </div>
   )
 }
 

@@ -40,25 +40,26 @@ const signInWords = {
 function findSignInWords(
   cause: KnownCause | 'other',
   types: readonly string[],
+  byKey: boolean,
 ): (typeof signInWords)[keyof typeof signInWords] | undefined {
-  if (types.includes('api_key') || !types.includes('oauth2')) return undefined
+  if (byKey || !types.includes('oauth2')) return undefined
   return cause in signInWords ? signInWords[cause as keyof typeof signInWords] : undefined
 }
 
 export function Trouble({ flow, catalog, onLeave, view }: ScreenProps & { view: TroubleView }): JSX.Element {
   const { t } = useSpeech()
-  const { item, providerId, connectionId } = view
+  const { item, providerId, connectionId, byKey = false } = view
   const listed = catalog.find(providerId)
   const provider = listed?.name ?? providerId
   const cause: KnownCause | 'other' = causes.find((known) => known === item.cause) ?? 'other'
-  const signIn = findSignInWords(cause, listed?.connection_types ?? [])
+  const signIn = findSignInWords(cause, listed?.connection_types ?? [], byKey)
   const rights = signIn === undefined ? rightsIn(item) : []
   const values = { provider, message: item.message }
   const harmless = cause === 'already_connected'
 
   function proceed(): void {
     if (harmless) flow.go({ name: flow.session.connections.length > 0 ? 'summary' : 'choose' })
-    else flow.go({ name: 'credentials', providerId, connectionId })
+    else flow.go({ name: 'credentials', providerId, connectionId, byKey })
   }
   return (
     <Card

@@ -96,6 +96,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.promise': 'Bevor der Schlüssel behalten wird, fragen wir {provider}, ob er nur lesen kann.',
   'credentials.promise_wallet': 'Mit einer Adresse kann man nur zusehen. Bewegen lässt sich damit nichts.',
   'credentials.sign_in_at': 'Bei {provider} anmelden',
+  'credentials.use_key': 'Stattdessen einen API-Schlüssel verwenden',
   'credentials.sign_in_lead': '{provider} fragt Sie, was gelesen werden darf, und bringt Sie hierher zurück.',
 
   'doctor.looks_right': 'Sieht richtig aus',

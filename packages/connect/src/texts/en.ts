@@ -91,6 +91,7 @@ export const en = {
   'credentials.promise': 'Before the key is kept, we ask {provider} whether it can only read.',
   'credentials.promise_wallet': 'An address only lets one look. Nothing can be moved with it.',
   'credentials.sign_in_at': 'Sign in at {provider}',
+  'credentials.use_key': 'Use an API key instead',
   'credentials.sign_in_lead': '{provider} asks you what may be read, and brings you back here.',
 
   'doctor.looks_right': 'Looks right',

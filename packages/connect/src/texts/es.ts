@@ -91,6 +91,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.promise': 'Antes de guardar la clave, preguntamos a {provider} si solo puede leer.',
   'credentials.promise_wallet': 'Una dirección solo permite mirar. Con ella no se puede mover nada.',
   'credentials.sign_in_at': 'Entrar en {provider}',
+  'credentials.use_key': 'Usar una clave API en su lugar',
   'credentials.sign_in_lead': '{provider} te pregunta qué se puede leer y te trae de vuelta aquí.',
 
   'doctor.looks_right': 'Parece correcto',

@@ -90,6 +90,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'credentials.promise': 'Avant de garder la clé, nous demandons à {provider} si elle peut seulement lire.',
   'credentials.promise_wallet': 'Une adresse permet seulement de regarder. Rien ne peut être déplacé avec elle.',
   'credentials.sign_in_at': 'S’identifier chez {provider}',
+  'credentials.use_key': 'Utiliser plutôt une clé API',
   'credentials.sign_in_lead': '{provider} vous demande ce qui peut être lu, puis vous ramène ici.',
 
   'doctor.looks_right': 'Semble correct',

@@ -82,6 +82,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.promise': 'キーを保存する前に、読み取りしかできないことを {provider} に確かめます。',
   'credentials.promise_wallet': 'アドレスでできるのは見ることだけです。何も動かせません。',
   'credentials.sign_in_at': '{provider} にサインイン',
+  'credentials.use_key': '代わりに API キーを使う',
   'credentials.sign_in_lead': '{provider} が読み取りを許す範囲をたずね、そのあとここに戻ります。',
 
   'doctor.looks_right': '問題なさそうです',

@@ -89,6 +89,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'credentials.promise': 'Antes de guardar a chave, perguntamos a {provider} se ela só pode ler.',
   'credentials.promise_wallet': 'Um endereço só permite olhar. Nada pode ser movido com ele.',
   'credentials.sign_in_at': 'Entrar em {provider}',
+  'credentials.use_key': 'Usar uma chave de API em vez disso',
   'credentials.sign_in_lead': '{provider} pergunta o que pode ser lido e traz você de volta para cá.',
 
   'doctor.looks_right': 'Parece certo',

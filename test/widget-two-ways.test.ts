@@ -1,0 +1,103 @@
+/** Connecting a provider that has both keys and a sign-in, in a real browser, by clicking (contract §4). */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { button, heading, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
+import { useWidgetWorld } from './widget-world.ts'
+
+const sizes: Readonly<Record<string, BrowserContextOptions>> = {
+  'on a desktop': {},
+  'on a phone': { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+}
+
+describe('a provider with two ways to connect', () => {
+  const world = useWidgetWorld()
+
+  async function visit(options: BrowserContextOptions, work: (page: Page) => Promise<void>): Promise<void> {
+    const page = await world().openPage(options)
+    await page.goto(world().demo.url)
+    await page.getByRole('link', { name: 'Connect your accounts' }).click()
+    await reachChoice(page, newEmail())
+    await page.getByRole('combobox').fill('coinb')
+    await page.getByRole('combobox').press('Enter')
+    await seeHeading(page, 'Connect Coinbase')
+    await work(page)
+    await world().close(page)
+  }
+
+  /** A phone scrolls down, never sideways. */
+  async function assertFits(page: Page): Promise<void> {
+    const root = 'document.documentElement'
+    const excess = await page.evaluate<number>(`${root}.scrollWidth - ${root}.clientWidth`)
+    assert.ok(excess <= 0, `the page is ${excess} pixels wider than its window`)
+  }
+
+  async function goToCoinbase(page: Page): Promise<void> {
+    await button(page, /^Sign in at Coinbase/).click()
+    await heading(page, /^Sign in to the Coinbase/).waitFor()
+  }
+
+  async function allow(page: Page): Promise<void> {
+    await button(page, 'Continue').click()
+    await button(page, 'Allow').click()
+  }
+
+  async function seeHoldings(page: Page): Promise<void> {
+    await seeHeading(page, 'Connected')
+    await assertFits(page)
+    await button(page, 'Finish').click()
+    await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
+  }
+
+  for (const [size, options] of Object.entries(sizes)) {
+    it(`${size}, signing in leads over the provider’s page and back, and the application sees what is there`, () =>
+      visit(options, async (page) => {
+        await seeAccessible(page, `sign in or use a key, ${size}`)
+        await assertFits(page)
+        await goToCoinbase(page)
+        await assertFits(page)
+        await allow(page)
+        await seeHoldings(page)
+      }))
+
+    it(`${size}, a key is used instead`, () =>
+      visit(options, async (page) => {
+        await button(page, 'Use an API key instead').click()
+        await page.getByLabel('API key name').waitFor()
+        await seeAccessible(page, `the key instead, ${size}`)
+        await assertFits(page)
+        await page.getByText('Sandbox: use a test key').click()
+        await button(page, /^A lived-in account/).click()
+        await page.getByText('Looks right').nth(1).waitFor()
+        await button(page, 'Connect').click()
+        await seeHoldings(page)
+      }))
+  }
+
+  it('denied at the provider, it says so here, and a second try connects', () =>
+    visit({}, async (page) => {
+      await goToCoinbase(page)
+      await button(page, 'Cancel').click()
+      await seeHeading(page, 'You did not allow it at Coinbase')
+      await button(page, 'Sign in again').click()
+      await goToCoinbase(page)
+      await allow(page)
+      await seeHeading(page, 'Connected')
+    }))
+
+  it('a right that was unticked at the provider is asked for again, and what can do more than read is refused', () =>
+    visit({}, async (page) => {
+      await goToCoinbase(page)
+      await button(page, 'Continue').click()
+      await page.getByRole('checkbox', { name: /See your transactions/ }).uncheck()
+      await button(page, 'Allow').click()
+      await seeHeading(page, 'You did not allow it at Coinbase')
+      await button(page, 'Sign in again').click()
+      await goToCoinbase(page)
+      await page.getByRole('radio', { name: /^Too many rights/ }).check()
+      await allow(page)
+      await page.getByRole('button', { name: 'Sign in again' }).waitFor()
+      assert.equal(await heading(page, 'Connected').count(), 0)
+    }))
+})
