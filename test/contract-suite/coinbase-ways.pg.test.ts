@@ -7,7 +7,15 @@ import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { openEngine } from '../../apps/server/src/test-engine.ts'
 import { until } from '../until.ts'
 import { coinbase, toHeld } from './coinbase-books.ts'
-import { explained, heldBalances, heldChanges, heldKeys, storedBalances, storedKeys } from './reckoning.ts'
+import {
+  explained,
+  heldBalances,
+  listTransactions,
+  heldChanges,
+  heldKeys,
+  storedBalances,
+  storedKeys,
+} from './reckoning.ts'
 
 interface Minted {
   account_id: string
@@ -89,6 +97,19 @@ describe('Coinbase', async () => {
     await engine.sync.begin(db, ref, lane)
   }
 
+  async function moveClock(ms: number): Promise<void> {
+    await engine.moveClock(ms)
+    await control('POST', 'clock', { offset_ms: await engine.clock.advance(0) })
+  }
+
+  async function countTokenCalls({ account_id: id }: Minted): Promise<number> {
+    const { requests } = await control<{ requests: { endpoint: string; count: number }[] }>(
+      'GET',
+      `log?account_id=${id}`,
+    )
+    return requests.filter(({ endpoint }) => endpoint.endsWith('token')).reduce((sum, { count }) => sum + count, 0)
+  }
+
   const statusOf = async (ref: ConnectionRef): Promise<string | undefined> =>
     (await engine.connections.find(ref, ref.connectionId))?.status
 
@@ -96,13 +117,52 @@ describe('Coinbase', async () => {
   it('tokens that ended are renewed once for all jobs, again and again, and never spent twice', async () => {
     const account = await mint('default')
     const ref = await connect(await signIn(account))
-    for (let round = 0; round < 4; round += 1) {
-      await engine.moveClock(2 * hourMs)
-      await control('POST', 'clock', { offset_ms: await engine.clock.advance(0) })
+    for (let round = 1; round <= 4; round += 1) {
+      await moveClock(2 * hourMs)
       await beginReading(ref)
       await Promise.all([engine.drain({ delayed: true }), engine.drain({ delayed: true })])
       assert.equal(await statusOf(ref), 'active')
+      assert.equal(await countTokenCalls(account), 1 + round)
     }
+    await assertExplained(ref, account)
+  })
+
+  it('a wallet that is opened later is found, and its history with it', async () => {
+    const account = await mint('empty')
+    const ref = await connect(keyOf(account))
+    const entries = [
+      { type: 'receive', asset: 'BTC', amount: '0.5' },
+      { type: 'receive', asset: 'ONDO', amount: '12' },
+    ]
+    await control('POST', `accounts/${account.account_id}/entries`, { entries })
+    await moveClock(hourMs)
+    await beginReading(ref)
+    await engine.drain({ delayed: true })
+    assert.equal((await storedKeys(db, ref)).length, 2)
+    await assertExplained(ref, account)
+  })
+
+  it('a send that was pending is confirmed later, and keeps its id', async () => {
+    const account = await mint('default')
+    const ref = await connect(keyOf(account))
+    const { transactions } = await control<{ transactions: { id: string; type: string; status: string }[] }>(
+      'GET',
+      `accounts/${account.account_id}/state`,
+    )
+    const id = transactions.find(({ type, status }) => type === 'send' && status === 'pending')?.id ?? ''
+    const find = async (): Promise<{ id: string; status: string | undefined } | undefined> => {
+      const rows = await listTransactions(db, ref)
+      const row = rows.find(({ document }) => document.includes(`"provider_reference":"${id}"`))
+      return row === undefined ? undefined : { id: row.id, status: /"status":"(\w+)"/.exec(row.document)?.[1] }
+    }
+    const before = await find()
+    assert.equal(before?.status, 'pending')
+    await control('POST', `accounts/${account.account_id}/records`, { id, status: 'completed' })
+    await moveClock(hourMs)
+    await beginReading(ref)
+    await engine.drain({ delayed: true })
+    const after = await find()
+    assert.deepEqual([after?.status, after?.id], ['confirmed', before.id])
     await assertExplained(ref, account)
   })
 
@@ -112,8 +172,7 @@ describe('Coinbase', async () => {
         const account = await mint(scenario)
         const ref = await connect(await authorize(account))
         for (let round = 0; round < 20 && (await statusOf(ref)) !== 'active'; round += 1) {
-          await engine.moveClock(hourMs / 6)
-          await control('POST', 'clock', { offset_ms: await engine.clock.advance(0) })
+          await moveClock(hourMs / 6)
           await engine.drain({ delayed: true })
         }
         assert.equal(await statusOf(ref), 'active')
