@@ -32,8 +32,10 @@ export interface ProviderUnderTest {
   deposit(code: string, amount: string): Booking['entries'][number]
   /** A code that the connector knows, one that it has never heard of, and one with an unknown ending where there are any. */
   codes: { known: string; unknown: string; suffixed?: string }
-  /** A type of record that exists nowhere. */
-  unknownType: Booking['entries'][number]
+  /** How many decimals the provider's amounts can have; 18 by default. */
+  decimals?: number
+  /** A type of record that exists nowhere; left out where each list has records of one type. */
+  unknownType?: Booking['entries'][number]
   /** What each way of the simulator to go wrong has to be called. */
   faults: Readonly<Record<string, { arm: ArmedFault; expects: Fault }>>
   /** How late new records appear in the provider's lists; two minutes by default. */
@@ -297,14 +299,17 @@ function checkFaults(world: World): void {
 }
 
 function checkStrangeRecords(world: World): void {
-  const { codes, deposit, unknownType } = world
+  const { codes, deposit, unknownType, decimals = 18 } = world
   const strange: Record<string, Booking['entries'][number]> = {
     'an asset that nobody has heard of': deposit(codes.unknown, '12.5'),
     ...(codes.suffixed === undefined ? {} : { 'an ending that nobody has heard of': deposit(codes.suffixed, '3') }),
-    'a type that nobody has heard of': unknownType,
-    'the smallest amount': deposit(codes.unknown, '0.000000000000000001'),
+    ...(unknownType === undefined ? {} : { 'a type that nobody has heard of': unknownType }),
+    'the smallest amount': deposit(codes.unknown, `0.${'1'.padStart(decimals, '0')}`),
     'a very large amount': deposit(codes.unknown, '1000000000000000'),
-    'a large amount with every digit behind the point': deposit(codes.unknown, '123456789012345.123456789012345678'),
+    'a large amount with every digit behind the point': deposit(
+      codes.unknown,
+      `123456789012345.${'123456789012345678'.slice(0, decimals)}`,
+    ),
   }
   for (const [name, entry] of Object.entries(strange)) {
     it(`${name} survives to the last digit`, async () => {

@@ -2,6 +2,7 @@
  * The providers, one line each. The definition is plain data and is imported at once; the connector is code that only
  * workers load, on first use (ccxt alone costs 0.8 s and 80 MB, so a test walks the static imports of this file).
  */
+import { binanceDefinition } from './binance/definition.ts'
 import { coinbaseDefinition } from './coinbase/definition.ts'
 import { harborDefinition } from './harbor/definition.ts'
 import type { Connector } from './kit/connector.ts'
@@ -14,6 +15,7 @@ interface Provider {
 }
 
 const providers: Readonly<Record<string, Provider>> = {
+  binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
   kraken: { definition: krakenDefinition, load: () => import('./kraken/connector.ts') },
   coinbase: { definition: coinbaseDefinition, load: () => import('./coinbase/connector.ts') },
   harbor: { definition: harborDefinition, load: () => import('./harbor/connector.ts') },

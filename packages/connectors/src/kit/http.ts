@@ -18,41 +18,48 @@ interface RequestOptions {
   faultByStatus?: Readonly<Record<number, Fault>>
 }
 
-export async function fetchText(
-  io: Pick<Io, 'fetch' | 'now' | 'requestTimeoutMs'>,
-  url: string,
-  options: RequestOptions = {},
-): Promise<string> {
+type RequestIo = Pick<Io, 'fetch' | 'now' | 'requestTimeoutMs'>
+
+export async function fetchText(io: RequestIo, url: string, options: RequestOptions = {}): Promise<string> {
+  const answer = await fetchAnswer(io, url, options)
+  if (answer.status === 200) return answer.text
+  throw toStatusError(answer, io, options.faultByStatus)
+}
+
+/** An answer with any status, for providers whose errors are in the body or whose headers tell what a call has cost. */
+export interface HttpAnswer {
+  host: string
+  status: number
+  headers: Headers
+  text: string
+}
+
+export async function fetchAnswer(io: RequestIo, url: string, options: RequestOptions = {}): Promise<HttpAnswer> {
   const { host } = new URL(url)
-  let response: Response
-  let text: string
   try {
-    response = await io.fetch(url, {
+    const response = await io.fetch(url, {
       method: options.method ?? 'GET',
       headers: { 'User-Agent': userAgent, Accept: 'application/json', ...options.headers },
       ...(options.body === undefined ? {} : { body: options.body }),
       redirect: 'error',
       signal: AbortSignal.timeout(io.requestTimeoutMs ?? requestTimeoutMs),
     })
-    text = await readBody(response)
+    return { host, status: response.status, headers: response.headers, text: await readBody(response) }
   } catch (error) {
     if (error instanceof SourceError) throw error
     throw new SourceError('venue_down', `${host}: ${nameOf(error)}`)
   }
-  if (response.status === 200) return text
-  throw statusError(response, host, io, options.faultByStatus)
 }
 
-function statusError(
-  response: Response,
-  host: string,
+/** What a status other than 200 means, with the time that the provider asked us to stay away. */
+export function toStatusError(
+  { status, headers, host }: Omit<HttpAnswer, 'text'>,
   io: Pick<Io, 'now'>,
-  faults: RequestOptions['faultByStatus'],
+  faults?: RequestOptions['faultByStatus'],
 ): SourceError {
-  const { status } = response
   // 418 is how Binance, and those who copied it, answer an address they have banned.
   const fault = faults?.[status] ?? (status === 429 || status === 418 ? 'rate_limited' : 'venue_down')
-  const retryAfterMs = findRetryAfterMs(response.headers.get('retry-after'), io.now())
+  const retryAfterMs = findRetryAfterMs(headers.get('retry-after'), io.now())
   return new SourceError(fault, `${host}: HTTP ${status}`, retryAfterMs === undefined ? {} : { retryAfterMs })
 }
 

@@ -5,7 +5,9 @@
  *
  * Sources. Kraken: its public list of assets and support.kraken.com, "Explanation of Asset Codes"; its LUNA is what
  * others call LUNC, and its LUNA2 is their LUNA. Coinbase: its public lists of currencies (api.coinbase.com, /v2/currencies
- * and /v2/currencies/crypto); ETH2 is ether that was staked before withdrawals opened. Harbor: its own document.
+ * and /v2/currencies/crypto); ETH2 is ether that was staked before withdrawals opened. Binance: its public list of assets
+ * and its announcements of renamed coins (LUNA became LUNC, and a new LUNA began, on 31 May 2022; BCC and BCHABC are
+ * Bitcoin Cash; XRB and XNO are Nano; BTTC is the BitTorrent of after the redenomination). Harbor: its own document.
  */
 import { curatedAssets } from './known-assets.ts'
 
@@ -44,6 +46,22 @@ const providers: Readonly<Record<string, ProviderCodes>> = {
       'TRUMP TURBO TVK UMA UNFI USDD USDE USDG USDS UST VIRTUAL W WAXL WEN WIN WOO XCN XRT YGG ZETA ZK ZRO ZRX USDT0 HYPER SYRUP A',
     other: 'XBT:BTC XDG:DOGE LUNA:LUNC LUNA2:LUNA REPV2:REP',
     shares: /^[A-Z0-9]{1,8}(?:\.[A-Z])?x$/,
+  },
+  binance: {
+    same:
+      'BTC ETH ETC USDT USDC DAI PYUSD TUSD XRP SOL BNB DOGE SHIB PEPE WIF BONK ADA TRX AVAX DOT KSM LINK LTC BCH XLM XMR ZEC ' +
+      'DASH XTZ ATOM OSMO TIA INJ SEI SUI APT NEAR ICP FIL ALGO HBAR EOS FLOW MINA TON TAO LUNC POL MATIC ARB OP STRK IMX UNI ' +
+      'AAVE MKR COMP CRV SNX LDO SUSHI YFI 1INCH GRT ENS BAT RENDER FET SAND MANA AXS APE CHZ JUP PYTH ONDO ENA PAXG WBTC REP ' +
+      'QTUM KAVA ACA ACH ACX ADX AEVO AGLD ALCX ALICE ALPHA ALT ANKR ANT API3 ARKM ARPA ASTR AUCTION AUDIO AXL BADGER BAL BAND ' +
+      'BERA BICO BLUR BLZ BNT BOME BOND BTG C98 CAKE CELO CELR CHR COTI COW CTSI CVC CVX CYBER DENT DYDX DYM EGLD EIGEN ENJ ' +
+      'ETHFI FARM FIDA FIS FLOKI FLR FORTH FTM FXS GAL GALA GAS GHST GLM GLMR GMT GMX GNO GTC HFT ICX IDEX IO IOTA JASMY ' +
+      'JTO KAITO KEEP KEY KMNO KNC KP3R LAYER LPT LQTY LRC LSK MASK METIS MLN MOVE MOVR MULTI NANO NEO NMR NTRN OCEAN OGN OMG ' +
+      'ORCA OXT PENDLE PENGU PERP PHA POLS POND PORTAL POWR QNT RAD RARE RAY REN REQ RLC RON ROSE RPL RUNE S SAGA SC SCRT SGB ' +
+      'SPELL SRM SSV STG STORJ STX SUPER SYN T THETA TLM TNSR TRU TRUMP TURBO TVK UMA UNFI USDE VET VIRTUAL W WAXL WIN WOO YGG ' +
+      'ZK ZRO ZRX EUR GBP AUD BRL TRY UAH ZAR PLN ARS JPY MXN CZK NGN IDR USD',
+    other:
+      'LUNA:LUNC<2022-05-31 LUNA:LUNA>2022-05-31 BCC:BCH BCHABC:BCH BCHSV:BSV XRB:NANO XNO:NANO UST:UST<2022-05-31 USTC:UST ' +
+      'RNDR:RENDER BTTC:BTT A:A>2025-05-01',
   },
   coinbase: {
     same:

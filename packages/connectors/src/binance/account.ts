@@ -1,0 +1,55 @@
+/** Who a key belongs to and what it may do (developers.binance.com, wallet/account/api-key-permission). */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Account } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
+import { joinSpent, type Call } from './client.ts'
+import { endpoints } from './endpoints.ts'
+
+/** Member of the answer, words on the page where keys are made. */
+const rightNames: ReadonlyMap<string, string> = new Map([
+  ['enableReading', 'Enable Reading'],
+  ['enableWithdrawals', 'Enable Withdrawals'],
+  ['enableInternalTransfer', 'Enable Internal Transfer'],
+  ['enableMargin', 'Enable Margin Loan, Repay & Transfer'],
+  ['enableFutures', 'Enable Futures'],
+  ['permitsUniversalTransfer', 'Permits Universal Transfer'],
+  ['enableVanillaOptions', 'Enable European Options'],
+  ['enableFixApiTrade', 'Enable FIX API Trading'],
+  ['enableSpotAndMarginTrading', 'Enable Spot & Margin Trading'],
+  ['enablePortfolioMarginTrading', 'Enable Portfolio Margin Trading'],
+])
+
+// `ipRestrict` says where a key may be used from, and is no right. Any other member that is true counts as excess, also one
+// that Binance adds tomorrow.
+const harmless = new Set(['ipRestrict', 'enableReading', 'enableFixReadOnly'])
+
+const restrictions = z.record(z.string(), z.unknown())
+const accountAnswer = z.object({ uid: z.string().nullish() })
+
+export async function fetchAccount(apiKey: string, call: Call): Promise<Account> {
+  const allowed = await call(endpoints.apiRestrictions)
+  const rights = readAnswer('apiRestrictions', restrictions, withTextNumbers(allowed.answer))
+  const granted = Object.keys(rights).filter((name) => rights[name] === true)
+  const excess = granted.filter((name) => !harmless.has(name)).map((name) => rightNames.get(name) ?? name)
+  if (!granted.includes('enableReading')) {
+    const missing = ['Enable Reading']
+    return { fingerprint: fingerprintOf(apiKey, null), excess, missing, keyExpiresAtMs: null, spent: allowed.spent }
+  }
+  const account = await call(endpoints.account, { omitZeroBalances: 'true' })
+  const { uid } = readAnswer('account', accountAnswer, withTextNumbers(account.answer))
+  return {
+    fingerprint: fingerprintOf(apiKey, uid),
+    excess,
+    missing: [],
+    keyExpiresAtMs: null,
+    spent: joinSpent(allowed.spent, account.spent),
+  }
+}
+
+/** The UID is the account's own number and the same for all of its keys. Without one, only the same key is recognised. */
+function fingerprintOf(apiKey: string, uid: string | null | undefined): string {
+  const identity = uid === undefined || uid === null || uid === '' ? `key\n${apiKey}` : `uid\n${uid}`
+  return createHash('sha256').update(`binance\n${identity}`).digest('hex')
+}

@@ -1,0 +1,102 @@
+/**
+ * Holdings: the spot wallet and the positions of Simple Earn. The spot wallet shows flexible positions once more under `LD`
+ * codes; those are left out, because the positions have the asset's own code.
+ */
+import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Balance, Spent } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
+import { isEarnMirror, readCode } from './assets.ts'
+import { joinSpent, type Call } from './client.ts'
+import { endpoints, type Endpoint } from './endpoints.ts'
+
+const accountAnswer = z.object({
+  balances: z.array(z.object({ asset: z.string().min(1), free: z.string(), locked: z.string() })),
+})
+const positionsAnswer = z.object({
+  rows: z.array(
+    z.object({ asset: z.string().min(1), totalAmount: z.string().nullish(), amount: z.string().nullish() }),
+  ),
+})
+
+const pageSize = 100
+/** More products than Binance offers. */
+const pagesMax = 50
+
+interface Held {
+  code: string
+  amount: Decimal
+  isLocked: boolean
+}
+
+interface FetchedBalances {
+  balances: Balance[]
+  /** Codes of everything that is held. */
+  codes: string[]
+  spent: Spent[]
+}
+
+export async function fetchBalances(call: Call): Promise<FetchedBalances> {
+  const account = await call(endpoints.account, { omitZeroBalances: 'true' })
+  const { balances } = readAnswer('account', accountAnswer, withTextNumbers(account.answer))
+  const flexible = await fetchPositions(call, endpoints.flexiblePositions, 'totalAmount')
+  const locked = await fetchPositions(call, endpoints.lockedPositions, 'amount')
+  const mirrored = new Set(flexible.held.map(({ code }) => code))
+  const spot = balances
+    .filter(({ asset }) => !isEarnMirror(asset, mirrored))
+    .map(({ asset, free, locked }): Held => {
+      const amount = add(readAmount(asset, free), readAmount(asset, locked))
+      return { code: asset, amount, isLocked: false }
+    })
+  const held = [...spot, ...flexible.held, ...locked.held].filter(({ amount }) => !isZero(amount))
+  return {
+    balances: toBalances(held),
+    codes: held.map(({ code }) => code),
+    spent: joinSpent(account.spent, flexible.spent, locked.spent),
+  }
+}
+
+async function fetchPositions(
+  call: Call,
+  endpoint: Endpoint,
+  member: 'totalAmount' | 'amount',
+): Promise<{ held: Held[]; spent: Spent[] }> {
+  const held: Held[] = []
+  let spent: Spent[] = []
+  for (let current = 1; current <= pagesMax; current += 1) {
+    const page = await call(endpoint, { current: String(current), size: String(pageSize) })
+    const { rows } = readAnswer(endpoint.path, positionsAnswer, withTextNumbers(page.answer))
+    spent = page.spent
+    for (const row of rows) {
+      held.push({ code: row.asset, amount: readAmount(row.asset, row[member] ?? ''), isLocked: member === 'amount' })
+    }
+    if (rows.length < pageSize) break
+  }
+  return { held, spent }
+}
+
+function readAmount(code: string, value: string): Decimal {
+  const amount = findDecimal(value)
+  if (amount === undefined) throw new SourceError('unreadable_answer', `balances: ${code} has no decimal amount`)
+  return amount
+}
+
+function toBalances(held: readonly Held[]): Balance[] {
+  const folded = new Map<string, { asset: Asset; liquid: Decimal; staked: Decimal }>()
+  for (const { code, amount, isLocked } of held) {
+    const asset = readCode(code)
+    const { liquid, staked } = folded.get(asset.assetId) ?? { liquid: zero, staked: zero }
+    folded.set(
+      asset.assetId,
+      isLocked ? { asset, liquid, staked: add(staked, amount) } : { asset, liquid: add(liquid, amount), staked },
+    )
+  }
+  return [...folded.values()].map(({ asset: { assetId, symbol, name }, liquid, staked }) => ({
+    assetId,
+    symbol,
+    name,
+    liquid,
+    staked,
+  }))
+}

@@ -1,0 +1,284 @@
+/**
+ * One page of each list. Binance limits how wide a window may be (30 to 180 days) and answers a window that is too wide with
+ * an error or, worse, with an empty list (convert). So a window is walked in pieces, oldest first, and the position names the
+ * piece. Both edges of Binance's filters are inclusive.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { isJsonObject } from '../kit/json.ts'
+import { keepInside, toRawRecord } from '../kit/records.ts'
+import type { Answered, Call } from './client.ts'
+import type { StreamName } from './definition.ts'
+import { endpoints, type Endpoint } from './endpoints.ts'
+import { isLikely, readPartition, withAssets } from './pairs.ts'
+import { headReaders } from './records.ts'
+
+const dayMs = 24 * 3_600_000
+/** The exchange opened in July 2017: no window before it needs a request. */
+export const launchMs = Date.UTC(2017, 6, 1)
+
+type Params = Record<string, string>
+
+interface ListShape {
+  endpoint: Endpoint
+  /** The widest piece. */
+  spanMs: number
+  sinceMs: number
+  pageSize: number
+  /** `span`: no pages. A piece that fills a page may hide rows, so it is halved until it does not. */
+  paging: 'offset' | 'number' | 'span'
+  toParams(startMs: number, endMs: number): Params
+  rowsOf(answer: unknown): { rows: readonly unknown[]; hasMore?: boolean | undefined }
+  /** False for a list that forgets old rows: a row that it no longer shows was not taken back. */
+  isComplete: boolean
+}
+
+const jsonObject = z.custom<Record<string, unknown>>(isJsonObject)
+const bareList = z.array(z.unknown())
+const rowsAnswer = jsonObject.pipe(z.looseObject({ rows: bareList.nullish() }))
+const convertAnswer = jsonObject.pipe(z.looseObject({ list: bareList.nullish(), moreData: z.boolean().nullish() }))
+const dustAnswer = jsonObject.pipe(z.looseObject({ userAssetDribblets: bareList.nullish() }))
+// `data` may be missing (rotki, exchanges/binance.py).
+const fiatAnswer = jsonObject.pipe(
+  z.looseObject({ data: bareList.nullish(), success: z.boolean().nullish(), code: z.string().nullish() }),
+)
+
+const startAndEnd = (startMs: number, endMs: number): Params => ({
+  startTime: String(startMs),
+  endTime: String(endMs - 1),
+})
+
+const wallet = {
+  // "Less than 90 days".
+  spanMs: 89 * dayMs,
+  sinceMs: launchMs,
+  pageSize: 1_000,
+  paging: 'offset',
+  rowsOf: (answer: unknown) => ({ rows: readAnswer('capital', bareList, answer) }),
+  isComplete: true,
+} as const
+
+const rewards = {
+  // The documents say three months; Binance refuses more than 30 days with −6021 (rotki, exchanges/binance.py).
+  spanMs: 30 * dayMs,
+  sinceMs: launchMs,
+  pageSize: 100,
+  paging: 'number',
+  rowsOf: (answer: unknown) => ({ rows: readAnswer('rewardsRecord', rowsAnswer, answer).rows ?? [] }),
+  isComplete: true,
+} as const
+
+function fiat(endpoint: Endpoint, transactionType: '0' | '1'): ListShape {
+  return {
+    endpoint,
+    // The documents name no limit; rotki reads 89 days at a time.
+    spanMs: 89 * dayMs,
+    sinceMs: launchMs,
+    pageSize: 500,
+    paging: 'number',
+    toParams: (startMs, endMs) => ({ transactionType, beginTime: String(startMs), endTime: String(endMs - 1) }),
+    rowsOf(answer) {
+      const { data, success, code } = readAnswer('fiat', fiatAnswer, answer)
+      if (success === false) throw new SourceError('venue_down', `${endpoint.path}: code ${code ?? 'missing'}`)
+      return { rows: data ?? [] }
+    },
+    isComplete: true,
+  }
+}
+
+const shapes: Readonly<Record<Exclude<StreamName, 'trades'>, ListShape>> = {
+  deposits: {
+    ...wallet,
+    endpoint: endpoints.deposits,
+    toParams: (startMs, endMs) => ({ ...startAndEnd(startMs, endMs), includeSource: 'true' }),
+  },
+  withdrawals: { ...wallet, endpoint: endpoints.withdrawals, toParams: startAndEnd },
+  converts: {
+    endpoint: endpoints.convert,
+    spanMs: 30 * dayMs,
+    sinceMs: launchMs,
+    pageSize: 1_000,
+    paging: 'span',
+    toParams: startAndEnd,
+    rowsOf(answer) {
+      const { list, moreData } = readAnswer('tradeFlow', convertAnswer, answer)
+      return { rows: list ?? [], hasMore: moreData ?? false }
+    },
+    isComplete: true,
+  },
+  dividends: {
+    endpoint: endpoints.dividends,
+    // "The time between startTime and endTime must be less than or equal to 180 days."
+    spanMs: 179 * dayMs,
+    sinceMs: launchMs,
+    pageSize: 500,
+    paging: 'span',
+    toParams: startAndEnd,
+    rowsOf: (answer) => ({ rows: readAnswer('assetDividend', rowsAnswer, answer).rows ?? [] }),
+    isComplete: true,
+  },
+  dust: {
+    endpoint: endpoints.dust,
+    spanMs: 89 * dayMs,
+    sinceMs: Date.UTC(2020, 11, 1),
+    pageSize: 100,
+    paging: 'span',
+    toParams: startAndEnd,
+    rowsOf: (answer) => ({ rows: readAnswer('dribblet', dustAnswer, answer).userAssetDribblets ?? [] }),
+    isComplete: false,
+  },
+  earn_flexible: {
+    ...rewards,
+    endpoint: endpoints.flexibleRewards,
+    toParams: (startMs, endMs) => ({ ...startAndEnd(startMs, endMs), type: 'ALL' }),
+  },
+  earn_locked: { ...rewards, endpoint: endpoints.lockedRewards, toParams: startAndEnd },
+  fiat_buys: fiat(endpoints.fiatPayments, '0'),
+  fiat_sells: fiat(endpoints.fiatPayments, '1'),
+  fiat_deposits: fiat(endpoints.fiatOrders, '0'),
+  fiat_withdrawals: fiat(endpoints.fiatOrders, '1'),
+}
+
+export function fetchPage(call: Call, stream: StreamName, request: PageRequest, nowMs: number): Promise<Page> {
+  return stream === 'trades' ? fetchTrades(call, request, nowMs) : fetchListPage(call, stream, request)
+}
+
+/** A piece of a window: where it starts, how wide it is, and which of its pages is next. */
+interface Place {
+  startMs: number
+  spanMs: number
+  /** Rows or pages that are behind us. */
+  passed: number
+}
+
+const spanMinMs = 1_000
+
+async function fetchListPage(
+  call: Call,
+  stream: Exclude<StreamName, 'trades'>,
+  { window, position, state }: PageRequest,
+): Promise<Page> {
+  const shape = shapes[stream]
+  const place = position === null ? startOf(shape, window) : readPlace(position)
+  const whole = shape.isComplete ? { complete: window } : {}
+  if (place.startMs >= window.end) return { records: [], next: null, ...whole }
+  const endMs = Math.min(place.startMs + place.spanMs, window.end)
+  const { answer, spent } = await call(shape.endpoint, { ...shape.toParams(place.startMs, endMs), ...pageOf(shape, place) })
+  const { rows, hasMore = false } = shape.rowsOf(answer)
+  const read = readRows(stream, rows, window)
+  const next = nextPlace(shape, place, endMs, rows.length, hasMore)
+  const isOver = next.startMs >= window.end
+  const learned = withAssets(state, read.codes)
+  return {
+    records: keepInside(window, read.records),
+    next: isOver ? null : `${next.startMs}:${next.spanMs}:${next.passed}`,
+    ...(isOver ? whole : {}),
+    ...(learned === undefined ? {} : { state: learned }),
+    spent,
+  }
+}
+
+function startOf({ sinceMs, spanMs }: ListShape, window: Window): Place {
+  return { startMs: Math.max(sinceMs, window.start), spanMs, passed: 0 }
+}
+
+function readPlace(position: string): Place {
+  const [, startMs, spanMs, passed] = /^(\d+):(\d+):(\d+)$/.exec(position) ?? []
+  if (passed === undefined) throw new RangeError('not a position of this list')
+  return { startMs: Number(startMs), spanMs: Number(spanMs), passed: Number(passed) }
+}
+
+function pageOf({ paging, pageSize, endpoint }: ListShape, { passed }: Place): Params {
+  if (paging === 'offset') return { offset: String(passed), limit: String(pageSize) }
+  if (paging === 'number') {
+    const isFiat = endpoint.path.includes('/fiat/')
+    return isFiat
+      ? { page: String(passed + 1), rows: String(pageSize) }
+      : { current: String(passed + 1), size: String(pageSize) }
+  }
+  return { limit: String(pageSize) }
+}
+
+/** Totals are wrong in practice, so a page that is empty ends a piece. */
+function nextPlace(shape: ListShape, place: Place, endMs: number, rows: number, hasMore: boolean): Place {
+  const { paging, pageSize, spanMs } = shape
+  if (paging === 'span' && (hasMore || rows >= pageSize) && place.spanMs > spanMinMs) {
+    return { ...place, spanMs: Math.max(spanMinMs, Math.floor((endMs - place.startMs) / 2)) }
+  }
+  if (paging !== 'span' && rows > 0) return { ...place, passed: place.passed + (paging === 'offset' ? rows : 1) }
+  return { startMs: endMs, spanMs, passed: 0 }
+}
+
+interface ReadRows {
+  records: RawRecord[]
+  codes: Set<string>
+}
+
+function readRows(stream: StreamName, rows: readonly unknown[], window: Window): ReadRows {
+  const codes = new Set<string>()
+  const records = rows.map((row) =>
+    toRawRecord(JSON.stringify(row), window, (body) => {
+      const { codes: named, ...head } = headReaders[stream](body)
+      for (const code of named) codes.add(code)
+      return head
+    }),
+  )
+  return { records, codes }
+}
+
+const tradesMax = 1_000
+
+/**
+ * Trades are read by id, because a window in time may have 24 hours at most. The lasting cursor says that all trades below
+ * this id are stored, and when the list was read to its end: a window that ended before then has nothing new. A walk may
+ * store trades from outside of its window, which does no harm, because their ids are unique.
+ */
+async function fetchTrades(
+  call: Call,
+  { partition, window, position, cursor, state }: PageRequest,
+  nowMs: number,
+): Promise<Page> {
+  const pair = readPartition(partition)
+  const lasting = readCursor(cursor)
+  if (position === null && lasting.readAtMs >= window.end) return { records: [], next: null }
+  const fromId = largerId(position ?? '0', lasting.fromId)
+  const asked = await askTrades(call, pair.symbol, fromId)
+  // A pair that has never been likely leaves no hole when Binance does not know it any more.
+  if (asked === undefined && isLikely(pair, state)) {
+    throw new SourceError('data_hole', `myTrades: Binance does not list the trades of ${pair.symbol} any more`)
+  }
+  const rows = asked === undefined ? [] : readAnswer('myTrades', bareList, asked.answer)
+  const { records, codes } = readRows('trades', rows, window)
+  const ids = records.filter(({ unreadable }) => unreadable === undefined).map(({ key }) => key)
+  const nextId = ids.map((id) => String(BigInt(id) + 1n)).reduce(largerId, fromId)
+  const isOver = rows.length === 0 || nextId === fromId
+  const learned = withAssets(state, records.length === 0 ? [] : [...codes, pair.base, pair.quote])
+  return {
+    records,
+    next: isOver ? null : nextId,
+    cursor: `${nextId}@${isOver ? nowMs : lasting.readAtMs}`,
+    ...(learned === undefined ? {} : { state: learned }),
+    spent: asked?.spent ?? [],
+  }
+}
+
+/** Undefined when Binance does not know the pair. */
+async function askTrades(call: Call, symbol: string, fromId: string): Promise<Answered | undefined> {
+  try {
+    return await call(endpoints.myTrades, { symbol, fromId, limit: String(tradesMax) })
+  } catch (error) {
+    if (error instanceof SourceError && error.fault === 'data_hole') return undefined
+    throw error
+  }
+}
+
+function readCursor(cursor: string | null): { fromId: string; readAtMs: number } {
+  const [, fromId = '0', readAtMs = '0'] = /^(\d+)@(\d+)$/.exec(cursor ?? '') ?? []
+  return { fromId, readAtMs: Number(readAtMs) }
+}
+
+function largerId(a: string, b: string): string {
+  return BigInt(a) >= BigInt(b) ? a : b
+}

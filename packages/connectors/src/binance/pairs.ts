@@ -1,0 +1,107 @@
+/**
+ * Which pairs to read trades of. Binance lists trades by pair alone, and nobody should have to name the pairs they traded:
+ * every asset that any list or balance has named is kept in the connector's state, and the pairs follow from exchangeInfo.
+ *
+ * A pair of two seen assets is read in every run. A pair of one seen asset may have been traded as well (bought and sold
+ * again between two looks, or long ago): reading all of them costs 20 of 6,000 weight each, so it is done while a connection
+ * is new, and then for a share of them each day.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { ConnectorState, Partition } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
+
+const dayMs = 24 * 3_600_000
+const newForMs = 2 * dayMs
+const rotationDays = 28
+
+interface BinanceState {
+  /** Codes of all assets that were ever seen, sorted. */
+  assets: readonly string[]
+  connectedAtMs: number | undefined
+}
+
+const stateSchema = z.object({ assets: z.array(z.string()).optional(), connectedAtMs: z.number().optional() })
+
+export function readState(state: ConnectorState): BinanceState {
+  const { assets = [], connectedAtMs } = stateSchema.parse(state)
+  return { assets, connectedAtMs }
+}
+
+/** A code longer than this is not an asset of Binance's; the state has a limit. */
+const codeLengthMax = 40
+const assetsMax = 20_000
+
+/** The state with these assets in it; undefined when it knows them all. */
+export function withAssets(state: ConnectorState, codes: Iterable<string>): ConnectorState | undefined {
+  const { assets } = readState(state)
+  const known = new Set(assets)
+  for (const code of codes) if (code.length <= codeLengthMax && known.size < assetsMax) known.add(code)
+  return known.size === assets.length ? undefined : { ...state, assets: [...known].toSorted() }
+}
+
+export interface Pair {
+  symbol: string
+  base: string
+  quote: string
+}
+
+const exchangeInfo = z.object({
+  symbols: z.array(z.object({ symbol: z.string().min(1), baseAsset: z.string().min(1), quoteAsset: z.string().min(1) })),
+})
+
+/** Pairs that are halted or delisted (`BREAK`) are listed too, and mostly still tell their trades. */
+export function toPairs(answer: unknown): Pair[] {
+  const { symbols } = readAnswer('exchangeInfo', exchangeInfo, withTextNumbers(answer))
+  return symbols.map(({ symbol, baseAsset: base, quoteAsset: quote }) => ({ symbol, base, quote }))
+}
+
+/** Base and quote are part of a partition's name, because a trade does not tell them: `BTC/USDT`. */
+export function toPartition({ symbol, base, quote }: Pair): string {
+  return symbol === `${base}${quote}` ? `${base}/${quote}` : `${base}/${quote}/${symbol}`
+}
+
+export function readPartition(partition: string): Pair {
+  const [base = '', quote = '', symbol = `${base}${quote}`] = partition.split('/')
+  return { symbol, base, quote }
+}
+
+/** Whether the account is known to have had both assets. */
+export function isLikely({ base, quote }: Pair, state: ConnectorState): boolean {
+  const { assets } = readState(state)
+  return assets.includes(base) && assets.includes(quote)
+}
+
+export function listPartitions(pairs: readonly Pair[], state: ConnectorState, nowMs: number): Partition[] {
+  const { assets, connectedAtMs } = readState(state)
+  const seen = new Set(assets)
+  const isNew = connectedAtMs === undefined || nowMs - connectedAtMs < newForMs
+  const turn = Math.floor(nowMs / dayMs) % rotationDays
+  return [...pairs, ...listLostPairs(pairs, assets)]
+    .filter(({ symbol, base, quote }) => {
+      if (seen.has(base) && seen.has(quote)) return true
+      return (seen.has(base) || seen.has(quote)) && (isNew || turnOf(symbol) === turn)
+    })
+    .map((pair) => ({ stream: 'trades', partition: toPartition(pair) }))
+}
+
+/** The quotes that nearly every asset was traded against. */
+const commonQuotes = ['USDT', 'BTC', 'ETH', 'BNB']
+
+/**
+ * Pairs that exchangeInfo does not know any more. An asset that was seen and is in no pair has been delisted; Binance still
+ * tells the trades of some such pairs, and those that it does not tell are a hole in the history.
+ */
+function listLostPairs(pairs: readonly Pair[], assets: readonly string[]): Pair[] {
+  const listed = new Set(pairs.flatMap(({ base, quote }) => [base, quote]))
+  const lost = assets.filter((asset) => !listed.has(asset))
+  return lost.flatMap((base) => {
+    const quotes = commonQuotes.filter((quote) => listed.has(quote) && assets.includes(quote))
+    return quotes.map((quote) => ({ symbol: `${base}${quote}`, base, quote }))
+  })
+}
+
+function turnOf(symbol: string): number {
+  return createHash('sha256').update(symbol).digest().readUInt32BE() % rotationDays
+}

@@ -1,0 +1,367 @@
+/**
+ * From records to transactions. Nearly every record is a transaction by itself; the fills of one order are joined.
+ * The law: the change of a balance = inputs − outputs − fees, asset by asset.
+ */
+import { absolute, add, isNegative, isZero, multiply, subtract, zero } from '@assay/core'
+import type { Category, Decimal, FeeKind, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
+import type { StoredRecord } from '../kit/connector.ts'
+import { readCode } from './assets.ts'
+import type { StreamName } from './definition.ts'
+import { isSwap, toDividendKind } from './dividends.ts'
+import { readPartition } from './pairs.ts'
+import * as rows from './records.ts'
+
+export function linkKeys({ stream, partition, key, body }: StoredRecord): readonly [string] {
+  if (stream === 'trades') return [`order:${partition}:${rows.parseTrade(body).orderId}`]
+  if (stream === 'dividends') {
+    const { enInfo } = rows.parseDividend(body)
+    if (isSwap(enInfo ?? '')) return [`swap:${enInfo ?? ''}`]
+  }
+  return [`${stream}:${key}`]
+}
+
+export function toTransactions(records: readonly StoredRecord[]): TransactionDraft[] {
+  const [first] = records
+  if (first === undefined) return []
+  if (first.stream === 'trades') return [toOrderDraft(first.partition, records)]
+  if (first.stream === 'dividends' && records.length > 1) return toSwapDrafts(records)
+  return records.map((record) => singleDrafts[record.stream as SingleStream](record.body, record.key))
+}
+
+type SingleStream = Exclude<StreamName, 'trades'>
+
+const singleDrafts: Readonly<Record<SingleStream, (body: string, key: string) => TransactionDraft>> = {
+  deposits: toDepositDraft,
+  withdrawals: toWithdrawalDraft,
+  converts: toConvertDraft,
+  dividends: toDividendDraft,
+  dust: toDustDraft,
+  earn_flexible: toFlexibleRewardDraft,
+  earn_locked: toLockedRewardDraft,
+  fiat_buys: toFiatBuyDraft,
+  fiat_sells: toFiatSellDraft,
+  fiat_deposits: (body) => toFiatOrderDraft('deposit', body),
+  fiat_withdrawals: (body) => toFiatOrderDraft('withdrawal', body),
+}
+
+type Required = Pick<TransactionDraft, 'naturalKey' | 'occurredAtMs' | 'type' | 'category'> & Partial<TransactionDraft>
+
+function toDraft(required: Required, special: Partial<TransactionDraft>): TransactionDraft {
+  return {
+    method: 'venue',
+    confidence: 1,
+    status: 'confirmed',
+    inputs: [],
+    outputs: [],
+    fees: [],
+    network: null,
+    hash: null,
+    fromAddress: null,
+    toAddress: null,
+    spam: false,
+    providerReference: null,
+    description: null,
+    incomplete: [],
+    ...required,
+    ...special,
+  }
+}
+
+function toLegs(code: string, amount: Decimal, atMs: number): Leg[] {
+  if (isZero(amount)) return []
+  const { assetId, symbol } = readCode(code, atMs)
+  return [{ assetId, symbol, amount }]
+}
+
+function toFees(kind: FeeKind, code: string, amount: Decimal, atMs: number): FeeLeg[] {
+  return toLegs(code, amount, atMs).map((leg) => ({ ...leg, kind }))
+}
+
+/** One leg for each asset. */
+function joinLegs<Kept extends Leg>(legs: readonly Kept[]): Kept[] {
+  const byAsset = new Map<string, Kept>()
+  for (const leg of legs) {
+    const before = byAsset.get(leg.assetId)
+    byAsset.set(leg.assetId, before === undefined ? leg : { ...leg, amount: add(before.amount, leg.amount) })
+  }
+  return [...byAsset.values()]
+}
+
+function toOrderDraft(partition: string, records: readonly StoredRecord[]): TransactionDraft {
+  const { symbol, base, quote } = readPartition(partition)
+  const fills = records
+    .map(({ body }) => rows.parseTrade(body))
+    .toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+  const [first] = fills as [rows.Trade, ...rows.Trade[]]
+  const inputs: Leg[] = []
+  const outputs: Leg[] = []
+  const fees: FeeLeg[] = []
+  for (const fill of fills) {
+    const atMs = Number(fill.time)
+    const bases = toLegs(base, rows.toAmount('qty', fill.qty), atMs)
+    const quotes = toLegs(quote, quoteAmountOf(fill), atMs)
+    inputs.push(...(fill.isBuyer ? bases : quotes))
+    outputs.push(...(fill.isBuyer ? quotes : bases))
+    fees.push(...toFees('trading', fill.commissionAsset, rows.toAmount('commission', fill.commission), atMs))
+  }
+  return toDraft(
+    {
+      // An order that is filled over weeks is several stories, and each of them needs a key of its own.
+      naturalKey: `trade:${symbol}:${first.orderId}@${first.id}`,
+      occurredAtMs: Number(first.time),
+      type: 'input_and_output',
+      category: 'trade',
+    },
+    {
+      inputs: joinLegs(inputs),
+      outputs: joinLegs(outputs),
+      fees: joinLegs(fees),
+      providerReference: first.orderId,
+      description: `${first.isBuyer ? 'Buy' : 'Sell'} ${symbol}`,
+    },
+  )
+}
+
+function quoteAmountOf({ quoteQty, price, qty }: rows.Trade): Decimal {
+  return typeof quoteQty === 'string'
+    ? rows.toAmount('quoteQty', quoteQty)
+    : multiply(rows.toAmount('price', price), rows.toAmount('qty', qty))
+}
+
+function toDepositDraft(body: string, key: string): TransactionDraft {
+  const row = rows.parseDeposit(body)
+  const atMs = Number(row.insertTime)
+  const status = rows.depositProgress(row)
+  return toDraft(
+    { naturalKey: `deposit:${key}`, occurredAtMs: atMs, type: 'receive', category: 'deposit' },
+    {
+      status,
+      inputs: status === 'failed' ? [] : toLegs(row.coin, rows.toAmount('amount', row.amount), atMs),
+      providerReference: key,
+      ...chainOf(row, { fromAddress: rows.textOf(row.sourceAddress), toAddress: rows.textOf(row.address) }),
+    },
+  )
+}
+
+/** The amount is what arrives; the fee is taken from the balance beside it. */
+function toWithdrawalDraft(body: string, key: string): TransactionDraft {
+  const row = rows.parseWithdrawal(body)
+  const atMs = rows.withdrawalTimeMs(row)
+  const status = rows.withdrawalProgress(row)
+  const isTaken = status !== 'failed'
+  return toDraft(
+    { naturalKey: `withdrawal:${key}`, occurredAtMs: atMs, type: 'send', category: 'withdrawal' },
+    {
+      status,
+      outputs: isTaken ? toLegs(row.coin, rows.toAmount('amount', row.amount), atMs) : [],
+      fees: isTaken ? toFees('withdrawal', row.coin, rows.toAmount('transactionFee', row.transactionFee), atMs) : [],
+      providerReference: key,
+      description: rows.textOf(row.info),
+      ...chainOf(row, { fromAddress: null, toAddress: rows.textOf(row.address) }),
+    },
+  )
+}
+
+type Chain = Pick<TransactionDraft, 'network' | 'hash' | 'fromAddress' | 'toAddress' | 'incomplete'>
+
+/** A transfer between two Binance accounts is on no chain: its `txId` reads `Internal transfer …` or `Off-chain transfer …`. */
+function chainOf(
+  { network, txId, transferType }: Pick<rows.Deposit, 'network' | 'txId' | 'transferType'>,
+  addresses: Pick<Chain, 'fromAddress' | 'toAddress'>,
+): Chain {
+  const id = rows.textOf(txId)
+  const isInternal = transferType === '1' || (id !== null && /^(?:internal|off-chain) transfer/i.test(id))
+  const members = { network: rows.textOf(network), hash: isInternal ? null : id, ...addresses }
+  const names = { network: 'network', hash: 'hash', fromAddress: 'from_address', toAddress: 'to_address' } as const
+  const missing = Object.entries(names).filter(([member]) => members[member as keyof typeof members] === null)
+  return { ...members, incomplete: isInternal ? [] : missing.map(([, name]) => name) }
+}
+
+function toConvertDraft(body: string): TransactionDraft {
+  const row = rows.parseConvert(body)
+  const atMs = Number(row.createTime)
+  const status = rows.convertProgress(row)
+  const hasMoved = status === 'confirmed'
+  return toDraft(
+    { naturalKey: `convert:${row.orderId}`, occurredAtMs: atMs, type: 'input_and_output', category: 'convert' },
+    {
+      status,
+      inputs: hasMoved ? toLegs(row.toAsset, rows.toAmount('toAmount', row.toAmount), atMs) : [],
+      outputs: hasMoved ? toLegs(row.fromAsset, rows.toAmount('fromAmount', row.fromAmount), atMs) : [],
+      providerReference: row.orderId,
+      description: `Convert ${row.fromAsset} to ${row.toAsset}`,
+    },
+  )
+}
+
+function isTaken({ amount, direction }: rows.Dividend): boolean {
+  return isNegative(rows.toAmount('amount', amount)) !== (direction === '-1')
+}
+
+function dividendLegs(row: rows.Dividend): Leg[] {
+  return toLegs(row.asset, absolute(rows.toAmount('amount', row.amount)), Number(row.divTime))
+}
+
+function toDividendDraft(body: string): TransactionDraft {
+  const row = rows.parseDividend(body)
+  const legs = dividendLegs(row)
+  return toDraft(
+    {
+      naturalKey: `dividend:${row.id}`,
+      occurredAtMs: Number(row.divTime),
+      ...toDividendKind(row.enInfo ?? '', isTaken(row)),
+    },
+    {
+      ...(isTaken(row) ? { outputs: legs } : { inputs: legs }),
+      providerReference: row.id,
+      description: rows.textOf(row.enInfo),
+    },
+  )
+}
+
+/** The old coin goes and the new one comes, as two dividends with the same words. A half alone says nothing. */
+function toSwapDrafts(records: readonly StoredRecord[]): TransactionDraft[] {
+  const dividends = records
+    .map(({ body }) => rows.parseDividend(body))
+    .toSorted((a, b) => Number(a.divTime) - Number(b.divTime) || (a.id < b.id ? -1 : 1))
+  const [first] = dividends as [rows.Dividend, ...rows.Dividend[]]
+  const inputs = joinLegs(dividends.filter((row) => !isTaken(row)).flatMap(dividendLegs))
+  const outputs = joinLegs(dividends.filter(isTaken).flatMap(dividendLegs))
+  if (inputs.length === 0 || outputs.length === 0) return records.map(({ body }) => toDividendDraft(body))
+  return [
+    toDraft(
+      {
+        naturalKey: `dividend:${first.id}`,
+        occurredAtMs: Number(first.divTime),
+        type: 'input_and_output',
+        category: 'convert',
+      },
+      { method: 'rule', confidence: 0.9, inputs, outputs, providerReference: first.id, description: first.enInfo ?? null },
+    ),
+  ]
+}
+
+/** All small balances that were turned into BNB at once. `transferedAmount` is what arrived, without the charge. */
+function toDustDraft(body: string): TransactionDraft {
+  const row = rows.parseDust(body)
+  const atMs = Number(row.operateTime)
+  const details = row.userAssetDribbletDetails
+  const legsOf = (toPart: (detail: (typeof details)[number]) => Leg[]): Leg[] => joinLegs(details.flatMap(toPart))
+  const charged = (detail: (typeof details)[number]): Decimal =>
+    rows.toAmount('serviceChargeAmount', detail.serviceChargeAmount)
+  const targetOf = (detail: (typeof details)[number]): string => rows.textOf(detail.targetAsset) ?? 'BNB'
+  return toDraft(
+    { naturalKey: `dust:${row.transId}`, occurredAtMs: atMs, type: 'input_and_output', category: 'convert' },
+    {
+      inputs: legsOf((detail) => {
+        const gross = add(rows.toAmount('transferedAmount', detail.transferedAmount), charged(detail))
+        return toLegs(targetOf(detail), gross, atMs)
+      }),
+      outputs: legsOf((detail) => toLegs(detail.fromAsset, rows.toAmount('amount', detail.amount), atMs)),
+      fees: joinLegs(details.flatMap((detail) => toFees('conversion', targetOf(detail), charged(detail), atMs))),
+      providerReference: row.transId,
+      description: 'Small balances converted',
+    },
+  )
+}
+
+function toRewardDraft(
+  naturalKey: string,
+  atMs: number,
+  category: Category,
+  inputs: Leg[],
+  description: string,
+): TransactionDraft {
+  return toDraft({ naturalKey, occurredAtMs: atMs, type: 'input_only', category }, { inputs, description })
+}
+
+function toFlexibleRewardDraft(body: string, key: string): TransactionDraft {
+  const { asset, rewards, type, time } = rows.parseFlexibleReward(body)
+  const inputs = toLegs(asset, rows.toAmount('rewards', rewards), Number(time))
+  const label = `Simple Earn Flexible${rows.textOf(type) === null ? '' : `: ${type ?? ''}`}`
+  return toRewardDraft(`earn_flexible:${key}`, Number(time), 'interest', inputs, label)
+}
+
+function toLockedRewardDraft(body: string, key: string): TransactionDraft {
+  const { asset, amount, lockPeriod, time } = rows.parseLockedReward(body)
+  const inputs = toLegs(asset, rows.toAmount('amount', amount), Number(time))
+  const label = `Simple Earn Locked${rows.textOf(lockPeriod) === null ? '' : `, ${lockPeriod ?? ''} days`}`
+  return toRewardDraft(`earn_locked:${key}`, Number(time), 'staking_reward', inputs, label)
+}
+
+/**
+ * `sourceAmount` includes the fee: in Binance's example 20 − 0.2 buys 4.462 at 4.437472. Only a purchase from the "Cash
+ * Balance" takes money out of the account; a card or a bank transfer pays from outside, and then only the coins come in.
+ */
+function toFiatBuyDraft(body: string): TransactionDraft {
+  const row = rows.parseFiatPayment(body)
+  const atMs = Number(row.createTime)
+  const status = rows.fiatProgress(row)
+  const hasMoved = status === 'confirmed'
+  const isFromBalance = row.paymentMethod === 'Cash Balance'
+  const fee = rows.toAmount('totalFee', row.totalFee)
+  const paid = subtract(rows.toAmount('sourceAmount', row.sourceAmount), fee)
+  return toDraft(
+    {
+      naturalKey: `fiat_buy:${row.orderNo}`,
+      occurredAtMs: atMs,
+      type: isFromBalance ? 'input_and_output' : 'input_only',
+      category: 'buy',
+    },
+    {
+      status,
+      inputs: hasMoved ? toLegs(row.cryptoCurrency, rows.toAmount('obtainAmount', row.obtainAmount), atMs) : [],
+      outputs: hasMoved && isFromBalance ? toLegs(row.fiatCurrency, paid, atMs) : [],
+      fees: hasMoved && isFromBalance ? toFees('trading', row.fiatCurrency, fee, atMs) : [],
+      providerReference: row.orderNo,
+      description: `${row.sourceAmount} ${row.fiatCurrency}${isFromBalance ? '' : ` by ${row.paymentMethod ?? 'another way'}`}`,
+    },
+  )
+}
+
+/**
+ * `sourceAmount` is what the person gets, and the fee was taken off before. Binance does not say where the money went; the
+ * cash balance is the usual place.
+ */
+function toFiatSellDraft(body: string): TransactionDraft {
+  const row = rows.parseFiatPayment(body)
+  const atMs = Number(row.createTime)
+  const status = rows.fiatProgress(row)
+  const hasMoved = status === 'confirmed'
+  const fee = rows.toAmount('totalFee', row.totalFee)
+  return toDraft(
+    { naturalKey: `fiat_sell:${row.orderNo}`, occurredAtMs: atMs, type: 'input_and_output', category: 'sell' },
+    {
+      status,
+      inputs: hasMoved ? toLegs(row.fiatCurrency, add(rows.toAmount('sourceAmount', row.sourceAmount), fee), atMs) : [],
+      outputs: hasMoved ? toLegs(row.cryptoCurrency, rows.toAmount('obtainAmount', row.obtainAmount), atMs) : [],
+      fees: hasMoved ? toFees('trading', row.fiatCurrency, fee, atMs) : [],
+      providerReference: row.orderNo,
+      method: 'rule',
+      confidence: 0.8,
+      incomplete: ['inputs'],
+    },
+  )
+}
+
+/** Binance does not document whether `amount` includes the fee. It is read as what the account got, or what left it. */
+function toFiatOrderDraft(kind: 'deposit' | 'withdrawal', body: string): TransactionDraft {
+  const row = rows.parseFiatOrder(body)
+  const atMs = Number(row.createTime)
+  const status = rows.fiatProgress(row)
+  const amount = rows.toAmount('amount', row.amount)
+  const fee = rows.toAmount('totalFee', row.totalFee)
+  const isCounted = status !== 'failed'
+  const legs = toLegs(row.fiatCurrency, kind === 'deposit' ? add(amount, fee) : amount, atMs)
+  const type: TransactionType = kind === 'deposit' ? 'receive' : 'send'
+  return toDraft(
+    { naturalKey: `fiat_${kind}:${row.orderNo}`, occurredAtMs: atMs, type, category: kind },
+    {
+      status,
+      ...(isCounted ? { [kind === 'deposit' ? 'inputs' : 'outputs']: legs } : {}),
+      fees: isCounted && fee !== zero ? toFees(kind, row.fiatCurrency, fee, atMs) : [],
+      providerReference: row.orderNo,
+      description: rows.textOf(row.method),
+    },
+  )
+}
