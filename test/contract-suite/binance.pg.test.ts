@@ -17,6 +17,8 @@ describeContract({
   deposit: (code, amount) => ({ type: 'deposit', code, amount }),
   codes: { known: 'BTC', unknown: 'ZQNT' },
   decimals: 8,
+  // Fiat orders may be asked for twice a minute.
+  resumedMs: 300 * 86_400_000,
   faults: {
     'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
     'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },

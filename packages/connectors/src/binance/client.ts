@@ -142,5 +142,6 @@ export function joinSpent(...lists: readonly (readonly Spent[])[]): Spent[] {
 /** A key with a line break in it would fail inside fetch, with the key in the message. */
 function assertUsable({ apiKey, secretKey }: ApiKeyCredentials): void {
   if (!/^[A-Za-z0-9]{64}$/.test(apiKey)) throw new SourceError('invalid_credentials', 'API key: not a Binance key')
-  if (!/^[\x21-\x7e]{1,200}$/.test(secretKey)) throw new SourceError('invalid_credentials', 'secret key: not a Binance key')
+  if (!/^[\x21-\x7e]{1,200}$/.test(secretKey))
+    throw new SourceError('invalid_credentials', 'secret key: not a Binance key')
 }

@@ -64,7 +64,8 @@ export const binanceDefinition = {
     brand: { color: '#f0b90b', short_name: 'Bi' },
     popularity_rank: 1,
   },
-  // The order is the order of reading: trades come last, because the other lists tell which pairs to look at.
+  // The order is the order of reading. Trades come late, because the other lists tell which pairs to look at; fiat orders
+  // come last, because an account may ask for them only twice a minute.
   streams: [
     // Deposits and withdrawals change until they are over. Unfinished ones are marked as pending and read again however old
     // they are; the overlap is for rows that were booked late.
@@ -73,15 +74,12 @@ export const binanceDefinition = {
     listStream('converts', endpoints.convert, {}),
     listStream('dividends', endpoints.dividends, {}),
     listStream('dust', endpoints.dust, {
-      providerLimit:
-        'Binance lists at most the last 100 conversions of small balances, and none before December 2020.',
+      providerLimit: 'Binance lists at most the last 100 conversions of small balances, and none before December 2020.',
     }),
     listStream('earn_flexible', endpoints.flexibleRewards, {}),
     listStream('earn_locked', endpoints.lockedRewards, {}),
     listStream('fiat_buys', endpoints.fiatPayments, { overlap: dayMs }),
     listStream('fiat_sells', endpoints.fiatPayments, { overlap: dayMs }),
-    listStream('fiat_deposits', endpoints.fiatOrders, { overlap: dayMs }),
-    listStream('fiat_withdrawals', endpoints.fiatOrders, { overlap: dayMs }),
     {
       ...listStream('trades', endpoints.myTrades, {
         providerLimit: 'Binance lists no trades of some pairs that it has delisted.',
@@ -89,6 +87,8 @@ export const binanceDefinition = {
       }),
       partitioned: true,
     },
+    listStream('fiat_deposits', endpoints.fiatOrders, { overlap: dayMs }),
+    listStream('fiat_withdrawals', endpoints.fiatOrders, { overlap: dayMs }),
   ],
   // The fills of one order. A limit order may stay open longer; its later fills are then a transaction of their own.
   storySpanMs: 7 * dayMs,

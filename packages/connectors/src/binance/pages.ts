@@ -16,8 +16,10 @@ import { isLikely, readPartition, withAssets } from './pairs.ts'
 import { headReaders } from './records.ts'
 
 const dayMs = 24 * 3_600_000
-/** The exchange opened in July 2017: no window before it needs a request. */
-export const launchMs = Date.UTC(2017, 6, 1)
+/** The exchange opened in July 2017, sold coins for money from January 2019, and paid interest from August 2019. */
+const launchMs = Date.UTC(2017, 6, 1)
+const fiatLaunchMs = Date.UTC(2019, 0, 1)
+const earnLaunchMs = Date.UTC(2019, 7, 1)
 
 type Params = Record<string, string>
 
@@ -29,6 +31,7 @@ interface ListShape {
   pageSize: number
   /** `span`: no pages. A piece that fills a page may hide rows, so it is halved until it does not. */
   paging: 'offset' | 'number' | 'span'
+  isShortPageLast?: true
   toParams(startMs: number, endMs: number): Params
   rowsOf(answer: unknown): { rows: readonly unknown[]; hasMore?: boolean | undefined }
   /** False for a list that forgets old rows: a row that it no longer shows was not taken back. */
@@ -63,7 +66,7 @@ const wallet = {
 const rewards = {
   // The documents say three months; Binance refuses more than 30 days with −6021 (rotki, exchanges/binance.py).
   spanMs: 30 * dayMs,
-  sinceMs: launchMs,
+  sinceMs: earnLaunchMs,
   pageSize: 100,
   paging: 'number',
   rowsOf: (answer: unknown) => ({ rows: readAnswer('rewardsRecord', rowsAnswer, answer).rows ?? [] }),
@@ -75,9 +78,11 @@ function fiat(endpoint: Endpoint, transactionType: '0' | '1'): ListShape {
     endpoint,
     // The documents name no limit; rotki reads 89 days at a time.
     spanMs: 89 * dayMs,
-    sinceMs: launchMs,
+    sinceMs: fiatLaunchMs,
     pageSize: 500,
     paging: 'number',
+    // An account may ask for its orders twice a minute: the empty page behind a short one is not worth half a minute.
+    isShortPageLast: true,
     toParams: (startMs, endMs) => ({ transactionType, beginTime: String(startMs), endTime: String(endMs - 1) }),
     rowsOf(answer) {
       const { data, success, code } = readAnswer('fiat', fiatAnswer, answer)
@@ -165,7 +170,10 @@ async function fetchListPage(
   const whole = shape.isComplete ? { complete: window } : {}
   if (place.startMs >= window.end) return { records: [], next: null, ...whole }
   const endMs = Math.min(place.startMs + place.spanMs, window.end)
-  const { answer, spent } = await call(shape.endpoint, { ...shape.toParams(place.startMs, endMs), ...pageOf(shape, place) })
+  const { answer, spent } = await call(shape.endpoint, {
+    ...shape.toParams(place.startMs, endMs),
+    ...pageOf(shape, place),
+  })
   const { rows, hasMore = false } = shape.rowsOf(answer)
   const read = readRows(stream, rows, window)
   const next = nextPlace(shape, place, endMs, rows.length, hasMore)
@@ -207,7 +215,8 @@ function nextPlace(shape: ListShape, place: Place, endMs: number, rows: number, 
   if (paging === 'span' && (hasMore || rows >= pageSize) && place.spanMs > spanMinMs) {
     return { ...place, spanMs: Math.max(spanMinMs, Math.floor((endMs - place.startMs) / 2)) }
   }
-  if (paging !== 'span' && rows > 0) return { ...place, passed: place.passed + (paging === 'offset' ? rows : 1) }
+  const isLast = rows === 0 || (shape.isShortPageLast === true && rows < pageSize)
+  if (paging !== 'span' && !isLast) return { ...place, passed: place.passed + (paging === 'offset' ? rows : 1) }
   return { startMs: endMs, spanMs, passed: 0 }
 }
 

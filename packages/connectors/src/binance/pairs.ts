@@ -48,7 +48,9 @@ export interface Pair {
 }
 
 const exchangeInfo = z.object({
-  symbols: z.array(z.object({ symbol: z.string().min(1), baseAsset: z.string().min(1), quoteAsset: z.string().min(1) })),
+  symbols: z.array(
+    z.object({ symbol: z.string().min(1), baseAsset: z.string().min(1), quoteAsset: z.string().min(1) }),
+  ),
 })
 
 /** Pairs that are halted or delisted (`BREAK`) are listed too, and mostly still tell their trades. */

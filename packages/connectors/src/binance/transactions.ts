@@ -143,20 +143,24 @@ function toDepositDraft(body: string, key: string): TransactionDraft {
   )
 }
 
-/** The amount is what arrives; the fee is taken from the balance beside it. */
+/**
+ * The amount is what arrives; the fee is taken from the balance beside it. Both leave the balance when the withdrawal is asked
+ * for, long before it is over: so it counts as confirmed while it is under way. Its record is marked as pending, and becomes
+ * a failed transaction that moves nothing should Binance give the money back.
+ */
 function toWithdrawalDraft(body: string, key: string): TransactionDraft {
   const row = rows.parseWithdrawal(body)
   const atMs = rows.withdrawalTimeMs(row)
-  const status = rows.withdrawalProgress(row)
-  const isTaken = status !== 'failed'
+  const progress = rows.withdrawalProgress(row)
+  const isTaken = progress !== 'failed'
   return toDraft(
     { naturalKey: `withdrawal:${key}`, occurredAtMs: atMs, type: 'send', category: 'withdrawal' },
     {
-      status,
+      status: isTaken ? 'confirmed' : 'failed',
       outputs: isTaken ? toLegs(row.coin, rows.toAmount('amount', row.amount), atMs) : [],
       fees: isTaken ? toFees('withdrawal', row.coin, rows.toAmount('transactionFee', row.transactionFee), atMs) : [],
       providerReference: key,
-      description: rows.textOf(row.info),
+      description: rows.textOf(row.info) ?? (progress === 'pending' ? 'Withdrawal in progress' : null),
       ...chainOf(row, { fromAddress: null, toAddress: rows.textOf(row.address) }),
     },
   )
@@ -236,7 +240,14 @@ function toSwapDrafts(records: readonly StoredRecord[]): TransactionDraft[] {
         type: 'input_and_output',
         category: 'convert',
       },
-      { method: 'rule', confidence: 0.9, inputs, outputs, providerReference: first.id, description: first.enInfo ?? null },
+      {
+        method: 'rule',
+        confidence: 0.9,
+        inputs,
+        outputs,
+        providerReference: first.id,
+        description: first.enInfo ?? null,
+      },
     ),
   ]
 }

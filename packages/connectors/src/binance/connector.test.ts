@@ -1,0 +1,417 @@
+/**
+ * The connector against a server with one answer ready. Shapes are those of binance-spot-api-docs (rest-api.md, errors.md) and
+ * developers.binance.com (docs/wallet, docs/convert, docs/simple_earn, docs/fiat); all values are invented.
+ */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { SourceError, type Fault } from '@assay/core'
+import type { ApiKeyCredentials, ConnectorState, Page, PageRequest, Session, Window } from '../kit/connector.ts'
+import { connector } from './connector.ts'
+
+const credentials: ApiKeyCredentials = {
+  type: 'api_key',
+  // The key and the secret of the worked example in rest-api.md, "SIGNED Endpoint Examples".
+  apiKey: 'vmPUZE6mv9SD5VNHk4HlWFsOr6aKE2zvsw0MuIgwCIPy6utIco14y7Ju91duEh8A',
+  secretKey: 'NhqPtmdSJYdKjVHjA7PZj4Mge3R5YNiP1e3UZjInClVN65XAbvqqM6A7H5fATj0j',
+}
+
+interface Received {
+  path: string
+  params: URLSearchParams
+  query: string
+  headers: IncomingMessage['headers']
+}
+type Reply = { status?: number; headers?: Record<string, string>; body: unknown }
+
+const received: Received[] = []
+let answer: (request: Received) => Reply
+const server = createServer((request, response) => {
+  const url = new URL(request.url ?? '', 'http://localhost')
+  const call = { path: url.pathname, params: url.searchParams, query: url.search.slice(1), headers: request.headers }
+  received.push(call)
+  const { status = 200, headers = {}, body } = answer(call)
+  response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
+})
+
+const nowMs = Date.UTC(2026, 0, 15)
+const dayMs = 86_400_000
+let session: Session
+
+before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+beforeEach(() => {
+  received.length = 0
+  session = open()
+})
+
+function open(given: ApiKeyCredentials = credentials): Session {
+  return connector.open(given, {
+    fetch: globalThis.fetch,
+    now: () => nowMs,
+    nextNonce: () => '1',
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  })
+}
+
+const rights = { ipRestrict: false, createTime: 1698645219000, enableReading: true, enableFixReadOnly: true }
+
+function answerBy(replies: Readonly<Record<string, Reply>>): void {
+  answer = ({ path }) => {
+    const name = Object.keys(replies).find((end) => path.endsWith(end))
+    return name === undefined ? { status: 404, body: '' } : (replies[name] as Reply)
+  }
+}
+
+async function faultOf(promise: Promise<unknown>): Promise<SourceError> {
+  const error = await promise.then(
+    () => assert.fail('no error was thrown'),
+    (thrown: unknown) => thrown,
+  )
+  assert.ok(error instanceof SourceError, String(error))
+  return error
+}
+
+describe('a signed call', () => {
+  it('is signed over everything that is sent, and carries the key in a header alone', async () => {
+    answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
+    await session.verify()
+    const [{ query, headers }] = received as [Received]
+    const [payload = '', signature] = query.split('&signature=')
+    assert.equal(signature, createHmac('sha256', credentials.secretKey).update(payload).digest('hex'))
+    assert.equal(new URLSearchParams(payload).get('timestamp'), String(nowMs))
+    assert.equal(headers['x-mbx-apikey'], credentials.apiKey)
+    assert.ok(!query.includes(credentials.apiKey))
+  })
+
+  it('that Binance calls too late or too early is made once more, by Binance’s clock', async () => {
+    const theirsMs = nowMs + 600_000
+    answer = ({ path, params }) => {
+      if (path === '/api/v3/time') return { body: { serverTime: theirsMs } }
+      const isInTime = params.get('timestamp') === String(theirsMs)
+      return isInTime ? { body: { ...rights, enableReading: false } } : { status: 400, body: { code: -1021, msg: 'x' } }
+    }
+    await session.verify()
+    await session.verify()
+    // Refused, asked for the time, accepted; then the difference is known.
+    assert.deepEqual(
+      received.map(({ path }) => path.split('/').at(-1)),
+      ['apiRestrictions', 'time', 'apiRestrictions', 'apiRestrictions'],
+    )
+  })
+
+  it('with a key that cannot be one of Binance’s is not made', async () => {
+    for (const apiKey of ['short', `${credentials.apiKey}\n`, 'ü'.repeat(64)]) {
+      assert.equal((await faultOf(open({ ...credentials, apiKey }).verify())).fault, 'invalid_credentials')
+    }
+    assert.equal(received.length, 0)
+  })
+
+  const errors: readonly (readonly [status: number, code: number, fault: Fault])[] = [
+    [400, -1022, 'invalid_credentials'],
+    [400, -2008, 'invalid_credentials'],
+    [401, -2014, 'invalid_credentials'],
+    [401, -2015, 'ip_not_allowed'],
+    [401, -1002, 'missing_permission'],
+    [400, -1130, 'unreadable_answer'],
+    [400, -1007, 'venue_down'],
+    [503, -1008, 'venue_down'],
+    [403, 0, 'rate_limited'],
+  ]
+  for (const [status, code, fault] of errors) {
+    it(`HTTP ${status} with code ${code} is ${fault}`, async () => {
+      answer = () => ({ status, body: code === 0 ? '<html></html>' : { code, msg: `key ${credentials.apiKey}` } })
+      const error = await faultOf(session.verify())
+      assert.equal(error.fault, fault)
+      assert.ok(!error.message.includes(credentials.apiKey))
+    })
+  }
+
+  it('−2015 under /api is looked into: the rights of the key tell what is wrong', async () => {
+    const rejected = { status: 401, body: { code: -2015, msg: 'x' } }
+    answerBy({ account: rejected, apiRestrictions: { status: 400, body: { code: -2008, msg: 'x' } } })
+    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'invalid_credentials')
+    answerBy({ account: rejected, apiRestrictions: rejected })
+    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'ip_not_allowed')
+    answerBy({ account: rejected, apiRestrictions: { body: rights } })
+    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'missing_permission')
+  })
+
+  it('429 and 418 say how long to stay away', async () => {
+    for (const status of [429, 418]) {
+      answer = () => ({ status, headers: { 'Retry-After': '17' }, body: { code: -1003, msg: 'x' } })
+      const { fault, retryAfterMs } = await faultOf(session.verify())
+      assert.deepEqual([fault, retryAfterMs], ['rate_limited', 17_000])
+    }
+  })
+})
+
+describe('the rights of a key', () => {
+  it('reading is enough, and the account is known by its number', async () => {
+    const headers = { 'X-SAPI-USED-IP-WEIGHT-1M': '3' }
+    answerBy({
+      apiRestrictions: { headers, body: rights },
+      account: { headers: { 'X-MBX-USED-WEIGHT-1M': '41' }, body: { balances: [], uid: 354937868 } },
+    })
+    const account = await session.verify()
+    assert.deepEqual([account.excess, account.missing], [[], []])
+    assert.deepEqual(account.spent, [
+      { bucket: 'sapi', used: 3 },
+      { bucket: 'weight', used: 41 },
+    ])
+    const other = await open({ ...credentials, apiKey: credentials.apiKey.toLowerCase() }).verify()
+    assert.equal(other.fingerprint, account.fingerprint)
+  })
+
+  it('every other right is one too many, also one that is new', async () => {
+    answerBy({
+      apiRestrictions: { body: { ...rights, enableWithdrawals: true, enableMargin: false, enableMoonTrading: true } },
+      account: { body: { balances: [], uid: 1 } },
+    })
+    assert.deepEqual((await session.verify()).excess, ['Enable Withdrawals', 'enableMoonTrading'])
+  })
+
+  it('a key that may not read says so, and nothing else is asked', async () => {
+    answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
+    assert.deepEqual((await session.verify()).missing, ['Enable Reading'])
+    assert.equal(received.length, 1)
+  })
+})
+
+describe('balances', () => {
+  it('count Simple Earn once, and Lido as Lido', async () => {
+    answerBy({
+      account: {
+        body: {
+          balances: [
+            { asset: 'BTC', free: '0.10000000', locked: '0.02000000' },
+            { asset: 'LDBTC', free: '0.50000000', locked: '0.00000000' },
+            { asset: 'LDO', free: '7.00000000', locked: '0.00000000' },
+            { asset: 'LDLDO', free: '3.00000000', locked: '0.00000000' },
+            // A coin that happens to be called so, and is not in Simple Earn.
+            { asset: 'LDQX', free: '1.00000000', locked: '0.00000000' },
+          ],
+        },
+      },
+      'flexible/position': {
+        body: {
+          rows: [
+            { asset: 'BTC', totalAmount: '0.50000001' },
+            { asset: 'LDO', totalAmount: '3' },
+          ],
+          total: 2,
+        },
+      },
+      'locked/position': { body: { rows: [{ asset: 'DOT', amount: '40.00000000' }], total: 1 } },
+    })
+    const { balances, state } = await session.fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ symbol, liquid, staked }) => [symbol, liquid, staked]),
+      [
+        ['BTC', '0.62000001', '0'],
+        ['LDO', '10', '0'],
+        ['LDQX', '1', '0'],
+        ['DOT', '0', '40'],
+      ],
+    )
+    assert.deepEqual(state, { assets: ['BTC', 'DOT', 'LDO', 'LDQX'], connectedAtMs: nowMs })
+  })
+})
+
+function request(stream: string, window: Window, more: Partial<PageRequest> = {}): PageRequest {
+  return { stream, partition: '', window, position: null, cursor: null, state: {}, ...more }
+}
+
+async function walk(first: PageRequest): Promise<Page[]> {
+  const pages: Page[] = []
+  let position = first.position
+  do {
+    const page = await session.fetchPage({ ...first, position })
+    pages.push(page)
+    position = page.next
+  } while (position !== null)
+  return pages
+}
+
+const sinceLaunch: Window = { unit: 'ms', start: 0, end: nowMs }
+
+describe('a list that is read by time', () => {
+  const widest: Readonly<Record<string, number>> = {
+    deposits: 90 * dayMs - 1,
+    withdrawals: 90 * dayMs - 1,
+    converts: 30 * dayMs,
+    dividends: 180 * dayMs,
+    earn_flexible: 30 * dayMs,
+    earn_locked: 30 * dayMs,
+  }
+  for (const [stream, widestMs] of Object.entries(widest)) {
+    it(`${stream}: every piece is as narrow as Binance wants it, and the pieces leave no gap`, async () => {
+      answer = ({ path }) => ({
+        body: path.includes('capital') ? [] : path.includes('convert') ? { list: [], moreData: false } : { rows: [] },
+      })
+      const pages = await walk(request(stream, sinceLaunch))
+      const edges = received.map(
+        ({ params }) => [Number(params.get('startTime')), Number(params.get('endTime'))] as const,
+      )
+      for (const [index, [start, end]] of edges.entries()) {
+        assert.ok(end - start <= widestMs, `${end - start} ms`)
+        if (index > 0) assert.equal(start, (edges[index - 1]?.[1] ?? 0) + 1)
+      }
+      assert.equal(edges.at(-1)?.[1], nowMs - 1)
+      assert.deepEqual(pages.at(-1)?.complete, sinceLaunch)
+    })
+  }
+
+  it('from before the exchange existed costs no request', async () => {
+    const window: Window = { unit: 'ms', start: 0, end: Date.UTC(2016, 0, 1) }
+    assert.deepEqual(await walk(request('deposits', window)), [{ records: [], next: null, complete: window }])
+    assert.equal(received.length, 0)
+  })
+
+  it('that has no pages is halved until every piece fits into one answer', async () => {
+    const times = Array.from({ length: 1_300 }, (_, index) => nowMs - 20 * dayMs + index * 60_000)
+    answer = ({ params }) => {
+      const [start, end] = [Number(params.get('startTime')), Number(params.get('endTime'))]
+      const inside = times.filter((time) => start <= time && time <= end)
+      const list = inside.slice(0, 1_000).map((createTime) => convertRow(String(createTime), { createTime }))
+      return { body: { list, moreData: inside.length > 1_000 } }
+    }
+    const pages = await walk(request('converts', { unit: 'ms', start: nowMs - 25 * dayMs, end: nowMs }))
+    const keys = new Set(pages.flatMap(({ records }) => records.map(({ key }) => key)))
+    assert.equal(keys.size, times.length)
+  })
+
+  it('learns the assets that it names', async () => {
+    answer = () => ({ body: { list: [convertRow('1', { createTime: nowMs - 1 })], moreData: false } })
+    const window: Window = { unit: 'ms', start: nowMs - dayMs, end: nowMs }
+    const { state } = await session.fetchPage(request('converts', window, { state: { assets: ['BTC'] } }))
+    assert.deepEqual(state, { assets: ['BTC', 'EUR', 'USDT'] })
+    const again = await session.fetchPage(request('converts', window, { state: state ?? {} }))
+    assert.equal(again.state, undefined)
+  })
+
+  it('keeps every digit, and a row that it cannot read', async () => {
+    answer = () => ({
+      body: '[{"id":"1","coin":"BTC","amount":"0.1","status":1,"insertTime":1767225600000},{"odd":1.50}]',
+    })
+    const window: Window = { unit: 'ms', start: Date.UTC(2026, 0, 1), end: nowMs }
+    const { records } = await session.fetchPage(request('deposits', window))
+    assert.deepEqual(
+      records.map(({ key, body, unreadable }) => [key.length < 64 ? key : 'hash', body, unreadable === undefined]),
+      [
+        ['1', '{"id":"1","coin":"BTC","amount":"0.1","status":1,"insertTime":1767225600000}', true],
+        ['hash', '{"odd":1.50}', false],
+      ],
+    )
+  })
+
+  it('of fiat payments may come without `data`', async () => {
+    answer = () => ({ body: { code: '000000', message: 'success', success: true } })
+    const window: Window = { unit: 'ms', start: nowMs - dayMs, end: nowMs }
+    assert.deepEqual(
+      (await walk(request('fiat_buys', window))).map(({ records }) => records),
+      [[]],
+    )
+  })
+})
+
+function convertRow(orderId: string, more: object): object {
+  const amounts = { fromAsset: 'EUR', fromAmount: '20', toAsset: 'USDT', toAmount: '21.5' }
+  return { orderId, orderStatus: 'SUCCESS', ...amounts, ...more }
+}
+
+describe('trades', () => {
+  const trades = Array.from({ length: 2_300 }, (_, index) => ({
+    symbol: 'BNBBTC',
+    id: 28_457 + index * 3,
+    orderId: 100_234,
+    price: '4.00000100',
+    qty: '12.00000000',
+    quoteQty: '48.000012',
+    commission: '10.10000000',
+    commissionAsset: 'BNB',
+    time: Date.UTC(2025, 0, 1) + index,
+    isBuyer: true,
+  }))
+  const pair = { partition: 'BNB/BTC' }
+
+  beforeEach(() => {
+    answer = ({ params }) => {
+      assert.equal(params.get('symbol'), 'BNBBTC')
+      const from = Number(params.get('fromId'))
+      return { body: trades.filter(({ id }) => id >= from).slice(0, Number(params.get('limit'))) }
+    }
+  })
+
+  it('are read by id, each once, and the cursor outlives the window', async () => {
+    const pages = await walk(request('trades', sinceLaunch, pair))
+    assert.equal(new Set(pages.flatMap(({ records }) => records.map(({ key }) => key))).size, trades.length)
+    const cursor = pages.at(-1)?.cursor ?? null
+    received.length = 0
+    const newer: Window = { unit: 'ms', start: nowMs, end: nowMs + dayMs }
+    assert.deepEqual((await walk(request('trades', newer, { ...pair, cursor }))).length, 1)
+    assert.equal(received[0]?.params.get('fromId'), String(28_457 + 2_299 * 3 + 1))
+    // What lies before the time of the last reading is stored already.
+    await walk(request('trades', { ...sinceLaunch, end: nowMs - dayMs }, { ...pair, cursor }))
+    assert.equal(received.length, 1)
+  })
+
+  it('of a pair that Binance has delisted are a hole, if both assets were ever there', async () => {
+    answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
+    const state = { assets: ['BNB', 'BTC'] }
+    assert.equal(
+      (await faultOf(session.fetchPage(request('trades', sinceLaunch, { ...pair, state })))).fault,
+      'data_hole',
+    )
+    const unlikely = await session.fetchPage(request('trades', sinceLaunch, { ...pair, state: { assets: ['BTC'] } }))
+    assert.deepEqual([unlikely.records, unlikely.next], [[], null])
+  })
+})
+
+describe('the pairs to read', () => {
+  const symbols = ['BTC/USDT', 'ETH/BTC', 'ETH/EUR', 'DOGE/USDT', 'XRP/EUR'].map((name) => {
+    const [baseAsset = '', quoteAsset = ''] = name.split('/')
+    return { symbol: `${baseAsset}${quoteAsset}`, status: 'BREAK', baseAsset, quoteAsset }
+  })
+  const namesOf = async (state: ConnectorState): Promise<string[]> =>
+    ((await session.listPartitions?.(state)) ?? []).map(({ partition }) => partition)
+
+  beforeEach(() => answerBy({ exchangeInfo: { body: { symbols } } }))
+
+  it('of an account that has seen nothing are none, and cost nothing', async () => {
+    assert.deepEqual(await namesOf({}), [])
+    assert.equal(received.length, 0)
+  })
+
+  it('are all that touch a seen asset while the connection is new', async () => {
+    assert.deepEqual(await namesOf({ assets: ['BTC'], connectedAtMs: nowMs - 1 }), ['BTC/USDT', 'ETH/BTC'])
+    assert.deepEqual(await namesOf({ assets: ['ETH', 'EUR'], connectedAtMs: nowMs }), ['ETH/BTC', 'ETH/EUR', 'XRP/EUR'])
+    assert.equal(received.length, 1, 'a session asks for the pairs once')
+  })
+
+  it('are later those of two seen assets, and every other one within four weeks', async () => {
+    const turns = new Set<string>()
+    for (let day = 0; day < 28; day += 1) {
+      const later = connector.open(credentials, {
+        fetch: globalThis.fetch,
+        now: () => nowMs + day * dayMs,
+        nextNonce: () => '1',
+        baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      })
+      const listed = (await later.listPartitions?.({ assets: ['BTC', 'USDT'], connectedAtMs: 0 })) ?? []
+      assert.ok(listed.some(({ partition }) => partition === 'BTC/USDT'))
+      for (const { partition } of listed) turns.add(partition)
+    }
+    assert.deepEqual([...turns].toSorted(), ['BTC/USDT', 'DOGE/USDT', 'ETH/BTC'])
+  })
+
+  it('include those of an asset that Binance does not list any more', async () => {
+    const names = await namesOf({ assets: ['LEND', 'USDT'], connectedAtMs: 0 })
+    assert.ok(names.includes('LEND/USDT'))
+  })
+})
