@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Account } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { parseJson } from '../kit/json.ts'
 import { joinSpent, type Call } from './client.ts'
 import { endpoints } from './endpoints.ts'
 
@@ -30,7 +30,7 @@ const accountAnswer = z.object({ uid: z.string().nullish() })
 
 export async function fetchAccount(apiKey: string, call: Call): Promise<Account> {
   const allowed = await call(endpoints.apiRestrictions)
-  const rights = readAnswer('apiRestrictions', restrictions, withTextNumbers(allowed.answer))
+  const rights = readAnswer('apiRestrictions', restrictions, parseJson(allowed.text))
   const granted = Object.keys(rights).filter((name) => rights[name] === true)
   const excess = granted.filter((name) => !harmless.has(name)).map((name) => rightNames.get(name) ?? name)
   if (!granted.includes('enableReading')) {
@@ -38,7 +38,7 @@ export async function fetchAccount(apiKey: string, call: Call): Promise<Account>
     return { fingerprint: fingerprintOf(apiKey, null), excess, missing, keyExpiresAtMs: null, spent: allowed.spent }
   }
   const account = await call(endpoints.account, { omitZeroBalances: 'true' })
-  const { uid } = readAnswer('account', accountAnswer, withTextNumbers(account.answer))
+  const { uid } = readAnswer('account', accountAnswer, parseJson(account.text))
   return {
     fingerprint: fingerprintOf(apiKey, uid),
     excess,

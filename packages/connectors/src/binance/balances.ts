@@ -6,7 +6,7 @@ import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal }
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Balance, Spent } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { parseJson } from '../kit/json.ts'
 import { isEarnMirror, readCode } from './assets.ts'
 import { joinSpent, type Call } from './client.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
@@ -39,7 +39,7 @@ interface FetchedBalances {
 
 export async function fetchBalances(call: Call): Promise<FetchedBalances> {
   const account = await call(endpoints.account, { omitZeroBalances: 'true' })
-  const { balances } = readAnswer('account', accountAnswer, withTextNumbers(account.answer))
+  const { balances } = readAnswer('account', accountAnswer, parseJson(account.text))
   const flexible = await fetchPositions(call, endpoints.flexiblePositions, 'totalAmount')
   const locked = await fetchPositions(call, endpoints.lockedPositions, 'amount')
   const mirrored = new Set(flexible.held.map(({ code }) => code))
@@ -66,7 +66,7 @@ async function fetchPositions(
   let spent: Spent[] = []
   for (let current = 1; current <= pagesMax; current += 1) {
     const page = await call(endpoint, { current: String(current), size: String(pageSize) })
-    const { rows } = readAnswer(endpoint.path, positionsAnswer, withTextNumbers(page.answer))
+    const { rows } = readAnswer(endpoint.path, positionsAnswer, parseJson(page.text))
     spent = page.spent
     for (const row of rows) {
       held.push({ code: row.asset, amount: readAmount(row.asset, row[member] ?? ''), isLocked: member === 'amount' })

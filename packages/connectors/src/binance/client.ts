@@ -7,15 +7,16 @@
 import { createHmac } from 'node:crypto'
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
 import type { ApiKeyCredentials, Io, Spent } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, type HttpAnswer } from '../kit/http.ts'
-import { parseJson, parseJsonVerbatim } from '../kit/json.ts'
+import { parseJson } from '../kit/json.ts'
 import { binanceDefinition } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
 export interface Answered {
-  /** Numbers as `parseJsonVerbatim` gives them. */
-  answer: unknown
+  /** Not parsed yet: rows are kept to the digit, while the list of pairs is megabytes of which three members are read. */
+  text: string
   spent: Spent[]
 }
 
@@ -23,6 +24,7 @@ export type Call = (endpoint: Endpoint, params?: Readonly<Record<string, string>
 
 /** Requests that arrive later than this are refused. Binance recommends 5 seconds and allows 60. */
 const recvWindowMs = 10_000
+const minuteMs = 60_000
 
 export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
   // How far Binance's clock is ahead of ours; asked for only after Binance has refused a timestamp.
@@ -34,7 +36,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
     const headers = endpoint.isPublic === true ? {} : { 'X-MBX-APIKEY': credentials.apiKey }
     const answer = await fetchAnswer(io, url, { headers })
     if (answer.status !== 200) throw toError(endpoint, answer, io)
-    return { answer: parseJsonVerbatim(answer.text), spent: listSpent(endpoint, answer.headers) }
+    return { text: answer.text, spent: listSpent(endpoint, answer.headers) }
   }
 
   function sign(params: Readonly<Record<string, string>>): string {
@@ -45,8 +47,8 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
 
   async function measureOffset(): Promise<number> {
     const askedAt = io.now()
-    const { answer } = await ask(endpoints.time, {})
-    const { serverTime } = serverClock.parse(parseJson(JSON.stringify(answer)))
+    const { text } = await ask(endpoints.time, {})
+    const { serverTime } = readAnswer('time', serverClock, parseJson(text))
     return Number(serverTime) - (askedAt + io.now()) / 2
   }
 
@@ -113,7 +115,10 @@ function toError(endpoint: Endpoint, answer: HttpAnswer, io: Io): SourceError {
   const fault = isRefusal && code !== undefined ? (faultByCode[code] ?? 'unreadable_answer') : undefined
   if (fault !== undefined) return new SourceError(fault, detail)
   // 403 is the firewall in front of Binance, which blocks an address that asks too much.
-  return toStatusError(answer, io, { 403: 'rate_limited' })
+  const error = toStatusError(answer, io, { 403: 'rate_limited' })
+  if (error.fault !== 'rate_limited' || (error.retryAfterMs ?? 0) > 0) return error
+  // Retry-After was seen as 0 on every refusal (rotki, exchanges/binance.py). Weights are forgotten at the full minute.
+  return new SourceError('rate_limited', detail, { retryAfterMs: minuteMs - (Math.round(io.now()) % minuteMs) })
 }
 
 function findCode(text: string): string | undefined {

@@ -148,6 +148,9 @@ describe('a signed call', () => {
       const { fault, retryAfterMs } = await faultOf(session.verify())
       assert.deepEqual([fault, retryAfterMs], ['rate_limited', 17_000])
     }
+    // It was seen as 0, and an address that comes back at once is banned: the next full minute is the earliest.
+    answer = () => ({ status: 429, headers: { 'Retry-After': '0' }, body: { code: -1003, msg: 'x' } })
+    assert.equal((await faultOf(session.verify())).retryAfterMs, 60_000)
   })
 })
 

@@ -58,7 +58,7 @@ function openSession(credentials: ApiKeyCredentials, io: Io): Session {
     },
     async listPartitions(state) {
       if (readState(state).assets.length === 0) return []
-      pairs ??= toPairs((await call(endpoints.exchangeInfo, { showPermissionSets: 'false' })).answer)
+      pairs ??= toPairs((await call(endpoints.exchangeInfo, { showPermissionSets: 'false' })).text)
       return listPartitions(pairs, state, io.now())
     },
     async fetchPage(request) {

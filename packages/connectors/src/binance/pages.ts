@@ -7,7 +7,7 @@ import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { isJsonObject } from '../kit/json.ts'
+import { isJsonObject, parseJsonVerbatim } from '../kit/json.ts'
 import { keepInside, toRawRecord } from '../kit/records.ts'
 import type { Answered, Call } from './client.ts'
 import type { StreamName } from './definition.ts'
@@ -170,11 +170,11 @@ async function fetchListPage(
   const whole = shape.isComplete ? { complete: window } : {}
   if (place.startMs >= window.end) return { records: [], next: null, ...whole }
   const endMs = Math.min(place.startMs + place.spanMs, window.end)
-  const { answer, spent } = await call(shape.endpoint, {
+  const { text, spent } = await call(shape.endpoint, {
     ...shape.toParams(place.startMs, endMs),
     ...pageOf(shape, place),
   })
-  const { rows, hasMore = false } = shape.rowsOf(answer)
+  const { rows, hasMore = false } = shape.rowsOf(parseJsonVerbatim(text))
   const read = readRows(stream, rows, window)
   const next = nextPlace(shape, place, endMs, rows.length, hasMore)
   const isOver = next.startMs >= window.end
@@ -258,7 +258,7 @@ async function fetchTrades(
   if (asked === undefined && isLikely(pair, state)) {
     throw new SourceError('data_hole', `myTrades: Binance does not list the trades of ${pair.symbol} any more`)
   }
-  const rows = asked === undefined ? [] : readAnswer('myTrades', bareList, asked.answer)
+  const rows = asked === undefined ? [] : readAnswer('myTrades', bareList, parseJsonVerbatim(asked.text))
   const { records, codes } = readRows('trades', rows, window)
   const ids = records.filter(({ unreadable }) => unreadable === undefined).map(({ key }) => key)
   const nextId = ids.map((id) => String(BigInt(id) + 1n)).reduce(largerId, fromId)

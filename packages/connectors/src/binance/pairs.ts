@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { parseJson } from '../kit/json.ts'
 
 const dayMs = 24 * 3_600_000
 const newForMs = 2 * dayMs
@@ -54,8 +54,8 @@ const exchangeInfo = z.object({
 })
 
 /** Pairs that are halted or delisted (`BREAK`) are listed too, and mostly still tell their trades. */
-export function toPairs(answer: unknown): Pair[] {
-  const { symbols } = readAnswer('exchangeInfo', exchangeInfo, withTextNumbers(answer))
+export function toPairs(text: string): Pair[] {
+  const { symbols } = readAnswer('exchangeInfo', exchangeInfo, parseJson(text))
   return symbols.map(({ symbol, baseAsset: base, quoteAsset: quote }) => ({ symbol, base, quote }))
 }
 
