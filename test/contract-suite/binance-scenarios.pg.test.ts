@@ -19,6 +19,13 @@ describe('Binance: accounts with troubles', async () => {
     return (await response.json()) as T
   }
 
+  /** Every call that fails ends a job, and the next one comes later: a bad connection takes more jobs than one drain allows. */
+  async function readOn(): Promise<void> {
+    let jobs = 0
+    await engine.drain({ delayed: true, enough: async () => jobs++ === 400 })
+    await engine.moveClock(10 * 60_000)
+  }
+
   interface Added {
     ref: ConnectionRef | undefined
     errors: string
@@ -41,7 +48,7 @@ describe('Binance: accounts with troubles', async () => {
     await engine.drain({ delayed: true, enough: async () => (await db.rows(verifying)).length === 0 })
     const { connectionId, errors } = await adding
     const ref = connectionId === null ? undefined : await engine.toRef(owner, connectionId)
-    if (ref !== undefined) await engine.drain({ delayed: true })
+    if (ref !== undefined) await readOn()
     return {
       ref,
       errors: JSON.stringify(errors),
@@ -57,19 +64,19 @@ describe('Binance: accounts with troubles', async () => {
 
   it('a bad connection loses nothing and doubles nothing', async () => {
     const { ref, readBooks } = await connected('flaky')
-    // Calls that fail make the engine wait; it comes back until everything is read.
-    for (let round = 0; round < 20; round += 1) {
-      await engine.moveClock(10 * 60_000)
-      await engine.drain({ delayed: true })
-    }
     const held = toHeld(await readBooks())
+    for (let round = 0; round < 30; round += 1) {
+      if ((await storedKeys(db, ref)).length === held.records.length) break
+      await readOn()
+    }
+    await readOn()
     assert.deepEqual(await storedKeys(db, ref), heldKeys(held))
     assert.deepEqual(await storedBalances(db, ref), heldBalances(held, symbolOf))
     assert.deepEqual(await explained(db, ref), heldChanges(held, symbolOf))
     assert.deepEqual(await explained(db, ref), await storedBalances(db, ref))
   })
 
-  it('a pair that is gone leaves a hole of its own, and one that still answers is read', async () => {
+  it('a pair that is gone affects itself alone, and one that still answers is read', async () => {
     const { ref, readBooks } = await connected('delisted')
     const held = toHeld(await readBooks())
     // BUSDUSDT answers −1121; LENDUSDT is in no list of pairs and still tells its trades.

@@ -51,9 +51,13 @@ beforeEach(() => {
 })
 
 function open(given: ApiKeyCredentials = credentials): Session {
+  return openAt(nowMs, given)
+}
+
+function openAt(atMs: number, given: ApiKeyCredentials = credentials): Session {
   return connector.open(given, {
     fetch: globalThis.fetch,
-    now: () => nowMs,
+    now: () => atMs,
     nextNonce: () => '1',
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   })
@@ -364,15 +368,18 @@ describe('trades', () => {
     assert.equal(received.length, 1)
   })
 
-  it('of a pair that Binance has delisted are a hole, if both assets were ever there', async () => {
+  it('of a pair that Binance does not know any more end, and the list is named only once in a rotation', async () => {
     answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
-    const state = { assets: ['BNB', 'BTC'] }
-    assert.equal(
-      (await faultOf(session.fetchPage(request('trades', sinceLaunch, { ...pair, state })))).fault,
-      'data_hole',
-    )
-    const unlikely = await session.fetchPage(request('trades', sinceLaunch, { ...pair, state: { assets: ['BTC'] } }))
-    assert.deepEqual([unlikely.records, unlikely.next], [[], null])
+    const state = { assets: ['BNB', 'BTC'], connectedAtMs: nowMs }
+    const page = await session.fetchPage(request('trades', sinceLaunch, { ...pair, state }))
+    assert.deepEqual(page, { records: [], next: null, state: { ...state, lost: ['BNB/BTC'] } })
+    const listedOn = async (day: number): Promise<boolean> => {
+      answerBy({ exchangeInfo: { body: { symbols: [{ symbol: 'BNBBTC', baseAsset: 'BNB', quoteAsset: 'BTC' }] } } })
+      const listed = (await openAt(nowMs + day * dayMs).listPartitions?.(page.state ?? {})) ?? []
+      return listed.length > 0
+    }
+    const days = await Promise.all(Array.from({ length: 28 }, (_, day) => listedOn(day)))
+    assert.equal(days.filter(Boolean).length, 1)
   })
 })
 
@@ -400,12 +407,7 @@ describe('the pairs to read', () => {
   it('are later those of two seen assets, and every other one within four weeks', async () => {
     const turns = new Set<string>()
     for (let day = 0; day < 28; day += 1) {
-      const later = connector.open(credentials, {
-        fetch: globalThis.fetch,
-        now: () => nowMs + day * dayMs,
-        nextNonce: () => '1',
-        baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      })
+      const later = openAt(nowMs + day * dayMs)
       const listed = (await later.listPartitions?.({ assets: ['BTC', 'USDT'], connectedAtMs: 0 })) ?? []
       assert.ok(listed.some(({ partition }) => partition === 'BTC/USDT'))
       for (const { partition } of listed) turns.add(partition)

@@ -12,7 +12,7 @@ import { keepInside, toRawRecord } from '../kit/records.ts'
 import type { Answered, Call } from './client.ts'
 import type { StreamName } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
-import { isLikely, readPartition, withAssets } from './pairs.ts'
+import { readPartition, withAssets, withLost } from './pairs.ts'
 import { headReaders } from './records.ts'
 
 const dayMs = 24 * 3_600_000
@@ -254,11 +254,13 @@ async function fetchTrades(
   if (position === null && lasting.readAtMs >= window.end) return { records: [], next: null }
   const fromId = largerId(position ?? '0', lasting.fromId)
   const asked = await askTrades(call, pair.symbol, fromId)
-  // A pair that has never been likely leaves no hole when Binance does not know it any more.
-  if (asked === undefined && isLikely(pair, state)) {
-    throw new SourceError('data_hole', `myTrades: Binance does not list the trades of ${pair.symbol} any more`)
+  // A `data_hole` would keep the whole connection from ever being up to date, because Binance never gives this list back. So
+  // the list ends here and is not named any more; what the pair moved shows as the difference between balance and history.
+  if (asked === undefined) {
+    const lost = withLost(state, partition)
+    return { records: [], next: null, ...(lost === undefined ? {} : { state: lost }) }
   }
-  const rows = asked === undefined ? [] : readAnswer('myTrades', bareList, parseJsonVerbatim(asked.text))
+  const rows = readAnswer('myTrades', bareList, parseJsonVerbatim(asked.text))
   const { records, codes } = readRows('trades', rows, window)
   const ids = records.filter(({ unreadable }) => unreadable === undefined).map(({ key }) => key)
   const nextId = ids.map((id) => String(BigInt(id) + 1n)).reduce(largerId, fromId)
@@ -269,7 +271,7 @@ async function fetchTrades(
     next: isOver ? null : nextId,
     cursor: `${nextId}@${isOver ? nowMs : lasting.readAtMs}`,
     ...(learned === undefined ? {} : { state: learned }),
-    spent: asked?.spent ?? [],
+    spent: asked.spent,
   }
 }
 

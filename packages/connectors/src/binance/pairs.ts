@@ -19,14 +19,20 @@ const rotationDays = 28
 interface BinanceState {
   /** Codes of all assets that were ever seen, sorted. */
   assets: readonly string[]
+  /** Partitions that Binance does not answer for any more, sorted. */
+  lost: readonly string[]
   connectedAtMs: number | undefined
 }
 
-const stateSchema = z.object({ assets: z.array(z.string()).optional(), connectedAtMs: z.number().optional() })
+const stateSchema = z.object({
+  assets: z.array(z.string()).optional(),
+  lost: z.array(z.string()).optional(),
+  connectedAtMs: z.number().optional(),
+})
 
 export function readState(state: ConnectorState): BinanceState {
-  const { assets = [], connectedAtMs } = stateSchema.parse(state)
-  return { assets, connectedAtMs }
+  const { assets = [], lost = [], connectedAtMs } = stateSchema.parse(state)
+  return { assets, lost, connectedAtMs }
 }
 
 /** A code longer than this is not an asset of Binance's; the state has a limit. */
@@ -69,21 +75,25 @@ export function readPartition(partition: string): Pair {
   return { symbol, base, quote }
 }
 
-/** Whether the account is known to have had both assets. */
-export function isLikely({ base, quote }: Pair, state: ConnectorState): boolean {
-  const { assets } = readState(state)
-  return assets.includes(base) && assets.includes(quote)
+/** The state with this list among the lost ones; undefined when it is there already. */
+export function withLost(state: ConnectorState, partition: string): ConnectorState | undefined {
+  const { lost } = readState(state)
+  return lost.includes(partition) ? undefined : { ...state, lost: [...lost, partition].toSorted() }
 }
 
 export function listPartitions(pairs: readonly Pair[], state: ConnectorState, nowMs: number): Partition[] {
-  const { assets, connectedAtMs } = readState(state)
+  const { assets, lost, connectedAtMs } = readState(state)
   const seen = new Set(assets)
+  const gone = new Set(lost)
   const isNew = connectedAtMs === undefined || nowMs - connectedAtMs < newForMs
   const turn = Math.floor(nowMs / dayMs) % rotationDays
   return [...pairs, ...listLostPairs(pairs, assets)]
-    .filter(({ symbol, base, quote }) => {
-      if (seen.has(base) && seen.has(quote)) return true
-      return (seen.has(base) || seen.has(quote)) && (isNew || turnOf(symbol) === turn)
+    .filter((pair) => {
+      const isBoth = seen.has(pair.base) && seen.has(pair.quote)
+      if (!isBoth && !seen.has(pair.base) && !seen.has(pair.quote)) return false
+      // A pair that was lost is asked for once in a rotation, should Binance list it again.
+      const isUrgent = !gone.has(toPartition(pair)) && (isBoth || isNew)
+      return isUrgent || turnOf(pair.symbol) === turn
     })
     .map((pair) => ({ stream: 'trades', partition: toPartition(pair) }))
 }
@@ -93,7 +103,7 @@ const commonQuotes = ['USDT', 'BTC', 'ETH', 'BNB']
 
 /**
  * Pairs that exchangeInfo does not know any more. An asset that was seen and is in no pair has been delisted; Binance still
- * tells the trades of some such pairs, and those that it does not tell are a hole in the history.
+ * tells the trades of some such pairs.
  */
 function listLostPairs(pairs: readonly Pair[], assets: readonly string[]): Pair[] {
   const listed = new Set(pairs.flatMap(({ base, quote }) => [base, quote]))
