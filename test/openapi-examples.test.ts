@@ -98,6 +98,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('listCatalog')
     await send('listProviders', token)
     await send('getCoverage', token, ofAnn)
+    await send('getProof', token, ofAnn)
     await send('listAssets', token)
     await send('getAssetHistory', token)
     const { data } = await ask<{ data: { id: string }[] }>('listTransactions', token)

@@ -57,6 +57,11 @@ const rooms: readonly Room[] = [
     mayImport: ['core', 'db', 'oauth', 'connections', 'foundation'],
   },
   {
+    name: 'proof',
+    folder: 'apps/server/src/proof/',
+    mayImport: ['core', 'connectors', 'db', 'connections', 'ledger', 'foundation'],
+  },
+  {
     name: 'sync',
     folder: 'apps/server/src/sync/',
     mayImport: ['core', 'connectors', 'db', 'jobs', 'connections', 'ledger', 'metering', 'foundation'],
@@ -94,6 +99,7 @@ const rooms: readonly Room[] = [
       'connections',
       'enterprise',
       'portfolio',
+      'proof',
       'sync',
       'prices',
       'control',

@@ -44,7 +44,7 @@ function describeConnections({ connections }: Status): string[][] {
   return [['PROVIDER', 'STATE', 'CAUSE', 'CONNECTIONS', 'BEHIND'], ...rows]
 }
 
-function describeSlow({ slowest, circuits }: Status): string[][] {
+function describeSlow({ slowest, proofs, circuits }: Status): string[][] {
   const slow =
     slowest === null
       ? 'Slowest provider: none; no connection waits.'
@@ -53,7 +53,9 @@ function describeSlow({ slowest, circuits }: Status): string[][] {
     const asked = open ? `not asked for now; tried again in ${toDuration(probe_in_seconds ?? 0)}` : 'still asked'
     return `${provider_id} has not answered since ${failing_since} (${failures} times): ${asked}.`
   })
-  return [slow, ...silent].map((line) => [line])
+  const counts = proofs.map(({ grade, connections }) => `${connections} ${grade}`)
+  const proved = `Proof of balances: ${counts.length === 0 ? 'no connection has a verdict yet' : counts.join(', ')}.`
+  return [slow, proved, ...silent].map((line) => [line])
 }
 
 function toDuration(seconds: number): string {

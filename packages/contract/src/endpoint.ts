@@ -27,6 +27,8 @@ export interface Endpoint {
   readonly path: string
   /** What the access token must allow; null when no token is asked for. */
   readonly scope: Scope | null
+  /** Further scopes that it must allow too. */
+  readonly moreScopes?: readonly Scope[]
   /** The Bearer is no access token but the secret of a connect or manage session. */
   readonly bearer?: 'session' | 'manage'
   /** Present on lists: adds `limit`, `cursor` and, in v2, `next_uri`; `query` then holds the filters alone. */

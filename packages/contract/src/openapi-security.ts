@@ -65,7 +65,7 @@ export function toSecuritySchemes(endpoints: readonly Endpoint[], hosts: Hosts):
 export function toSecurity(endpoint: Endpoint): JsonObject[] {
   const name = findScheme(endpoint)
   if (name === undefined) return []
-  return [{ [name]: endpoint.scope === null ? [] : [endpoint.scope] }]
+  return [{ [name]: endpoint.scope === null ? [] : [endpoint.scope, ...(endpoint.moreScopes ?? [])] }]
 }
 
 function findScheme({ scope, bearer }: Endpoint): SchemeName | undefined {

@@ -2,6 +2,7 @@
 import { causes } from '@assay/core'
 import { z } from 'zod'
 import { successErrors } from './errors.ts'
+import { ConnectionProof } from './proof.ts'
 import { connectionId, ProviderId } from './provider-ids.ts'
 import { text, time } from './values.ts'
 
@@ -113,7 +114,7 @@ export const connectedMembers = {
 }
 
 export const ConnectedProvidersMetadata = z
-  .object({ connection_id: connectionId, provider_id: ProviderId, ...connectedMembers })
+  .object({ connection_id: connectionId, provider_id: ProviderId, ...connectedMembers, proof: ConnectionProof })
   .meta({ id: 'ConnectedProvidersMetadataV2.1', description: 'A connection of the user.' })
 
 /** What became of a source that was to be added. */

@@ -122,6 +122,13 @@ function createProviders({ get, post, remove, walk }: Calls) {
     ): Promise<wire.RemovedProviders> {
       return (await remove<{ data: wire.RemovedProviders }>(`${path}${toQuery({ ...which })}`, more)).data
     },
+    /** Whether the balances add up, in one answer; `proof` walks the assets. */
+    async proofSummary(connectionId: string, more: CallOptions = {}): Promise<wire.ProofSummary> {
+      const of = `${path}/${encodeURIComponent(connectionId)}/proof${toQuery({ limit: '1' })}`
+      return (await get<{ summary: wire.ProofSummary }>(of, more)).summary
+    },
+    proof: (connectionId: string, more: CallOptions = {}) =>
+      walk<wire.AssetProof>(`${path}/${encodeURIComponent(connectionId)}/proof`, {}, more),
     async coverage(connectionId: string, more: CallOptions = {}): Promise<wire.StreamCoverage[]> {
       const of = `${path}/${encodeURIComponent(connectionId)}/coverage`
       return (await get<{ data: { streams: wire.StreamCoverage[] } }>(of, more)).data.streams

@@ -9,6 +9,7 @@ import type {
   getAssetHistory,
   getBalanceStats,
   getCoverage,
+  getProof,
   getTopAssets,
   getUserStats,
   listAccounts,
@@ -51,6 +52,8 @@ const same: {
   errorItem: Same<wire.ErrorItem, ErrorResponse['errors'][number]>
   newProvider: wire.NewProvider extends BodyOf<typeof addProvider> ? true : false
   removed: Same<wire.RemovedProviders, ResponseOf<typeof removeProvider>['data']>
+  proof: Same<wire.AssetProof, ResponseOf<typeof getProof>['data'][number]>
+  proofSummary: Same<wire.ProofSummary, ResponseOf<typeof getProof>['summary']>
   coverage: Same<wire.StreamCoverage, ResponseOf<typeof getCoverage>['data']['streams'][number]>
   history: Same<wire.AssetHistoryPoint, ItemOf<ResponseOf<typeof getAssetHistory>>>
   refresh: Same<wire.Refresh, ResponseOf<typeof refreshAssets>['data']>
@@ -86,6 +89,8 @@ const same: {
   errorItem: true,
   newProvider: true,
   removed: true,
+  proof: true,
+  proofSummary: true,
   coverage: true,
   history: true,
   refresh: true,

@@ -158,6 +158,8 @@ export interface ConnectedProvider {
   next_sync_at: string | null
   history_from: string | null
   transaction_count: number
+  /** Null until the balances were first judged. */
+  proof: { grade: ProofGrade; checked_at: string; proved_since: string | null } | null
 }
 
 export interface CredentialField {
@@ -226,6 +228,47 @@ export interface StreamCoverage {
   remedy: string | null
   /** How many lists of this kind the account has, and how many of them were not read to their end. */
   partitions: { count: number; incomplete: number }
+}
+
+/** How well a balance is proved. */
+export type ProofGrade = 'proved' | 'explained' | 'unprovable' | 'open'
+
+export interface ProofSummary {
+  /** The worst of the connection's assets, without spam; null until there is a verdict. */
+  grade: ProofGrade | null
+  checked_at: string | null
+  proved_since: string | null
+  assets_by_grade: Record<ProofGrade, number>
+}
+
+/** Whether an asset adds up: observed = opening + posted, or the difference and why. Amounts are decimal text. */
+export interface AssetProof {
+  asset_id: string
+  asset_symbol: string
+  grade: ProofGrade
+  opening: string
+  posted: string
+  computed: string
+  observed: string | null
+  observed_at: string | null
+  difference: string | null
+  causes: {
+    cause:
+      | 'coverage_hole'
+      | 'pending'
+      | 'unreadable_record'
+      | 'unknown_type'
+      | 'rounding'
+      | 'accrual'
+      | 'provider_correction'
+      | 'unexplained'
+    amount: string
+    start_time: string
+    end_time: string
+    message: string
+  }[]
+  /** The interval in which the first fault lies. */
+  first_bad: { start_time: string; end_time: string } | null
 }
 
 /** What holdings were worth at the end of a day, or now for today. */

@@ -11,6 +11,7 @@ import type { Keyring } from '../keys.ts'
 import { createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createMetering } from '../metering/index.ts'
+import { createProof, type Proof } from '../proof/index.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
 import { createSync, type Sync } from '../sync/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
@@ -24,6 +25,7 @@ export interface Engine {
   connections: Connections
   ledger: Ledger
   prices: Prices
+  proof: Proof
   sync: Sync
   webhooks: Webhooks
 }
@@ -113,8 +115,12 @@ export function createEngine(deps: EngineDeps): Engine {
     onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
     onShown: webhooks.announceShown,
   })
-  const sync = createSync({ db, connections, ledger, metering, ...registry, now, random: Math.random, pace, log })
-  return { assets, connections, ledger, prices, sync, webhooks }
+  const proof = createProof({ db, ledger, onChanged: (tx, ref, change) => webhooks.announceProof(tx, ref, change) })
+  const sync = createSync({
+    ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, pace, log },
+    prove: (ref, source, reach) => proof.prove(ref, source, reach),
+  })
+  return { assets, connections, ledger, prices, proof, sync, webhooks }
 }
 
 export function openWebhooks({

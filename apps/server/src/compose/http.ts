@@ -20,7 +20,7 @@ import type { Parts } from './parts.ts'
 export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
   const { config, db, clock, keyring, log, build, tenants, engine, sandbox, addresses, post, oauth, connect } = parts
   const { catalog } = parts.providers
-  const { connections, sync } = engine
+  const { connections, proof, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
   const limits = createLimits(config.limits, () => clock.now())
   const admission = createAdmission(limits)
@@ -49,7 +49,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const groups = [
     oauthRoutes({ oauth, limits, log }),
     resourceRoutes({
-      ...{ serve, cursors, catalog, connections, connect, portfolio, sync, enterprise },
+      ...{ serve, cursors, catalog, connections, connect, portfolio, proof, sync, enterprise },
       onTenantRead: (clientId, userKey, endpoint) => accesses.countForTenant({ userKey, clientId, endpoint }),
       now: () => clock.now(),
       removalsKeptMs: config.removalsKeptMs,

@@ -4,7 +4,7 @@
  */
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { keysOf } from './store.ts'
+import { keysOf, type Grade } from './store.ts'
 
 /** How a connection's transactions changed. */
 export interface CountedTransactions {
@@ -34,11 +34,39 @@ export async function recordRecords(tx: Sql, ref: ConnectionRef, added: number):
 }
 
 /**
- * The body of a CTE, for the statement that writes balances: they were read now. One row (user_key, tenant_key), or none
- * when the connection was removed. The parameters are given by their names, such as `$1`.
+ * The body of a CTE, for the statement that writes balances: they were read now. One row (user_key, tenant_key, former_at),
+ * or none when the connection was removed; `former_at` is the reading before. The parameters are given by their names,
+ * such as `$1`. A reading that waits for its proof keeps its place: otherwise one that is read again every minute would
+ * never be judged.
  */
 export function toBalancesQuery(names: { userKey: string; connectionKey: string; now: string }): string {
-  return `update connections set balances_at = ${names.now}::timestamptz
-    where user_key = ${names.userKey}::bigint and connection_key = ${names.connectionKey}::integer and status <> 'removed'
-    returning user_key, tenant_key`
+  const of = `user_key = ${names.userKey}::bigint and connection_key = ${names.connectionKey}::integer`
+  return `update connections c set balances_at = ${names.now}::timestamptz,
+      balances_since = coalesce(c.balances_since, ${names.now}::timestamptz),
+      unproved_at = coalesce(c.unproved_at, ${names.now}::timestamptz)
+    from (select user_key, connection_key, balances_at as former_at from connections
+      where ${of} and status <> 'removed' for update) b
+    where c.${of.replace(' and ', ' and c.')} and c.user_key = b.user_key and c.connection_key = b.connection_key
+    returning c.user_key, c.tenant_key, b.former_at`
+}
+
+/** A verdict on a connection's balances. */
+export interface CountedProof {
+  grade: Grade
+  provedSince: string | null
+  /** The reading that was judged. */
+  balancesAt: string | null
+  /** How far running balances were checked. */
+  walkedAt: string | null
+}
+
+/** The next reading to judge is the newest. */
+export async function recordProof(tx: Sql, ref: ConnectionRef, proof: CountedProof): Promise<void> {
+  await tx.execute(
+    `update connections set proof_grade = $3, proof_checked_at = $4::timestamptz, proof_balances_at = $5::timestamptz,
+       proved_since = $6::timestamptz, proof_walked_at = $7::timestamptz,
+       unproved_at = case when $5::timestamptz < unproved_at then unproved_at else balances_at end
+     where user_key = $1::bigint and connection_key = $2`,
+    [...keysOf(ref), proof.grade, tx.now(), proof.balancesAt, proof.provedSince, proof.walkedAt],
+  )
 }

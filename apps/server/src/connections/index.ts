@@ -32,7 +32,7 @@ import type { ConnectionRow, DueConnection } from './store.ts'
 import { checkRights, verifyConnection, type GateDeps } from './verify.ts'
 
 export type { AddResult } from './add.ts'
-export { recordRecords, recordTransactions, toBalancesQuery } from './counters-store.ts'
+export { recordProof, recordRecords, recordTransactions, toBalancesQuery } from './counters-store.ts'
 export type { IssueRow } from './issues-store.ts'
 export type { OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './reseal.ts'
@@ -41,7 +41,7 @@ export { isSignIn } from './credential-types.ts'
 export type { GivenCredentials, NewCredentials } from './credential-types.ts'
 export { checkFingerprintKeys, resealFingerprintKeys } from './fingerprints.ts'
 export { toIssue } from './standing.ts'
-export type { ConnectionRow, DueConnection } from './store.ts'
+export type { ConnectionRow, DueConnection, Grade } from './store.ts'
 export { toRefusedItem } from './verify.ts'
 
 /** How a run that ended well is recorded. */
@@ -50,6 +50,8 @@ export interface EndedRun {
   keyLane: string
   /** Spreads runs: a factor of the interval, around 1. */
   jitter: number
+  /** Nothing changed, and the history was read until then: the verdict on the balances holds for what was read before. */
+  provedUntilMs?: number | undefined
 }
 
 export interface Connections extends Provisional {
@@ -177,8 +179,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')
       return recorded
     },
-    recordIdleRun: (ref, { keyLane, jitter }, nextRun) =>
-      store.recordIdleRead(db, ref, { keyLane, schedule, jitter }, nextRun),
+    recordIdleRun: (ref, run, nextRun) => store.recordIdleRead(db, ref, { ...run, schedule }, nextRun),
     async recordRefresh(tx, ref, keyLane) {
       const recorded = await store.recordRead(tx, ref, { keyLane, plan: null })
       if (recorded?.isNews === true) await deps.onChanged(tx, ref, 'read')

@@ -7,6 +7,9 @@ import { scheduleValues, toNextInterval, type Schedule } from './schedule.ts'
 
 export type ConnectionStatus = 'pending' | 'syncing' | 'active' | 'degraded' | 'needs_reauth' | 'removed'
 
+/** How well the balances are proved (proof/judge.ts). */
+export type Grade = 'proved' | 'explained' | 'unprovable' | 'open'
+
 export interface ConnectionRow {
   connection_key: number
   id: string
@@ -21,10 +24,15 @@ export interface ConnectionRow {
   next_sync_at: string | null
   history_from: string | null
   transaction_count: string
+  /** Null until the balances were judged. */
+  proof_grade: Grade | null
+  proof_checked_at: string | null
+  proved_since: string | null
 }
 
 export const shown = `connection_key, id, provider_id, connection_type, display_label, status, status_cause,
-  status_message, added_at, last_synced_at, next_sync_at, history_from, transaction_count`
+  status_message, added_at, last_synced_at, next_sync_at, history_from, transaction_count, proof_grade, proof_checked_at,
+  proved_since`
 
 /** Settled, and not removed: applications see it. */
 const isShown = "session_id is null and status not in ('pending', 'removed')"
@@ -34,6 +42,8 @@ const readable = "('syncing', 'active', 'degraded')"
 /** The columns of a ConnectionRef, of a table that the statement calls `c`. */
 export const refColumns = `c.tenant_key as "tenantKey", c.tenant_id as "tenantId", c.user_key as "userKey",
   c.user_id as "userId", c.connection_key as "connectionKey", c.id as "connectionId"`
+
+const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
 
 export const keysOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 
@@ -174,24 +184,30 @@ export async function recordRead(
 export async function recordIdleRead(
   sql: Sql,
   ref: ConnectionRef,
-  { keyLane, schedule, jitter }: { keyLane: string; schedule: Schedule; jitter: number },
+  run: { keyLane: string; schedule: Schedule; jitter: number; provedUntilMs?: number | undefined },
   nextRun: PayloadOf<'sync'>,
 ): Promise<boolean> {
-  const next = toAddJob('sync', nextRun, 6, 'next_in')
+  const { keyLane, schedule, jitter, provedUntilMs } = run
+  const next = toAddJob('sync', nextRun, 7, 'next_in')
+  // The reading that waited for its verdict has the one before it; the next to wait is the newest.
+  const isProved = 'c.proof_grade is not null and c.unproved_at < $7::timestamptz'
   const row = await sql.maybeRow(
     `with planned as (
        select c.user_key, c.connection_key, ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in
        from connections c join user_ledgers l on l.user_key = c.user_key
        where c.user_key = $1::bigint and c.connection_key = $2
      ), recorded as (
-       update connections c set last_synced_at = $4::timestamptz, next_sync_at = $4::timestamptz + p.next_in
+       update connections c set last_synced_at = $4::timestamptz, next_sync_at = $4::timestamptz + p.next_in,
+         proof_checked_at = case when ${isProved} then $4::timestamptz else c.proof_checked_at end,
+         proof_balances_at = case when ${isProved} then c.unproved_at else c.proof_balances_at end,
+         unproved_at = case when ${isProved} then c.balances_at else c.unproved_at end
        from planned p
        where c.user_key = $1::bigint and c.user_key = p.user_key and c.connection_key = p.connection_key
          and c.key_lane = $3 and c.status = 'active' and c.synced_count = c.transaction_count
        returning p.next_in
      )
      select ${next.call} from recorded`,
-    [...keysOf(ref), keyLane, sql.now(), scheduleValues(schedule), jitter, ...next.values],
+    [...keysOf(ref), keyLane, sql.now(), scheduleValues(schedule), jitter, toTime(provedUntilMs), ...next.values],
   )
   return row !== undefined
 }

@@ -4,6 +4,7 @@ import type { Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Enterprise } from '../enterprise/index.ts'
 import type { Portfolio } from '../portfolio/index.ts'
+import type { Proof } from '../proof/index.ts'
 import type { Sync } from '../sync/index.ts'
 import type { Cursors } from './cursor.ts'
 import type { Serve } from './serve.ts'
@@ -17,6 +18,7 @@ export interface FrontDoors {
   connections: Connections
   connect: Pick<Connect, 'addForApplication' | 'completeSignIn'>
   portfolio: Portfolio
+  proof: Pick<Proof, 'list'>
   enterprise: Enterprise
   /** The tenant itself, through one of its clients, was given something of this user. */
   onTenantRead: (clientId: string, userKey: string, endpoint: string) => void

@@ -39,7 +39,7 @@ const headersOf: Readonly<Record<RefusalCode, (refusal: Refusal, asked: Asked) =
   // RFC 6750 §3.1: a request without a token learns only that one is needed, not an error code.
   invalid_token: (_, asked) => ({ 'WWW-Authenticate': asked.tokenSent ? 'Bearer error="invalid_token"' : 'Bearer' }),
   insufficient_scope: (_, asked) => ({
-    'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${asked.endpoint?.scope ?? ''}"`,
+    'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${[asked.endpoint?.scope ?? '', ...(asked.endpoint?.moreScopes ?? [])].join(' ')}"`,
   }),
   not_found: noHeaders,
   // Allow is set where the methods of the path are known.

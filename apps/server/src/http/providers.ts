@@ -68,7 +68,12 @@ export function toSelection(
   return one
 }
 
-export function toConnectedMembers(row: ConnectionRow) {
+export function toProofMember({ proof_grade: grade, proof_checked_at, proved_since }: ConnectionRow) {
+  if (grade === null || proof_checked_at === null) return null
+  return { grade, checked_at: proof_checked_at, proved_since }
+}
+
+export function toConnectedMembers(row: Omit<ConnectionRow, 'proof_grade' | 'proof_checked_at' | 'proved_since'>) {
   return {
     name: findProvider(row.provider_id)?.name ?? row.provider_id,
     display_label: row.display_label,

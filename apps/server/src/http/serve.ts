@@ -157,7 +157,7 @@ export function createServe(deps: ServeDependencies): Serve {
           throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
         }
         deps.admission?.admitToken(reply, bearer.tokenHash)
-        checkScope(found.caller, endpoint.scope)
+        checkScopes(found.caller, endpoint)
         const { caller } = found
         const claimed = call.page?.claim(subjectOf(caller))
         const answer = steps.answer(found, { ...call, page: claimed, caller, log: request.log } as never)
@@ -196,7 +196,7 @@ function createIdentify({ authenticate, admission }: ServeDependencies): Identif
     const find = (): Promise<Caller | undefined> =>
       endpoint.scope === null ? findCaller(authenticate, authorization) : authenticate(authorization)
     const caller = admission === undefined ? await find() : await admission.admit(request, reply, find)
-    if (caller !== undefined) checkScope(caller, endpoint.scope)
+    if (caller !== undefined) checkScopes(caller, endpoint)
     return caller
   }
 }
@@ -219,9 +219,12 @@ async function findCaller(
   }
 }
 
-function checkScope({ scopes }: Caller, scope: Endpoint['scope']): void {
-  if (scope === null || scopes.has(scope)) return
-  throw new Refusal('insufficient_scope', `the access token lacks the scope ${scope}`)
+function checkScopes({ scopes }: Caller, { scope, moreScopes = [] }: Endpoint): void {
+  if (scope === null) return
+  const missing = [scope, ...moreScopes].filter((one) => !scopes.has(one))
+  if (missing.length === 0) return
+  const lacks = `${missing.length === 1 ? 'scope' : 'scopes'} ${missing.join(' ')}`
+  throw new Refusal('insufficient_scope', `the access token lacks the ${lacks}`)
 }
 
 interface OpenCall {

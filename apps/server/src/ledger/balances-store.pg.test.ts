@@ -32,7 +32,7 @@ const listObserved = ({ db }: TestLedger): Promise<{ value: string; unpriced: nu
   db.rows(
     `select trim_scale(value_in_usd)::text as value, unpriced, xmin::text as version from observed_values order by day`,
   )
-const hold = ({ ledger, ref }: TestLedger, ...balances: Balance[]): Promise<void> =>
+const hold = ({ ledger, ref }: TestLedger, ...balances: Balance[]): Promise<boolean> =>
   ledger.keepHoldings(ref, 'kraken', balances)
 
 describe('holdings', () => {

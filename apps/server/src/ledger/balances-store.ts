@@ -10,27 +10,51 @@ export interface JudgedBalance extends Balance {
   spam: boolean
 }
 
+// CTEs after `recorded` and `given`: what changed since the reading before (`moved`), which is an observation of its own,
+// ends the one before it and has to be proved again.
+const observe = `former as (
+       select asset_key, liquid, staked from holdings where user_key = $1::bigint and connection_key = $2::integer
+     ), moved as materialized (
+       select coalesce(g.asset_key, f.asset_key) as asset_key, coalesce(g.liquid, 0) as liquid,
+         coalesce(g.staked, 0) as staked
+       from given g full join former f on f.asset_key = g.asset_key
+       where exists (select from recorded) and (g.liquid, g.staked) is distinct from (f.liquid, f.staked)
+     ), ended as (
+       update observed_balances o set seen_until = coalesce(recorded.former_at, $3::timestamptz) from recorded, moved m
+       where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = m.asset_key
+         and o.seen_until is null and o.observed_at < $3::timestamptz
+     ), observed_now as (
+       insert into observed_balances (user_key, connection_key, observed_at, asset_key, liquid, staked)
+       select $1::bigint, $2::integer, $3::timestamptz, m.asset_key, m.liquid, m.staked from moved m
+       on conflict (user_key, connection_key, asset_key, observed_at) do update
+         set liquid = excluded.liquid, staked = excluded.staked
+     ), to_prove as (
+       insert into due_proofs as q (user_key, connection_key, since, asset_key)
+       select $1::bigint, $2::integer, $3::timestamptz, m.asset_key from moved m
+       on conflict (user_key, connection_key, asset_key) do update set marks = q.marks + 1
+  )`
+
 /**
  * Makes these the connection's holdings, and their value the one observed today. Only rows that change are written: most
- * readings find what the one before found. False, with nothing written, when the connection was removed.
+ * readings find what the one before found. Nothing is written when the connection was removed.
  *
  * One statement, because every run sends it: it also writes when the balances were read, which locks the connection
- * against a removal, and the notice that holdings changed.
+ * against a removal, the notice that holdings changed, and what the provider said from when to when, for the proof.
  */
 export async function keepBalances(
   sql: Sql,
   ref: ConnectionRef,
   balances: readonly JudgedBalance[],
   assetKeys: ReadonlyMap<string, number>,
-): Promise<boolean> {
+): Promise<'removed' | 'changed' | 'unchanged'> {
   const held = balances.filter((balance) => !isZero(balance.liquid) || !isZero(balance.staked))
-  const row = await sql.row<{ recorded: boolean }>(
+  const row = await sql.row<{ recorded: boolean; changed: boolean }>(
     `with recorded as (
        ${toBalancesQuery({ userKey: '$1', connectionKey: '$2', now: '$3' })}
      ), given as materialized (
        select g.* from unnest($4::integer[], $5::numeric[], $6::numeric[], $7::boolean[])
          as g (asset_key, liquid, staked, spam), recorded
-     ), gone as (
+     ), ${observe}, gone as (
        delete from holdings
        where user_key = $1::bigint and connection_key = $2::integer and asset_key <> all($4::integer[])
          and exists (select from recorded)
@@ -59,7 +83,7 @@ export async function keepBalances(
      ), noted as (
        ${toNoticeQuery('changed')}
      )
-     select exists (select from recorded) as recorded`,
+     select exists (select from recorded) as recorded, exists (select from moved) as changed`,
     [
       ref.userKey,
       ref.connectionKey,
@@ -70,7 +94,8 @@ export async function keepBalances(
       held.map(({ spam }) => spam),
     ],
   )
-  return row.recorded
+  if (!row.recorded) return 'removed'
+  return row.changed ? 'changed' : 'unchanged'
 }
 
 export async function listHeldAssetIds(sql: Sql, ref: ConnectionRef): Promise<string[]> {

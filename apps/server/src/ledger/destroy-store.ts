@@ -22,6 +22,7 @@ const keys = {
   poison_groups: { column: 'group_key', type: 'text', first: '' },
   transaction_revisions: { column: 'natural_key', type: 'text', first: '' },
   daily_changes: { column: 'asset_key', type: 'integer', first: '0' },
+  observed_balances: { column: 'asset_key', type: 'integer', first: '0' },
 } as const
 
 type Table = keyof typeof keys
@@ -101,9 +102,9 @@ export async function deleteTransactions(
   return { count, last: row.last ?? after, isDone: row.ids.length < limit }
 }
 
-/** These are few: positions, and a value for each day. */
+/** These are few: positions, a value for each day, and the proofs. */
 export async function deletePositions(tx: Sql, ref: ConnectionRef): Promise<void> {
-  for (const table of ['holdings', 'observed_values']) {
+  for (const table of ['holdings', 'observed_values', 'due_proofs', 'proofs', 'running_balances']) {
     await tx.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2::integer`, refOf(ref))
   }
 }

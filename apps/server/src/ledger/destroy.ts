@@ -38,7 +38,15 @@ export function startDestroying(deps: DestroyDeps, ref: ConnectionRef, was: { hi
     },
     (tx, { after, limit }) => deleteTransactions(tx, ref, was, { after, limit: Math.ceil(limit / rowsPerTransaction) }),
     ...(
-      ['daily_changes', 'raw_records', 'group_aliases', 'due_groups', 'poison_groups', 'transaction_revisions'] as const
+      [
+        'daily_changes',
+        'observed_balances',
+        'raw_records',
+        'group_aliases',
+        'due_groups',
+        'poison_groups',
+        'transaction_revisions',
+      ] as const
     ).map((table) => (tx: Sql, batch: Batch) => deleteRows(tx, ref, table, batch)),
   ]
   const places = new Map<number, string | undefined>()

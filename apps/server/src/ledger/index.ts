@@ -76,8 +76,8 @@ export interface Ledger {
   derive(ref: ConnectionRef, source: Source, mayContinue: () => boolean, sinceMs?: number): Promise<boolean>
   /** Judges again which of the user's transactions are two sides of one transfer, near what has changed. */
   matchTransfers(owner: Owner, mayContinue: () => boolean): Promise<boolean>
-  /** Keeps what the account holds now, and what that is worth as far as prices are known. */
-  keepHoldings(ref: ConnectionRef, providerId: string, balances: readonly Balance[]): Promise<void>
+  /** Keeps what the account holds now, and what that is worth as far as prices are known. True when it holds something else. */
+  keepHoldings(ref: ConnectionRef, providerId: string, balances: readonly Balance[]): Promise<boolean>
   /** Records that could not be understood, by their stream and time. */
   listPoisonedTimes(ref: ConnectionRef): Promise<raw.PoisonedTime[]>
   /**
@@ -135,7 +135,9 @@ export function createLedger(deps: LedgerDeps): Ledger {
       const keys = await deps.assets.ensureKeys(db, balances)
       const mayBeSpam = deps.isWallet(providerId)
       const held = balances.map((balance) => ({ ...balance, spam: mayBeSpam && isSpamAsset(balance) }))
-      if (!(await keepBalances(db, ref, held, keys))) throw new ConnectionGone(ref.connectionId)
+      const kept = await keepBalances(db, ref, held, keys)
+      if (kept === 'removed') throw new ConnectionGone(ref.connectionId)
+      return kept === 'changed'
     },
     listPoisonedTimes: (ref) => raw.listPoisonedTimes(db, ref),
     startDestroying: (ref, was) => startDestroying(deps, ref, was),

@@ -1,5 +1,5 @@
 /**
- * All SQL that writes postings and the sums of their days. Both change in one transaction and by difference: a day's sum
+ * All SQL that writes postings, the sums of their days, and which assets are to be proved again. All change in one transaction and by difference: a day's sum
  * is what its postings add up to, spam left out, after every commit. PostgreSQL's numeric adds, because it is exact.
  */
 import type { Sql } from '../db/index.ts'
@@ -48,11 +48,20 @@ const sumUp = (source: string, sign: '' | '-'): string =>
    group by 3, 4 having sum(c.amount) <> 0
    on conflict (user_key, connection_key, asset_key, day) do update set amount = d.amount + excluded.amount`
 
+/** A CTE: the assets of rows of `source` are to be proved again. */
+const toProve = (source: string): string =>
+  `to_prove as (
+     insert into due_proofs as q (user_key, connection_key, asset_key, since)
+     select $1::bigint, $2::integer, c.asset_key, min(c.occurred_at) from ${source} as c group by c.asset_key
+     on conflict (user_key, connection_key, asset_key) do update
+       set since = least(q.since, excluded.since), marks = q.marks + 1
+   )`
+
 /** Of transactions that are new. */
 export async function addPostings(tx: Sql, ref: ConnectionRef, postings: readonly Posting[]): Promise<void> {
   if (postings.length === 0) return
   await tx.execute(
-    `with added as (${insertPostings}) ${sumUp(`(select * from ${given})`, '')}`,
+    `with added as (${insertPostings}), ${toProve(`(select * from ${given})`)} ${sumUp(`(select * from ${given})`, '')}`,
     valuesOf(ref, postings),
   )
 }
@@ -73,7 +82,7 @@ export async function replacePostings(
          and (p.transaction_id, p.asset_key, p.occurred_at, p.ordinal, p.staked, p.side, p.spam, p.amount)
            not in (select * from ${given})
        returning p.asset_key, p.occurred_at, p.spam, p.amount
-     ) ${sumUp('gone', '-')}`,
+     ), ${toProve('gone')} ${sumUp('gone', '-')}`,
     [...values, [...transactionIds]],
   )
   if (postings.length === 0) return
@@ -83,7 +92,7 @@ export async function replacePostings(
        where not exists (select from postings p where p.user_key = $1::bigint
          and p.transaction_id = g.transaction_id and p.ordinal = g.ordinal)
        returning asset_key, occurred_at, spam, amount
-     ) ${sumUp('added', '')}`,
+     ), ${toProve('added')} ${sumUp('added', '')}`,
     values,
   )
 }

@@ -62,6 +62,19 @@ it('status counts connections by provider, state and cause, and says how far beh
   )
 })
 
+it('status counts connections by how well their balances are proved, the worst first', async (t) => {
+  const { db, connection } = await testDatabase(t)
+  await installQueue(connection, createLog({ level: 'silent' }))
+  assert.deepEqual((await readStatus(db)).proofs, [])
+  const active = { providerId: 'kraken', status: 'active' }
+  await insertConnections(db, [active, active, active, active])
+  await db.execute(`update connections set proof_grade = (array['proved', 'proved', 'open', null])[connection_key + 1]`)
+  assert.deepEqual((await readStatus(db)).proofs, [
+    { grade: 'open', connections: 1 },
+    { grade: 'proved', connections: 2 },
+  ])
+})
+
 it('status names the provider whose connections wait longest, for a first read or for one that is due', async (t) => {
   const { db, connection } = await testDatabase(t)
   await installQueue(connection, createLog({ level: 'silent' }))

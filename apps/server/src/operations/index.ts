@@ -13,19 +13,22 @@ export interface Status {
   connections: store.ConnectionsRow[]
   /** Null when no connection waits. */
   slowest: store.SlowRow | null
+  /** The worst first. */
+  proofs: store.ProofsRow[]
   /** Providers that do not answer. */
   circuits: store.CircuitRow[]
 }
 
 export async function readStatus(db: Database): Promise<Status> {
-  const [workers, queue, connections, slowest, circuits] = await Promise.all([
+  const [workers, queue, connections, slowest, proofs, circuits] = await Promise.all([
     store.listWorkers(db),
     store.listQueue(db),
     store.listConnectionStates(db),
     store.findSlowest(db),
+    store.listProofGrades(db),
     store.listCircuits(db),
   ])
-  return { workers, queue, connections, slowest: slowest ?? null, circuits }
+  return { workers, queue, connections, slowest: slowest ?? null, proofs, circuits }
 }
 
 /** One thing that was looked at. `fix` says what to do when it is not well. */

@@ -41,6 +41,20 @@ export async function listConnectionStates(sql: Sql): Promise<ConnectionsRow[]> 
   )
 }
 
+export interface ProofsRow {
+  grade: 'proved' | 'explained' | 'unprovable' | 'open'
+  connections: number
+}
+
+/** How well the balances of connections are proved; those without a verdict are not counted. */
+export async function listProofGrades(sql: Sql): Promise<ProofsRow[]> {
+  return sql.rows<ProofsRow>(
+    `select proof_grade as grade, count(*)::int as connections from connections
+     where proof_grade is not null and status <> 'removed'
+     group by 1 order by array_position(array['open', 'unprovable', 'explained', 'proved'], proof_grade)`,
+  )
+}
+
 export interface SlowRow {
   provider_id: string
   /** Connections that wait: for their first read to end, or for one that is due. */

@@ -173,6 +173,30 @@ function splitAt(gap: TimeSpan, reachMs: number): { part: TimeSpan; lost: boolea
   ]
 }
 
+/** How far the lists that a history needs were read, for the proof of the balances. */
+export interface Reach {
+  untilMs: number
+  /** Where histories begin; undefined when a list does not reach back to it. */
+  beginningMs: number | undefined
+  holes: TimeSpan[]
+}
+
+/** Undefined when a required list was not read at all. */
+export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, ListPlace>): Reach | undefined {
+  const read = [...lists].flatMap(([id, place]) => {
+    const [name] = JSON.parse(id) as string[]
+    const stream = streams.find((one) => one.name === name && one.required)
+    return stream === undefined ? [] : [{ stream, spans: toLasting(toReadList(stream, place)) }]
+  })
+  const isMissing = (stream: Stream): boolean =>
+    stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)
+  if (streams.some(isMissing) || read.some(({ spans }) => spans.length === 0)) return undefined
+  const untilMs = Math.min(...read.map(({ spans }) => spans.at(-1)?.endMs ?? 0))
+  const isWhole = read.every(({ spans }) => (spans[0]?.startMs ?? Infinity) <= beginningMs)
+  const holes = read.flatMap(({ spans }) => gapsBetween(spans, spans[0]?.startMs ?? 0, untilMs))
+  return { untilMs, beginningMs: isWhole ? beginningMs : undefined, holes }
+}
+
 export interface Completeness {
   /** Epoch ms. */
   fromMs: number

@@ -13,7 +13,8 @@ describe('reading a connection', async () => {
   const { db } = reader
   const log = pino({ level: 'silent' })
   const metering = createMetering({ db, random: () => 0.5, pace: 1, egress: 'main', log })
-  const deps = { ...reader, metering, now: () => reader.clock.now(), random: () => 0.5, pace: 1, log }
+  const { prove } = reader.proof
+  const deps = { ...reader, metering, prove, now: () => reader.clock.now(), random: () => 0.5, pace: 1, log }
 
   async function connect(provider: TestProvider): Promise<ConnectionRef> {
     reader.use(provider)

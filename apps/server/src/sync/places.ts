@@ -32,6 +32,8 @@ export interface Places {
   /** Null while there is no state. */
   stateVersion: string | null
   hasFailures: boolean
+  /** The verdict on the balances may be another one now. */
+  isProofDue: boolean
 }
 
 export function idOf(stream: string, partition: string): string {

@@ -8,6 +8,7 @@ import type { OpenedConnection } from '../connections/index.ts'
 import { CircuitOpen, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { keepFinished, toStored } from './commit.ts'
+import { toReach, type Reach } from './coverage.ts'
 import { idOf, placeOf, type List } from './places.ts'
 import { readList, type ListProgress } from './read-list.ts'
 import { listIdOf, listLists, placeOfList, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
@@ -47,6 +48,10 @@ export interface ReadResult {
   hasProgressed: boolean
   /** Nothing was new, and no failure is on record. */
   isIdle: boolean
+  /** How far the history is read now. */
+  reach: Reach | undefined
+  /** Something may not add up any more, or has not been judged yet. */
+  isProofDue: boolean
 }
 
 const dayMs = 24 * 3_600_000
@@ -81,7 +86,13 @@ export async function readConnection(
     run: hasBegun ? run : undefined,
     hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
     isIdle: !reading.hasNews && !places.hasFailures,
+    ...toProvable(reading),
   }
+}
+
+function toProvable({ opened, places, hasNews }: Reading): Pick<ReadResult, 'reach' | 'isProofDue'> {
+  const reach = toReach(opened.definition.streams, places.lists)
+  return { reach, isProofDue: places.isProofDue || hasNews || reach === undefined || reach.holes.length > 0 }
 }
 
 /** Whatever ended the job, a list that could not be read is what has to be told. */
@@ -117,7 +128,7 @@ async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop |
   const asked = await reading.ask(opened.connector.budget.balances, () => opened.session.fetchBalances(reading.state))
   if (asked.kind !== 'answer') return asked
   const { balances, state } = asked.answer
-  await deps.ledger.keepHoldings(ref, opened.providerId, balances)
+  if (await deps.ledger.keepHoldings(ref, opened.providerId, balances)) places.isProofDue = true
   if (state === undefined) return undefined
   const version = await store.replaceState(deps.db, ref, toStored(state), places.stateVersion)
   if (version === undefined) return { kind: 'overtaken' }

@@ -7,6 +7,7 @@ import type { Database } from '../db/index.ts'
 import type { CompleteWindow, Ledger } from '../ledger/index.ts'
 import type { Ask, Metering } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
+import type { Reach } from './coverage.ts'
 import { idOf, placeOf, type CoveredSpan, type List, type ListPlace, type Places } from './places.ts'
 import type { Span } from './plan.ts'
 
@@ -15,6 +16,12 @@ export interface ReadingDeps {
   connections: Connections
   ledger: Ledger
   metering: Metering
+  /** Whether the balances add up to what was read. */
+  prove(
+    ref: ConnectionRef,
+    source: Pick<OpenedConnection, 'connector' | 'definition'>,
+    reach: Reach | undefined,
+  ): Promise<{ waitingForMs: number | undefined }>
   now(): number
   random(): number
   /** Divides every wait, in sandbox mode. */

@@ -38,10 +38,11 @@ async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal):
   // Repaired since this job was queued: jobs that use the new key wait in that key's lane.
   if (opened.keyLane !== lane) return queueRefresh(deps.db, { ...payload, lane: opened.keyLane }, 0)
   const request = { what: kind, run: payload.run, interactive: true, signal }
-  const { outcome, run } = await readConnection(deps, ref, opened, request)
+  const { outcome, run, reach, isProofDue } = await readConnection(deps, ref, opened, request)
   const next = withRun(payload, run)
   switch (outcome.kind) {
     case 'done':
+      if (kind === 'transactions' && isProofDue) await deps.prove(ref, opened, reach)
       return succeed(deps, opened, payload)
     case 'more':
       return queueRefresh(deps.db, next, 0)

@@ -84,17 +84,25 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
   }
 }
 
-async function endRun(deps: ReadingDeps, { ref, opened }: Job, { isIdle }: ReadResult): Promise<void> {
-  const { keyLane, status } = opened
+async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResult): Promise<void> {
+  const { keyLane, status, definition } = opened
+  const { isIdle, isProofDue, reach } = result
+  const waitingForMs = isProofDue ? (await deps.prove(ref, opened, reach)).waitingForMs : undefined
   // Spread by half an interval, so that connections made in one minute are not always read in one minute.
-  const run = { keyLane, jitter: 0.75 + deps.random() / 2 }
+  const run = { keyLane, jitter: 0.75 + deps.random() / 2, provedUntilMs: isProofDue ? undefined : reach?.untilMs }
   const mayBeIdle = isIdle && status === 'active'
   if (mayBeIdle && (await deps.connections.recordIdleRun(ref, run, toPayload(ref, keyLane, {})))) return
   await deps.db.transaction(async (tx) => {
     const recorded = await deps.connections.recordRun(tx, ref, run)
     if (recorded === undefined) return
     await store.clearFailures(tx, ref)
-    await queueRun(tx, ref, keyLane, { delayMs: recorded.nextSyncInMs })
+    if (waitingForMs === undefined) return queueRun(tx, ref, keyLane, { delayMs: recorded.nextSyncInMs })
+    // The history of a first read ends before its balances. One more run, of the lists alone, reads past them as soon as
+    // the lists must show everything, and the balances are judged.
+    const untilMs = waitingForMs + 1
+    const delayMs = Math.max(0, Math.ceil(untilMs + definition.settlesMs / deps.pace - deps.now()))
+    await deps.connections.planNext(tx, ref, keyLane, delayMs)
+    await queueRun(tx, ref, keyLane, { delayMs, run: { untilMs, stage: 'rest' } })
   })
 }
 

@@ -9,7 +9,7 @@ const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connec
 const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
 
 interface PlaceRow {
-  kind: 'bookmark' | 'covered' | 'list' | 'pending' | 'state' | 'failures'
+  kind: 'bookmark' | 'covered' | 'list' | 'pending' | 'state' | 'failures' | 'proof'
   stream: string
   partition: string
   window_start: string | null
@@ -37,10 +37,12 @@ export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> 
      select 'state', '', '', version, null, state, null, null from connector_states ${of}
      union all
      select 'failures', '', '', null, null, null, null, null from sync_failures ${of}
+     union all
+     select 'proof', '', '', null, null, null, null, null from undecided_proofs ${of}
      order by window_start`,
     refOf(ref),
   )
-  const places: Places = { lists: new Map(), state: {}, stateVersion: null, hasFailures: false }
+  const places: Places = { lists: new Map(), state: {}, stateVersion: null, hasFailures: false, isProofDue: false }
   for (const row of rows) addRow(places, row)
   return places
 }
@@ -68,6 +70,9 @@ function addRow(places: Places, row: PlaceRow): void {
       return
     case 'failures':
       places.hasFailures = true
+      return
+    case 'proof':
+      places.isProofDue = true
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * One signed webhook for each tenant: `connection.changed`, `connection.destroyed`, `transactions.changed`. Signed by the
- * Standard Webhooks specification (https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature)
+ * One signed webhook for each tenant: `connection.changed`, `connection.destroyed`, `transactions.changed`,
+ * `proof.changed`. Signed by the Standard Webhooks specification (https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature)
  * and retried for about a day. deliver.ts decides the order and the waits.
  *
  * A message is written in the transaction that makes the change, so none is lost and none reports a change that was
@@ -23,7 +23,7 @@ export interface ConnectionChange extends About {
   change: 'read' | 'needs_repair' | 'removed' | 'revoked'
 }
 
-type EventType = 'connection.changed' | 'connection.destroyed' | 'transactions.changed'
+type EventType = 'connection.changed' | 'connection.destroyed' | 'transactions.changed' | 'proof.changed'
 
 export interface Webhooks {
   /** Returns the signing secret, which is shown once. */
@@ -33,6 +33,8 @@ export interface Webhooks {
   announce(tx: Sql, change: ConnectionChange): Promise<void>
   /** The last row of a connection is deleted whose removal took longer than the request for it. */
   announceDestroyed(tx: Sql, ref: About): Promise<void>
+  /** The balances of a connection are proved better or worse than before. */
+  announceProof(tx: Sql, ref: About, change: { grade: string; previousGrade: string }): Promise<void>
   /** In the commit that changes a connection's transactions. Counts until `announceDue` may write the message. */
   announceChanges(
     this: void,
@@ -100,6 +102,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
     announce: (tx, { change, ...about }) => write(tx, 'connection.changed', about, { change }),
     announceDestroyed: (tx, about) => write(tx, 'connection.destroyed', about, {}),
+    announceProof: (tx, about, { grade, previousGrade }) =>
+      write(tx, 'proof.changed', about, { grade, previous_grade: previousGrade }),
     announceChanges: addChanges,
     announceShown: addShown,
     announceDue: () => announceDue(db, (tx, about, counts) => write(tx, 'transactions.changed', about, { ...counts })),

@@ -239,6 +239,19 @@ export interface AccountFacts {
   state: ConnectorState
 }
 
+/** What a record says that a wallet holds after it. */
+export interface RunningBalance {
+  /** The provider's own name of the wallet: balances run within it. */
+  wallet: string
+  assetId: string
+  /** Signed. */
+  change: Decimal
+  /** After the change; undefined when this record does not tell. */
+  balance: Decimal | undefined
+  /** Within the wallet, records are in this order; equal ones may be in any. As fine as the provider writes its times. */
+  order: string
+}
+
 export interface Connector {
   providerId: string
   /** Increment when the meaning of stored records changes; replay then reports differences. */
@@ -258,4 +271,9 @@ export interface Connector {
    * that cannot be read: the caller keeps that to the story it happened in.
    */
   toTransactions(records: readonly StoredRecord[], facts: AccountFacts): TransactionDraft[]
+  /**
+   * Pure, for providers whose records carry a running balance; undefined for a record that moves nothing. Each record is
+   * then held against the one before, which finds the place where one is missing. `order` compares as text.
+   */
+  runningBalance?(record: StoredRecord): RunningBalance | undefined
 }

@@ -11,6 +11,7 @@ import { createClient } from './client.ts'
 import { krakenDefinition } from './definition.ts'
 import { fetchPage } from './pages.ts'
 import { linkKeys } from './link-keys.ts'
+import { runningBalance } from './records.ts'
 import { toTransactions } from './transactions.ts'
 
 export const connector: Connector = {
@@ -39,6 +40,7 @@ export const connector: Connector = {
   },
   linkKeys,
   toTransactions,
+  runningBalance,
 }
 
 function openSession(credentials: ApiKeyCredentials, io: Io): Session {

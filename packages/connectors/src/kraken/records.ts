@@ -2,8 +2,9 @@
  * Kraken's records, from stored text to typed values. Shapes: docs.kraken.com, get-ledgers-info,
  * get-status-of-recent-deposits and -withdrawals. Only the members we use are looked at.
  */
-import { findDecimal, parseDecimal, zero, type Asset, type Decimal } from '@assay/core'
+import { findDecimal, parseDecimal, subtract, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
+import type { RunningBalance, StoredRecord } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
 import { readCode, type Place } from './assets.ts'
 
@@ -57,6 +58,14 @@ const ledgerRow = z.object({
   fee: text,
 })
 
+const runningRow = z.object({
+  time: z.string(),
+  asset: z.string().min(1),
+  amount: z.string(),
+  fee: text,
+  balance: text,
+})
+
 const fundingRecord = z.object({
   refid: z.string().min(1),
   time: z.string(),
@@ -100,6 +109,30 @@ export function parseLedgerRow(id: string, body: string): LedgerRow {
     amount: toAmount('amount', row.amount),
     fee: typeof row.fee === 'string' ? toAmount('fee', row.fee) : zero,
   }
+}
+
+/**
+ * `balance` of a ledger entry is what its code holds after it (docs.kraken.com, get-ledgers-info). Codes are wallets: what
+ * is staked has a code and a running balance of its own.
+ */
+export function runningBalance({ stream, body }: StoredRecord): RunningBalance | undefined {
+  if (stream !== 'ledger') return undefined
+  const row = runningRow.parse(parseJson(body))
+  const fee = typeof row.fee === 'string' ? toAmount('fee', row.fee) : zero
+  const balance = textOf(row.balance)
+  return {
+    wallet: row.asset,
+    assetId: readCode(row.asset, toMs(row.time)).asset.assetId,
+    change: subtract(toAmount('amount', row.amount), fee),
+    balance: balance === null ? undefined : toAmount('balance', balance),
+    order: toOrder(row.time),
+  }
+}
+
+/** Seconds have as many digits for the next two centuries, so texts of one length are in the order of time. */
+function toOrder(time: string): string {
+  const [whole = '', fraction = ''] = parseDecimal(time).split('.')
+  return `${whole.padStart(12, '0')}.${fraction.padEnd(9, '0')}`
 }
 
 export function parseFundingRecord(body: string): FundingRecord {

@@ -83,7 +83,40 @@ const connected = {
   transaction_count: 1240,
 }
 export const connectedV1 = { connection_id: connectionId, crypto_source_id: 'kraken', ...connected }
-export const connectedV2 = { connection_id: connectionId, provider_id: 'kraken', ...connected }
+export const connectedV2 = {
+  connection_id: connectionId,
+  provider_id: 'kraken',
+  ...connected,
+  proof: { grade: 'proved', checked_at: time, proved_since: '2019-06-11T00:00:00.000Z' },
+}
+
+export const assetProof = {
+  asset_id: 'crypto:btc',
+  asset_symbol: 'BTC',
+  grade: 'explained',
+  opening: '0',
+  posted: '0.51',
+  computed: '0.51',
+  observed: '0.5',
+  observed_at: time,
+  difference: '-0.01',
+  causes: [
+    {
+      cause: 'pending',
+      amount: '-0.01',
+      start_time: '2026-03-02T09:00:00.000Z',
+      end_time: time,
+      message: 'The difference is what transactions that are not final yet have moved.',
+    },
+  ],
+  first_bad: { start_time: '2026-03-02T09:00:00.000Z', end_time: time },
+}
+export const proofSummary = {
+  grade: 'explained',
+  checked_at: time,
+  proved_since: '2019-06-11T00:00:00.000Z',
+  assets_by_grade: { proved: 11, explained: 1, unprovable: 0, open: 0 },
+}
 
 const added = {
   added: true,

@@ -35,6 +35,7 @@ export const endpoints: readonly Endpoint[] = [
   v2.removeProvider,
   v2.completeProvider,
   reading.getCoverage,
+  reading.getProof,
   v2.listAssets,
   reading.refreshAssets,
   bulk.getAssetHistory,

@@ -4,7 +4,18 @@ import { StreamCoverage } from '../coverage.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
 import { RefreshResponse, refreshBody } from '../refresh.ts'
-import { connectionId, coverage, errorsNone, refreshedV2, refreshId } from './examples.ts'
+import { pageOf, pagesV2 } from '../pages.ts'
+import { AssetProof, ProofSummary } from '../proof.ts'
+import {
+  assetProof,
+  connectionId,
+  coverage,
+  errorsNone,
+  pageLast,
+  proofSummary,
+  refreshedV2,
+  refreshId,
+} from './examples.ts'
 
 const family = 'accounts_v2'
 
@@ -29,6 +40,28 @@ export const getCoverage = defineEndpoint({
     params: { connection_id: connectionId },
     query: { partition: 'BTCUSDT' },
     response: { data: { streams: [coverage] }, ...errorsNone },
+  },
+})
+
+export const getProof = defineEndpoint({
+  id: 'getProof',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/providers/{connection_id}/proof',
+  scope: 'providers:read',
+  moreScopes: ['assets:read'],
+  paging: pagesV2,
+  params: z.object({ connection_id: z.string() }),
+  query: z.strictObject({}),
+  response: pageOf(AssetProof).extend({ summary: ProofSummary }),
+  summary: 'Get whether a connection adds up',
+  description:
+    'For each asset: what the provider reports, what the transactions add up to, and the difference with its cause. A reading of the balances is judged once the history was read past its time.',
+  errors: ['not_found'],
+  example: {
+    params: { connection_id: connectionId },
+    query: { limit: '30' },
+    response: { page: pageLast, data: [assetProof], summary: proofSummary, ...errorsNone },
   },
 })
 

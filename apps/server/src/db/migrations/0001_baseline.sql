@@ -399,6 +399,17 @@ create table connections (
   next_sync_at timestamptz(3),
   -- When balances were last read; holdings themselves are written only when they change.
   balances_at timestamptz(3),
+  -- When balances were first read: an asset that was not there then held nothing.
+  balances_since timestamptz(3),
+  -- The verdict on the balances (proof/): the worst grade of its assets, when it was reached, which reading of the
+  -- balances it judged, and since when everything adds up. `unproved_at` is the reading to judge next, once the history
+  -- has been read up to it; `proof_walked_at` is how far running balances were checked.
+  proof_grade text check (proof_grade in ('proved', 'explained', 'unprovable', 'open')),
+  proof_checked_at timestamptz(3),
+  proof_balances_at timestamptz(3),
+  proved_since timestamptz(3),
+  unproved_at timestamptz(3),
+  proof_walked_at timestamptz(3),
   history_from timestamptz(3),
   record_count bigint not null default 0,
   transaction_count bigint not null default 0,
@@ -716,6 +727,8 @@ create table postings (
 -- everything that is stored of a trade.
 create index postings_asset on postings (user_key, asset_key, occurred_at desc, transaction_id desc);
 create index postings_transaction on postings (user_key, transaction_id);
+-- The few that daily_changes leaves out: a proof adds them, because the balance does.
+create index postings_spam on postings (user_key, connection_key, asset_key, occurred_at) where spam;
 -- As with transactions: 10,000 rows of a user, by the plans.
 alter table postings alter column user_key set (n_distinct = -0.0001);
 
@@ -815,6 +828,68 @@ create table holdings (
   spam boolean not null default false,
   changed_at timestamptz(3) not null,
   primary key (user_key, connection_key, asset_key)
+);
+
+-- What a provider said that a connection holds, one row for each change: it was first read at `observed_at` and last read
+-- at `seen_until`. The newest row has no end: `connections.balances_at` is its end. Zeros say that the asset is gone.
+create table observed_balances (
+  user_key bigint not null,
+  connection_key integer not null,
+  asset_key integer not null,
+  observed_at timestamptz(3) not null,
+  seen_until timestamptz(3),
+  liquid numeric not null,
+  staked numeric not null,
+  primary key (user_key, connection_key, asset_key, observed_at)
+);
+
+-- Assets whose postings or balances changed since they were last judged. Small, and empty between runs that find nothing.
+create table due_proofs (
+  user_key bigint not null,
+  connection_key integer not null,
+  asset_key integer not null,
+  -- The earliest moment that changed: running balances are checked again from the start when it was checked before.
+  since timestamptz(3) not null,
+  -- Counts the changes: an asset that changes while it is judged stays due.
+  marks bigint not null default 1,
+  primary key (user_key, connection_key, asset_key)
+);
+
+-- The newest verdict on each asset: opening + posted = observed, or the difference and its causes. Written only when it
+-- changes. The moment that it is about is `connections.proof_balances_at`.
+create table proofs (
+  user_key bigint not null,
+  connection_key integer not null,
+  asset_key integer not null,
+  grade text not null check (grade in ('proved', 'explained', 'unprovable', 'open')),
+  spam boolean not null,
+  opening numeric not null,
+  posted numeric not null,
+  -- Null when there is no observation that can be judged.
+  observed numeric,
+  difference numeric,
+  causes jsonb not null,
+  first_bad_start timestamptz(3),
+  first_bad_end timestamptz(3),
+  -- When this verdict was reached.
+  changed_at timestamptz(3) not null,
+  primary key (user_key, connection_key, asset_key)
+);
+
+-- Where a provider's records carry a running balance: what each of its wallets came to at `connections.proof_walked_at`,
+-- and the first place where a record does not follow from the one before.
+create table running_balances (
+  user_key bigint not null,
+  connection_key integer not null,
+  wallet text not null,
+  asset_id text not null,
+  last_at timestamptz(3) not null,
+  balance numeric not null,
+  break_start timestamptz(3),
+  break_end timestamptz(3),
+  -- What the record at the break has too much or too little.
+  break_amount numeric,
+  primary key (user_key, connection_key, wallet)
 );
 
 -- What a connection was worth on a day, as it was observed: the last reading of the day stands. By connection, so that
@@ -1043,7 +1118,7 @@ create table audit_heads (
 create view readable_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, status, status_cause, status_message,
     key_lane, connection_type, display_label, added_at, shown_at, shown_seq, last_synced_at, next_sync_at, balances_at,
-    history_from, transaction_count
+    history_from, transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since
   from connections
   where session_id is null and status not in ('pending', 'removed');
 create view provisional_connections as
@@ -1056,6 +1131,20 @@ create view removed_connections as
 -- A row here, locked, is a connection that is not being removed.
 create view existing_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id from connections where status <> 'removed';
+
+-- For the proof of a connection, shown or not.
+create view connection_proofs as
+  select user_key, connection_key, session_id is null as settled, history_from, balances_at, balances_since, unproved_at,
+    proof_grade, proof_balances_at, proof_walked_at
+  from connections where status <> 'removed';
+
+-- proof: connections whose verdict may be another one after the next run. Sync asks, because most runs change nothing.
+create view undecided_proofs as
+  select c.user_key, c.connection_key from connections c
+  where c.proof_grade is null
+    or exists (select from due_proofs d where d.user_key = c.user_key and d.connection_key = c.connection_key)
+    or exists (select from proofs p
+      where p.user_key = c.user_key and p.connection_key = c.connection_key and p.grade <> 'proved');
 
 -- ledger: records that may still change, for planning what to read again.
 create view pending_records as

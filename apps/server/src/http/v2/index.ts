@@ -5,6 +5,7 @@ import { registerAssets } from './assets.ts'
 import { registerChanges } from './changes.ts'
 import { registerExport } from './export.ts'
 import { registerHistory } from './history.ts'
+import { registerProof } from './proof.ts'
 import { registerProviders } from './providers.ts'
 import { registerReading } from './reading.ts'
 import { registerTransactions } from './transactions.ts'
@@ -16,5 +17,6 @@ export function registerV2(app: FastifyInstance, deps: FrontDoors): void {
   registerChanges(app, deps)
   registerExport(app, deps)
   registerReading(app, deps)
+  registerProof(app, deps)
   registerHistory(app, deps)
 }

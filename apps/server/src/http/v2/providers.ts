@@ -3,7 +3,7 @@ import { addProvider, completeProvider, listCatalog, listProviders, removeProvid
 import type { FastifyInstance } from 'fastify'
 import { readCatalog } from '../catalog.ts'
 import { applicationOf, ownerOf } from '../owner.ts'
-import { toAdded, toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
+import { toAdded, toConnectedMembers, toCredentials, toProofMember, toSelection } from '../providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 export function registerProviders(app: FastifyInstance, { serve, connections, connect, catalog }: FrontDoors): void {
@@ -35,6 +35,7 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
       connection_id: row.id,
       provider_id: row.provider_id,
       ...toConnectedMembers(row),
+      proof: toProofMember(row),
     }))
     return { json: { page: { next: page.next(last && [last.added_at ?? '', last.id]) }, data, errors } }
   })

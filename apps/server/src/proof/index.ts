@@ -1,0 +1,72 @@
+/**
+ * Whether the data adds up. After each run every asset that it touched is weighed: what the provider reports must be the
+ * opening plus everything posted, or the difference is named with its cause and its place. docs/proof.md.
+ */
+import type { Database } from '../db/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import type { Grade } from './judge.ts'
+import { prove, type ProveDeps, type ProvedSource, type ProveResult, type Reach } from './prove.ts'
+import { findHead, listProofs, type ProofRow } from './store.ts'
+
+export type { Grade } from './judge.ts'
+export type { Reach } from './prove.ts'
+export type { ProofRow } from './store.ts'
+
+export interface ProofPage {
+  summary: {
+    /** Null until there is a verdict. */
+    grade: Grade | null
+    checkedAt: string | null
+    provedSince: string | null
+    assetsByGrade: Record<Grade, number>
+  }
+  /** The reading of the balances that the verdicts are about. */
+  observedAt: string | null
+  rows: ProofRow[]
+}
+
+export interface Proof {
+  /** After a run. `reach` is undefined while a list that the history needs was not read at all. */
+  prove(
+    ref: ConnectionRef,
+    source: ProvedSource,
+    reach: Reach | undefined,
+    options?: { thorough?: boolean },
+  ): Promise<ProveResult>
+  /** Undefined when the owner has no such connection. */
+  list(
+    owner: Owner,
+    connectionId: string,
+    page: { limit: number; after: { symbol: string; id: string } | undefined },
+  ): Promise<ProofPage | undefined>
+}
+
+export type ProofDeps = ProveDeps
+
+export function createProof(deps: ProofDeps): Proof {
+  return {
+    prove: (ref, source, reach, options) => prove(deps, ref, source, reach, options),
+    list: (owner, connectionId, page) => listPage(deps.db, owner, connectionId, page),
+  }
+}
+
+async function listPage(
+  db: Database,
+  owner: Owner,
+  connectionId: string,
+  page: { limit: number; after: { symbol: string; id: string } | undefined },
+): Promise<ProofPage | undefined> {
+  const head = await findHead(db, owner, connectionId)
+  if (head === undefined) return undefined
+  const assetsByGrade = { proved: 0, explained: 0, unprovable: 0, open: 0, ...head.assets_by_grade }
+  return {
+    summary: {
+      grade: head.proof_grade,
+      checkedAt: head.proof_checked_at,
+      provedSince: head.proved_since,
+      assetsByGrade,
+    },
+    observedAt: head.proof_balances_at,
+    rows: await listProofs(db, owner, head.connection_key, page),
+  }
+}

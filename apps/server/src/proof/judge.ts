@@ -1,0 +1,188 @@
+/**
+ * Whether an asset of a connection adds up: opening + posted = observed, or the difference, where it appeared and why.
+ * Pure. Nothing here or elsewhere ever adds an entry that would make a sum come out.
+ */
+import { absolute, add, compare, isPositive, isZero, negate, subtract, sum, zero, type Decimal } from '@assay/core'
+import type { Grade } from '../connections/index.ts'
+import type { Break, Interval } from './running.ts'
+
+export type { Grade } from '../connections/index.ts'
+
+/** From worst to best. */
+export const grades = ['open', 'unprovable', 'explained', 'proved'] as const satisfies readonly Grade[]
+
+/** In the order in which they are tried. */
+export const proofCauses = [
+  'coverage_hole',
+  'pending',
+  'unreadable_record',
+  'unknown_type',
+  'rounding',
+  'accrual',
+  'provider_correction',
+  'unexplained',
+] as const
+export type ProofCause = (typeof proofCauses)[number]
+
+export interface Cause extends Interval {
+  cause: ProofCause
+  amount: Decimal
+}
+
+/** One asset at the moment of an observation. */
+export interface Weighed {
+  opening: Decimal
+  /** Sum of the postings since the opening. */
+  posted: Decimal
+  observed: Decimal
+  staked: Decimal
+}
+
+/** What one transaction moved of the asset. */
+export interface Moved {
+  amount: Decimal
+  atMs: number
+}
+
+/** What is known of the time in which a difference appeared. */
+export interface Circumstances {
+  /** Of the required lists. */
+  holes: readonly Interval[]
+  /** What transactions that are not final yet will have moved, each signed. */
+  pending: readonly Moved[]
+  /** Where records lie that could not be understood. */
+  unreadable: readonly Interval[]
+  /** What transactions moved whose meaning is not known, each signed. */
+  unknown: readonly Moved[]
+  /** Where records lie that the provider withdrew, or no longer shows. */
+  corrected: readonly Interval[]
+  /** Balances are given in units of this; null when they have every digit. */
+  unit: Decimal | null
+  /** What is staked grows before the provider books it. */
+  accrues: boolean
+}
+
+export interface Verdict {
+  grade: Grade
+  difference: Decimal
+  causes: Cause[]
+  firstBad: Interval | null
+}
+
+/** Of more pending transactions than these, only single ones and all together are tried. */
+const subsetMax = 10
+
+/** Whether this asset needs no closer look. `running` is the first break in any of its wallets. */
+export function isExact(weighed: Weighed, running: Break | undefined): boolean {
+  return isZero(toDifference(weighed)) && running === undefined
+}
+
+export function toDifference({ opening, posted, observed }: Weighed): Decimal {
+  return subtract(observed, add(opening, posted))
+}
+
+/**
+ * `where`: the interval between the observations where the difference appeared, for an asset without a running balance
+ * that broke.
+ */
+export function judge(weighed: Weighed, running: Break | undefined, where: Interval, around: Circumstances): Verdict {
+  const difference = toDifference(weighed)
+  const at = running === undefined ? where : { startMs: running.startMs, endMs: running.endMs }
+  if (isExact(weighed, running)) {
+    const [hole] = around.holes
+    if (hole === undefined) return { grade: 'proved', difference, causes: [], firstBad: null }
+    return {
+      grade: 'explained',
+      difference,
+      causes: [{ cause: 'coverage_hole', amount: zero, ...hole }],
+      firstBad: null,
+    }
+  }
+  // Records that do not follow from each other are a fault even where two faults cancel each other.
+  const amount = isZero(difference) ? (running?.amount ?? zero) : difference
+  const found = findCause(amount, at, weighed, around)
+  // A cause that is known to the transaction is a better place than the time between two observations.
+  const isPlaced = running === undefined && (found.cause === 'pending' || found.cause === 'unknown_type')
+  const firstBad = isPlaced ? { startMs: found.startMs, endMs: found.endMs } : at
+  const grade = found.cause === 'unexplained' ? 'open' : 'explained'
+  return { grade, difference, causes: [{ amount, ...found }], firstBad }
+}
+
+function findCause(amount: Decimal, at: Interval, { staked }: Weighed, around: Circumstances): Omit<Cause, 'amount'> {
+  const hole = around.holes.find((one) => overlaps(one, at))
+  if (hole !== undefined) return { cause: 'coverage_hole', ...hole }
+  const pending = findSumOfSome(around.pending, amount)
+  if (pending !== undefined) return { cause: 'pending', ...toSpan(pending) }
+  const unreadable = around.unreadable.find((one) => overlaps(one, at))
+  if (unreadable !== undefined) return { cause: 'unreadable_record', ...unreadable }
+  // A movement of unknown meaning may not have moved anything at all.
+  const unknown = around.unknown.find((one) => compare(absolute(one.amount), absolute(amount)) === 0)
+  if (unknown !== undefined) return { cause: 'unknown_type', ...toSpan([unknown]) }
+  if (around.unit !== null && compare(absolute(amount), around.unit) < 0) return { cause: 'rounding', ...at }
+  if (around.accrues && isPositive(staked) && isPositive(amount)) return { cause: 'accrual', ...at }
+  const corrected = around.corrected.find((one) => overlaps(one, at))
+  if (corrected !== undefined) return { cause: 'provider_correction', ...corrected }
+  return { cause: 'unexplained', ...at }
+}
+
+function overlaps(a: Interval, b: Interval): boolean {
+  return a.startMs < b.endMs && b.startMs < a.endMs
+}
+
+function toSpan(moved: readonly Moved[]): Interval {
+  const times = moved.map(({ atMs }) => atMs)
+  return { startMs: Math.min(...times), endMs: Math.max(...times) + 1 }
+}
+
+/** Which of the pending movements a balance contains already, the provider does not say. */
+function findSumOfSome(moved: readonly Moved[], wanted: Decimal): readonly Moved[] | undefined {
+  const isWanted = (some: readonly Moved[]): boolean =>
+    some.length > 0 && compare(sum(some.map(({ amount }) => amount)), wanted) === 0
+  if (moved.length > subsetMax) return [moved, ...moved.map((one) => [one])].find(isWanted)
+  let subsets: Moved[][] = [[]]
+  for (const one of moved) subsets = [...subsets, ...subsets.map((some) => [...some, one])]
+  return subsets.find(isWanted)
+}
+
+/** A reading of the balances that can be judged. */
+export interface Observation {
+  atMs: number
+  difference: Decimal
+}
+
+/**
+ * The interval between two observations in which the difference appeared. `observations` are in the order of time and end
+ * with the one that is judged; `beginningMs` is where the history begins.
+ */
+export function locate(observations: readonly Observation[], beginningMs: number): Interval {
+  const lastGood = observations.findLastIndex(({ difference }) => isZero(difference))
+  const first = observations[lastGood + 1] ?? observations.at(-1)
+  return { startMs: observations[lastGood]?.atMs ?? beginningMs, endMs: (first?.atMs ?? beginningMs) + 1 }
+}
+
+/** Of a connection; undefined when it has no assets. */
+export function worstOf(all: readonly Grade[]): Grade | undefined {
+  return grades.find((grade) => all.includes(grade))
+}
+
+/**
+ * A balance is taken somewhere between our question and the provider's answer, and its records have times of their own: a
+ * record of these moments may be in it or not. `near` are the postings around the observation, in the order of time and
+ * signed; those before it are in the sum already.
+ */
+export function fitsNearby(
+  difference: Decimal,
+  near: { before: readonly Decimal[]; after: readonly Decimal[] },
+): boolean {
+  let open = difference
+  for (const amount of near.before.toReversed()) {
+    open = add(open, amount)
+    if (isZero(open)) return true
+  }
+  open = difference
+  for (const amount of near.after) {
+    open = add(open, negate(amount))
+    if (isZero(open)) return true
+  }
+  return false
+}

@@ -1,0 +1,231 @@
+/** The verdict after each run: what changed is judged again, what was sabotaged is found where it is, and no more is read. */
+import { loadConnector } from '@assay/connectors'
+import { getDefinition } from '@assay/connectors/catalog'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { recordStatements } from '../db/test-statements.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { toReach } from '../sync/coverage.ts'
+import { loadPlaces } from '../sync/store.ts'
+import { openEngine, type Account } from '../test-engine.ts'
+import type { ProofPage } from './index.ts'
+import { weigh } from './store.ts'
+
+type Connected = ConnectionRef & Account
+const minuteMs = 60_000
+
+describe('a proof', async () => {
+  const engine = await openEngine()
+  const { db } = engine
+  const source = { connector: await loadConnector('kraken'), definition: getDefinition('kraken') }
+
+  async function connectRead(scenario: string): Promise<Connected> {
+    const ref = await engine.connect(await engine.newOwner(), scenario)
+    await engine.drain({ delayed: true })
+    return ref
+  }
+  async function find(ref: ConnectionRef): Promise<ProofPage> {
+    const found = await engine.proof.list(ref, ref.connectionId, { limit: 100, after: undefined })
+    assert.ok(found)
+    return found
+  }
+  const reachOf = async (ref: ConnectionRef): Promise<ReturnType<typeof toReach>> =>
+    toReach(source.definition.streams, (await loadPlaces(db, ref)).lists)
+  /** Everything is derived and judged again, as after a replay. */
+  async function proveAgain(ref: ConnectionRef): Promise<ProofPage> {
+    await engine.ledger.replay({ connectionId: ref.connectionId, apply: true, onProgress: () => undefined })
+    await engine.proof.prove(ref, source, await reachOf(ref), { thorough: true })
+    return find(ref)
+  }
+  /** The next run, now. */
+  async function run(ref: ConnectionRef): Promise<void> {
+    await engine.moveClock(minuteMs)
+    await db.execute(
+      `select graphile_worker.reschedule_jobs(array[id], run_at => clock_timestamp())
+       from graphile_worker.jobs where key = $1`,
+      [`sync:${ref.connectionId}`],
+    )
+    await engine.drain()
+  }
+  const book = (ref: Connected, entry: object): Promise<unknown> =>
+    engine.control(`accounts/${ref.accountId}/entries`, { entries: [entry] })
+  const deposit = (amount: string): object => ({ type: 'deposit', asset: 'XXBT', amount })
+
+  it('is there after a first read, and follows every change one run later', async () => {
+    const ref = await connectRead('default')
+    const first = await find(ref)
+    assert.deepEqual([first.summary.grade, first.summary.assetsByGrade.proved], ['proved', first.rows.length])
+    await book(ref, deposit('0.5'))
+    await run(ref)
+    await run(ref)
+    const next = await find(ref)
+    assert.equal(next.summary.grade, 'proved')
+    assert.ok((next.observedAt ?? '') > (first.observedAt ?? ''))
+    const bitcoin = (page: ProofPage): number => Number(page.rows.find((row) => row.asset_symbol === 'BTC')?.observed)
+    assert.ok(Math.abs(bitcoin(next) - bitcoin(first) - 0.5) < 1e-9)
+    const left = await db.rows('select from due_proofs where user_key = $1', [ref.userKey])
+    assert.deepEqual(left, [])
+  })
+
+  it('keeps one observation for each change of a balance, with the last reading that still found it', async () => {
+    const ref = await connectRead('empty')
+    const list = (): Promise<{ observed_at: string; seen_until: string | null; liquid: string }[]> =>
+      db.rows(
+        'select observed_at, seen_until, liquid from observed_balances where user_key = $1 order by observed_at',
+        [ref.userKey],
+      )
+    await book(ref, deposit('1'))
+    await run(ref)
+    await run(ref)
+    const [row, ...others] = await list()
+    assert.deepEqual([others, row?.seen_until], [[], null])
+    const seenAt = (
+      await db.row<{ at: string }>('select balances_at as at from connections where id = $1', [ref.connectionId])
+    ).at
+    await book(ref, { type: 'withdrawal', asset: 'XXBT', amount: '-1' })
+    await run(ref)
+    const [former, newest, ...more] = await list()
+    assert.deepEqual([more, former?.seen_until, newest?.seen_until], [[], seenAt, null])
+    assert.equal(Number(newest?.liquid), 0)
+  })
+
+  it('finds what was dropped, doubled or altered in the interval where it lies, and is proved again without it', async () => {
+    const ref = await connectRead('default')
+    await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
+    const records = await db.rows<{ source_key: string; occurred_at: string; body: string }>(
+      `select source_key, occurred_at, body from raw_records
+       where user_key = $1 and stream = 'ledger' order by occurred_at`,
+      [ref.userKey],
+    )
+    const of = 'user_key = $1 and source_key = $2'
+    const sabotages = {
+      dropped: `delete from raw_records where ${of}`,
+      doubled: `insert into raw_records select user_key, connection_key, pending, occurred_at, fetched_at, stream, partition,
+        source_key || '-again', group_key || '-again', replace(body, '"refid":"', '"refid":"again'), unreadable, missing_since,
+        retired_at from raw_records where ${of}`,
+      altered: `update raw_records set body = regexp_replace(body, '"amount":"(-?)', '"amount":"\\11') where ${of}`,
+    }
+    for (const [index, [kind, statement]] of Object.entries(sabotages).entries()) {
+      const target = records[Math.floor((records.length * (index + 1)) / 5)]
+      assert.ok(target)
+      const saved = await db.row<{ copy: string }>(`select to_jsonb(r)::text as copy from raw_records r where ${of}`, [
+        ref.userKey,
+        target.source_key,
+      ])
+      await db.execute(statement, [ref.userKey, target.source_key])
+      const { summary, rows } = await proveAgain(ref)
+      assert.equal(summary.grade, 'open', `${kind} ${target.body}`)
+      const bad = rows.filter(({ grade }) => grade === 'open')
+      assert.deepEqual(
+        bad.map(
+          ({ first_bad_start: start, first_bad_end: end }) =>
+            start !== null && end !== null && start <= target.occurred_at && target.occurred_at < end,
+        ),
+        [true],
+        `${kind} ${target.occurred_at} ${JSON.stringify(bad)}`,
+      )
+      await db.execute('delete from raw_records where user_key = $1 and (source_key = $2 or source_key like $3)', [
+        ref.userKey,
+        target.source_key,
+        `${target.source_key}-again`,
+      ])
+      await db.execute('insert into raw_records select * from jsonb_populate_record(null::raw_records, $1::jsonb)', [
+        saved.copy,
+      ])
+      const healed = await proveAgain(ref)
+      const ill = healed.rows.filter(({ grade }) => grade !== 'proved')
+      assert.deepEqual(ill, [], kind)
+      assert.equal(healed.summary.grade, 'proved')
+    }
+    const messages = await db.rows<{ body: string }>('select body from webhook_messages order by seq')
+    const told = messages
+      .map(({ body }) => JSON.parse(body) as { type: string; data: { grade: string; previous_grade: string } })
+      .filter(({ type }) => type === 'proof.changed')
+      .map(({ data }) => [data.previous_grade, data.grade])
+    const once = [
+      ['proved', 'open'],
+      ['open', 'proved'],
+    ]
+    assert.deepEqual(told, [...once, ...once, ...once])
+    await engine.webhooks.remove(ref.tenantId)
+  })
+
+  it('costs the same statements and as many rows as there are days, with 100,000 postings of one asset', async () => {
+    const ref = await connectRead('default')
+    const { asset_key } = await db.row<{ asset_key: number }>(
+      "select asset_key from assets where id = 'crypto:bitcoin'",
+    )
+    const mark = (): Promise<number> =>
+      db.execute(`insert into due_proofs (user_key, connection_key, asset_key, since) values ($1, $2, $3, $4)`, [
+        ref.userKey,
+        ref.connectionKey,
+        asset_key,
+        db.now(),
+      ])
+    const prove = async (): Promise<string[]> => {
+      const reach = await reachOf(ref)
+      const sent = await recordStatements(() => engine.proof.prove(ref, source, reach))
+      return sent.map(({ text }) => text)
+    }
+    await mark()
+    const few = await prove()
+    // Pairs that cancel, over a year.
+    await db.execute(
+      `with added as (
+         insert into postings (user_key, connection_key, transaction_id, asset_key, occurred_at, ordinal, staked, side, spam, amount)
+         select $1, $2, gen_random_uuid(), $3, $4::timestamptz - interval '2 days' - make_interval(mins => n * 5), 0, false,
+           'i', false, case when n % 2 = 0 then 1 else -1 end
+         from generate_series(1, 100000) n returning occurred_at, amount)
+       insert into daily_changes as d (user_key, connection_key, asset_key, day, amount)
+       select $1, $2, $3, (occurred_at at time zone 'UTC')::date, sum(amount) from added group by 4
+       on conflict (user_key, connection_key, asset_key, day) do update set amount = d.amount + excluded.amount`,
+      [ref.userKey, ref.connectionKey, asset_key, db.now()],
+    )
+    await db.execute('analyze postings; analyze daily_changes')
+    await mark()
+    assert.deepEqual(await prove(), few)
+    assert.equal((await find(ref)).summary.grade, 'proved')
+    assert.ok(few.length <= 12, few.join('\n'))
+
+    const [sent] = await recordStatements(() => weigh(db, ref, [asset_key], { at: db.now(), firstAt: db.now() }))
+    const [plan] = await db.rows<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+      `explain (analyze, format json) ${sent?.text ?? ''}`,
+      sent?.values,
+    )
+    const days = await db.row<{ days: number }>(
+      'select count(*)::int as days from daily_changes where user_key = $1 and asset_key = $2',
+      [ref.userKey, asset_key],
+    )
+    const root = plan?.['QUERY PLAN'][0].Plan
+    assert.ok(root)
+    // The sum is read twice: at the moment that is judged, and at the first observation.
+    assert.ok(readBy(root) <= 2 * days.days + 50, `${readBy(root)} rows for ${days.days} days`)
+  })
+
+  it('is destroyed with its connection', async () => {
+    const ref = await connectRead('default')
+    await engine.connections.remove(ref, { connectionId: ref.connectionId })
+    await engine.drain({ delayed: true })
+    for (const table of ['observed_balances', 'due_proofs', 'proofs', 'running_balances']) {
+      assert.deepEqual(await db.rows(`select from ${table} where user_key = $1`, [ref.userKey]), [], table)
+    }
+  })
+})
+
+interface Node {
+  'Node Type': string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Node[]
+}
+
+/** Rows that scans looked at. */
+function readBy(node: Node): number {
+  // What a bitmap of an index finds is counted where the table is read.
+  const own =
+    /Scan$/.test(node['Node Type']) && node['Node Type'] !== 'Bitmap Index Scan'
+      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+      : 0
+  return own + (node.Plans ?? []).reduce((sum, one) => sum + readBy(one), 0)
+}

@@ -1,0 +1,263 @@
+/**
+ * The verdict on a connection after a run. A reading of the balances is judged once the history was read past its time,
+ * which is the run after it: until then a record that is in the balance may not be in the list.
+ *
+ * Only assets that changed are judged again, and a sum costs one row for each day: a verdict does not grow with the
+ * history. Running balances are followed from where the last walk ended, and from the start when something older changed.
+ */
+import type { Connector, StoredRecord } from '@assay/connectors'
+import type { ProviderDefinition } from '@assay/connectors/catalog'
+import { add, isZero, parseDecimal, subtract, zero, type Decimal } from '@assay/core'
+import { recordProof } from '../connections/index.ts'
+import type { Database, Sql } from '../db/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import type { ConnectionRef } from '../owner.ts'
+import {
+  fitsNearby,
+  isExact,
+  judge,
+  locate,
+  toDifference,
+  worstOf,
+  type Grade,
+  type Moved,
+  type Weighed,
+} from './judge.ts'
+import { follow, type Break, type Interval, type RunningRecord, type Wallet } from './running.ts'
+import * as store from './store.ts'
+
+/** How far the history was read, in all lists that it needs. */
+export interface Reach {
+  /** Nothing before this is missing, but for the holes. */
+  untilMs: number
+  /** Where histories begin; undefined when a list does not reach back to it. */
+  beginningMs: number | undefined
+  holes: readonly Interval[]
+}
+
+export interface ProvedSource {
+  connector: Pick<Connector, 'runningBalance'>
+  definition: Pick<ProviderDefinition, 'balanceUnit' | 'accrues'>
+}
+
+export interface ProveDeps {
+  db: Database
+  ledger: Pick<Ledger, 'listPoisonedTimes'>
+  /** The connection has another grade than before. */
+  onChanged(tx: Sql, ref: ConnectionRef, change: { grade: Grade; previousGrade: Grade }): Promise<void>
+}
+
+export interface ProveResult {
+  /** The first reading of the balances, which the history has not been read up to; undefined when there is a verdict. */
+  waitingForMs: number | undefined
+}
+
+/** Between our question and the answer, or by a clock that is a little off, a record may fall on either side. */
+const nearbyMs = 10_000
+const recordsPerBatch = 5_000
+
+/** `thorough`: every asset and every record, not only what changed. */
+export async function prove(
+  deps: ProveDeps,
+  ref: ConnectionRef,
+  source: ProvedSource,
+  reach: Reach | undefined,
+  { thorough = false }: { thorough?: boolean } = {},
+): Promise<ProveResult> {
+  const standing = await store.findStanding(deps.db, ref)
+  if (standing === undefined) return { waitingForMs: undefined }
+  const at = reach && findMoment(standing, reach)
+  if (reach === undefined || at === undefined) {
+    return { waitingForMs: standing.unproved_at === null ? undefined : Date.parse(standing.unproved_at) }
+  }
+  const isWide = thorough || reach.holes.length > 0 || standing.proof_grade === null
+  const walk = await walkRecords(deps.db, ref, source, reach, { standing, at, thorough })
+  const keys = new Set([...standing.due.map(({ asset_key }) => asset_key), ...standing.unsettled])
+  const assetKeys = isWide ? await store.listAssetKeys(deps.db, ref) : [...keys]
+  if (assetKeys.length === 0 && at === standing.proof_balances_at) return { waitingForMs: undefined }
+  const firstAt = standing.balances_since ?? at
+  const rows = assetKeys.length === 0 ? [] : await store.weigh(deps.db, ref, assetKeys, { at, firstAt })
+  const verdicts: store.AssetVerdict[] = []
+  for (const row of rows) {
+    verdicts.push(await judgeAsset(deps, ref, source, reach, { row, walk, at, firstAt }))
+  }
+  await write(deps, ref, { standing, at, verdicts, walk, reach })
+  return { waitingForMs: undefined }
+}
+
+/** The newest reading that can be judged. */
+function findMoment({ unproved_at, proof_balances_at }: store.Standing, { untilMs }: Reach): string | undefined {
+  if (unproved_at !== null && Date.parse(unproved_at) < untilMs) return unproved_at
+  return proof_balances_at ?? undefined
+}
+
+interface Walk {
+  /** Undefined where records carry no running balance. */
+  wallets: Map<string, Wallet> | undefined
+  walkedAt: string | null
+  hasMoved: boolean
+}
+
+async function walkRecords(
+  db: Database,
+  ref: ConnectionRef,
+  { connector }: ProvedSource,
+  reach: Reach,
+  { standing, at, thorough }: { standing: store.Standing; at: string; thorough: boolean },
+): Promise<Walk> {
+  const { proof_walked_at: walkedAt, due } = standing
+  if (connector.runningBalance === undefined) return { wallets: undefined, walkedAt, hasMoved: false }
+  const isBehind = due.some(({ since }) => walkedAt !== null && Date.parse(since) <= Date.parse(walkedAt))
+  const isAnew = thorough || walkedAt === null || isBehind
+  const wallets = isAnew ? new Map<string, Wallet>() : await store.loadWallets(db, ref)
+  if (!isAnew && due.length === 0) return { wallets, walkedAt: at, hasMoved: false }
+  const beginningMs = reach.holes.length === 0 ? reach.beginningMs : undefined
+  let after = isAnew ? '-infinity' : walkedAt
+  for (;;) {
+    const page = await store.listRecords(db, ref, { after, until: at, limit: recordsPerBatch })
+    const last = page.at(-1)
+    const isLast = page.length < recordsPerBatch
+    // A millisecond that the page may have cut in two is left to the next one.
+    const whole = isLast ? page : page.filter(({ occurred_at }) => occurred_at !== last?.occurred_at)
+    follow(wallets, toRunning(connector, whole), beginningMs)
+    if (isLast || whole.length === 0) return { wallets, walkedAt: at, hasMoved: true }
+    after = whole.at(-1)?.occurred_at ?? after
+  }
+}
+
+function toRunning(connector: ProvedSource['connector'], rows: readonly store.RecordRow[]): RunningRecord[] {
+  return rows.flatMap(({ stream, partition, source_key: key, occurred_at, body }) => {
+    const atMs = Date.parse(occurred_at)
+    const record: StoredRecord = { stream, partition, key, occurredAtMs: atMs, body }
+    const running = findRunning(connector, record)
+    return running === undefined ? [] : [{ ...running, atMs }]
+  })
+}
+
+/** A bulkhead: a record that cannot be read is not part of the chain, which breaks there. */
+function findRunning(
+  connector: ProvedSource['connector'],
+  record: StoredRecord,
+): ReturnType<NonNullable<Connector['runningBalance']>> {
+  try {
+    return connector.runningBalance?.(record)
+  } catch {
+    return undefined
+  }
+}
+
+interface Judged {
+  row: store.WeighedRow
+  walk: Walk
+  at: string
+  firstAt: string
+}
+
+async function judgeAsset(
+  deps: ProveDeps,
+  ref: ConnectionRef,
+  source: ProvedSource,
+  reach: Reach,
+  judged: Judged,
+): Promise<store.AssetVerdict> {
+  const { row, walk, at, firstAt } = judged
+  const isWhole = reach.beginningMs !== undefined
+  const weighed: Weighed = {
+    opening: isWhole ? zero : row.observed_first,
+    posted: isWhole ? row.posted : subtract(row.posted, row.posted_first),
+    observed: row.observed,
+    staked: row.staked,
+  }
+  const { opening, posted, observed } = weighed
+  const head = { assetKey: row.asset_key, spam: row.spam, opening, posted }
+  if (!isWhole && at === firstAt) {
+    return { ...head, grade: 'unprovable', observed, difference: zero, causes: [], firstBad: null }
+  }
+  const holes = reach.holes.filter(({ endMs }) => isWhole || endMs > Date.parse(firstAt))
+  const running = findBreak(walk, row.asset_id, isWhole ? undefined : Date.parse(firstAt))
+  if (isExact(weighed, running) || (running === undefined && (await isInFlight(deps.db, ref, judged, weighed)))) {
+    // Of records that happened while the balance was read, those count that it contains.
+    const exact = { ...weighed, posted: subtract(observed, opening) }
+    const verdict = judge(exact, undefined, { startMs: 0, endMs: 0 }, { ...calm, holes })
+    return { ...head, posted: exact.posted, observed, ...verdict }
+  }
+  const where = running ?? (await locateDifference(deps.db, ref, reach, judged))
+  const around = {
+    holes,
+    pending: (await store.listPending(deps.db, ref, row.asset_id, at)).map(toMoved),
+    unreadable: await deps.ledger.listPoisonedTimes(ref),
+    unknown: (await store.listUnknown(deps.db, ref, row.asset_key, at)).map(toMoved),
+    corrected: (await store.listCorrected(deps.db, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
+    unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
+    accrues: source.definition.accrues === true,
+  }
+  return { ...head, observed, ...judge(weighed, running, where, around) }
+}
+
+const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ amount, atMs: Date.parse(at) })
+
+const calm = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [], unit: null, accrues: false }
+
+/** The first break in any wallet of the asset; what happened before the opening does not matter. */
+function findBreak({ wallets }: Walk, assetId: string, sinceMs: number | undefined): Break | undefined {
+  return [...(wallets?.values() ?? [])]
+    .flatMap(({ assetId: of, firstBreak }) => (of === assetId && firstBreak !== undefined ? [firstBreak] : []))
+    .filter(({ endMs }) => sinceMs === undefined || endMs > sinceMs)
+    .toSorted((a, b) => a.startMs - b.startMs)[0]
+}
+
+async function isInFlight(db: Database, ref: ConnectionRef, { row, at }: Judged, weighed: Weighed): Promise<boolean> {
+  const near = await store.listNearby(db, ref, row.asset_key, { at, withinMs: nearbyMs })
+  const amounts = (isBefore: boolean): Decimal[] =>
+    near.filter((one) => one.isBefore === isBefore).map(({ amount }) => amount)
+  return fitsNearby(toDifference(weighed), { before: amounts(true), after: amounts(false) })
+}
+
+async function locateDifference(
+  db: Database,
+  ref: ConnectionRef,
+  { beginningMs }: Reach,
+  { row, at, firstAt, walk }: Judged,
+): Promise<Interval> {
+  const observations = await store.listObservations(db, ref, row.asset_key, { at, firstAt })
+  const opening = beginningMs === undefined ? subtract(row.observed_first, row.posted_first) : zero
+  const points = observations.map((one) => ({
+    atMs: Date.parse(one.at),
+    difference: subtract(one.observed, add(opening, one.posted)),
+  }))
+  const found = locate(points, beginningMs ?? Date.parse(firstAt))
+  // Every record follows from the one before: then what is missing comes after the last of them.
+  const own = [...(walk.wallets?.values() ?? [])].filter(({ assetId }) => assetId === row.asset_id)
+  const held = own.reduce<Decimal>((sum, { balance }) => add(sum, balance), zero)
+  if (own.length === 0 || isZero(subtract(held, row.observed))) return found
+  const lastMs = Math.max(...own.map(({ lastAtMs }) => lastAtMs))
+  return lastMs > found.startMs && lastMs < found.endMs ? { ...found, startMs: lastMs } : found
+}
+
+interface Written {
+  standing: store.Standing
+  at: string
+  verdicts: store.AssetVerdict[]
+  walk: Walk
+  reach: Reach
+}
+
+async function write(deps: ProveDeps, ref: ConnectionRef, written: Written): Promise<void> {
+  const { standing, at, verdicts, walk, reach } = written
+  await deps.db.transaction(async (tx) => {
+    if (!(await store.holdConnection(tx, ref))) return
+    await store.keepVerdicts(tx, ref, verdicts)
+    if (walk.wallets !== undefined && walk.hasMoved) await store.keepWallets(tx, ref, walk.wallets)
+    await store.deleteDue(tx, ref, standing.due, at)
+    const isWhole = reach.beginningMs !== undefined
+    const counted = await store.countGrades(tx, ref)
+    const grade = worstOf(counted.map((one) => one.grade)) ?? (isWhole ? 'proved' : 'unprovable')
+    const isGood = grade === 'proved' || grade === 'explained'
+    const provedSince = isGood ? (isWhole ? standing.history_from : standing.balances_since) : null
+    await recordProof(tx, ref, { grade, provedSince, balancesAt: at, walkedAt: walk.walkedAt })
+    const previousGrade = standing.proof_grade
+    if (standing.settled && previousGrade !== null && previousGrade !== grade) {
+      await deps.onChanged(tx, ref, { grade, previousGrade })
+    }
+  })
+}

@@ -1,0 +1,137 @@
+/**
+ * The verdict on every scenario of Kraken and Harbor is the one that is reckoned here from what the simulator holds, by
+ * whole numbers and without the connectors: held − moved, and what a withdrawal on hold has moved already. The scenario
+ * `large` is read by the campaign, because it takes minutes.
+ */
+import { getProof, listProviders } from '@assay/contract'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { heldBySymbol, movedBySymbol, symbolOf, toUnits, type KrakenState } from '../../../../test/reconciler.ts'
+import { openResource, until } from '../http/test-resource.ts'
+
+interface HarborState {
+  balances: Record<string, string>
+  entries: { asset: string; amount: string; fee: string }[]
+}
+
+type State = (KrakenState & { withdrawals: { refid: string; status: string }[] }) | HarborState
+
+/** By symbol what the balances have more than the final records say; symbols that add up are not there. */
+function differencesOf(state: State): Map<string, bigint> {
+  const differences = new Map<string, bigint>()
+  const count = (symbol: string, units: bigint): void => {
+    differences.set(symbol, (differences.get(symbol) ?? 0n) + units)
+  }
+  if ('entries' in state) {
+    for (const [asset, amount] of Object.entries(state.balances)) count(asset, toUnits(amount))
+    for (const { asset, amount, fee } of state.entries) count(asset, toUnits(fee) - toUnits(amount))
+  } else {
+    const held = new Set(state.withdrawals.filter(({ status }) => status === 'Pending').map(({ refid }) => refid))
+    for (const [symbol, units] of heldBySymbol(state)) count(symbol, units)
+    for (const [symbol, units] of movedBySymbol(state)) count(symbol, -units)
+    for (const { refid, asset, amount, fee } of state.ledger) {
+      if (held.has(refid)) count(symbolOf(asset), toUnits(amount) - toUnits(fee))
+    }
+  }
+  for (const [symbol, units] of differences) if (units === 0n) differences.delete(symbol)
+  return differences
+}
+
+/** What a scenario ends in when its history cannot be read to the end. */
+const unread: ReadonlySet<string> = new Set(['invalid_credentials', 'can_trade', 'down', 'revoked_later'])
+
+describe('the proof of every scenario', async () => {
+  const api = await openResource()
+  const control = async <T>(path: string): Promise<T> =>
+    (await (await fetch(`${api.service.sandbox.controlUrl}/control/${path}`)).json()) as T
+  const { providers } = await control<{ providers: { provider_id: string; scenarios: { name: string }[] }[] }>(
+    'providers',
+  )
+  const wishes = providers
+    .filter(({ provider_id }) => provider_id === 'kraken' || provider_id === 'harbor')
+    .flatMap(({ provider_id, scenarios }) => scenarios.map(({ name }) => ({ provider_id, scenario: name })))
+    .filter(({ scenario }) => scenario !== 'large')
+
+  /** The account that a scenario's calls were made for: each was made once. */
+  async function findState(provider_id: string, scenario: string): Promise<State> {
+    const { requests } = await control<{ requests: { provider_id: string; account_id: string | null }[] }>('log')
+    const ids = requests.flatMap((one) => (one.provider_id === provider_id ? [one.account_id ?? []].flat() : []))
+    for (const id of new Set(ids)) {
+      const state = await control<State & { scenario: string }>(`accounts/${id}/state`)
+      if (state.scenario === scenario) return state
+    }
+    throw new Error(`no account of ${provider_id} ${scenario}`)
+  }
+
+  for (const wish of wishes.filter(({ scenario }) => !unread.has(scenario))) {
+    it(`${wish.provider_id} ${wish.scenario}: what does not add up is exactly what is on hold`, async () => {
+      const { access_token: token, connectionIds } = await api.signIn(JSON.stringify(wish), { providers: [wish] })
+      await until(
+        async () => (await api.ask(listProviders, '/accounts/v2/providers', token)).data,
+        ([connection]) => connection !== undefined && connection.proof !== null,
+      )
+      const path = `/accounts/v2/providers/${connectionIds[0] ?? ''}/proof?limit=100`
+      const { data, summary } = await api.ask(getProof, path, token)
+      const expected = differencesOf(await findState(wish.provider_id, wish.scenario))
+      const found = data.filter(({ grade }) => grade !== 'proved')
+      assert.deepEqual(
+        new Map(found.map((one) => [one.asset_symbol, toUnits(one.difference ?? '')])),
+        new Map([...expected].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      )
+      for (const { grade, causes } of found) {
+        assert.deepEqual([grade, causes.map(({ cause }) => cause)], ['explained', ['pending']])
+      }
+      for (const { opening, posted, computed, observed, difference } of data) {
+        assert.equal(toUnits(computed), toUnits(opening) + toUnits(posted))
+        assert.equal(toUnits(difference ?? ''), toUnits(observed ?? '') - toUnits(computed))
+      }
+      assert.equal(summary.grade, expected.size === 0 ? 'proved' : 'explained')
+      assert.equal(data.length, summary.assets_by_grade.proved + summary.assets_by_grade.explained)
+    })
+  }
+
+  it('a connection that could not be read to its end has no verdict yet', async () => {
+    for (const provider_id of ['kraken', 'harbor']) {
+      const wish = { provider_id, scenario: 'revoked_later' }
+      const { access_token: token } = await api.signIn(JSON.stringify(wish), { providers: [wish], read: false })
+      const [connection] = await until(
+        async () => (await api.ask(listProviders, '/accounts/v2/providers', token)).data,
+        ([one]) => one?.status === 'needs_reauth',
+      )
+      assert.equal(connection?.proof, null)
+    }
+  })
+
+  it('404: another user’s connection has no proof to see; 403: both scopes are needed', async () => {
+    const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
+    const bob = await api.signIn('bob')
+    const path = `/accounts/v2/providers/${ann.connectionIds[0] ?? ''}/proof`
+    assert.equal((await api.call('GET', path, bob.access_token)).status, 404)
+    const narrow = await api.signIn('ann', { scope: 'providers:read' })
+    const answer = await api.call<{ detail: string }>('GET', path, narrow.access_token)
+    assert.equal(answer.status, 403)
+    assert.match(answer.body.detail, /lacks the scope assets:read/)
+    assert.equal(
+      answer.headers.get('www-authenticate'),
+      'Bearer error="insufficient_scope", scope="providers:read assets:read"',
+    )
+  })
+
+  it('200: pages of one asset give the same as one page', async () => {
+    const { access_token: token, connectionIds } = await api.signIn('paging', {
+      providers: [{ provider_id: 'harbor', scenario: 'default' }],
+    })
+    const path = `/accounts/v2/providers/${connectionIds[0] ?? ''}/proof`
+    const whole = await until(
+      () => api.ask(getProof, `${path}?limit=100`, token),
+      ({ data }) => data.length > 0,
+    )
+    const walked: unknown[] = []
+    for (let next = `${path}?limit=2`; next !== '';) {
+      const page = await api.ask(getProof, next, token)
+      walked.push(...page.data)
+      ;({ next } = page.page)
+    }
+    assert.deepEqual(walked, whole.data)
+  })
+})

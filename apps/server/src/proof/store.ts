@@ -1,0 +1,433 @@
+/**
+ * All SQL of proofs. Verdicts and running balances are written here; postings, observations and what is due are the
+ * ledger's, and read.
+ */
+import type { Decimal } from '@assay/core'
+import type { Sql } from '../db/index.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
+import type { Cause, Grade } from './judge.ts'
+import type { Wallet } from './running.ts'
+
+const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
+const toTime = (ms: number): string => new Date(ms).toISOString()
+
+export interface DueAsset {
+  asset_key: number
+  since: string
+  marks: string
+}
+
+export interface Standing {
+  settled: boolean
+  history_from: string | null
+  balances_since: string | null
+  unproved_at: string | null
+  proof_grade: Grade | null
+  proof_balances_at: string | null
+  proof_walked_at: string | null
+  due: DueAsset[]
+  /** Assets whose verdict may change without a change of theirs: a hole is closed, a pending transaction ends. */
+  unsettled: number[]
+}
+
+/** Undefined when the connection was removed. */
+export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<Standing | undefined> {
+  const of = 'where user_key = $1::bigint and connection_key = $2::integer'
+  return sql.maybeRow<Standing>(
+    `select settled, history_from, balances_since, unproved_at, proof_grade, proof_balances_at, proof_walked_at,
+       coalesce((select json_agg(json_build_object('asset_key', asset_key, 'since', since, 'marks', marks::text))
+         from due_proofs ${of}), '[]') as due,
+       coalesce((select json_agg(asset_key) from proofs ${of} and grade <> 'proved'), '[]') as unsettled
+     from connection_proofs ${of}`,
+    refOf(ref),
+  )
+}
+
+/** Every asset that the connection ever held or moved. */
+export async function listAssetKeys(sql: Sql, ref: ConnectionRef): Promise<number[]> {
+  const of = 'where user_key = $1::bigint and connection_key = $2::integer'
+  const rows = await sql.rows<{ asset_key: number }>(
+    `select asset_key from observed_balances ${of} union select asset_key from daily_changes ${of}
+     union select asset_key from postings ${of} and spam union select asset_key from proofs ${of}`,
+    refOf(ref),
+  )
+  return rows.map(({ asset_key }) => asset_key)
+}
+
+/** SQL: what the postings of `q.asset_key` come to at `q.at`. The days before cost one row each. */
+const postedAt = (at: string): string => `
+  coalesce((select sum(d.amount) from daily_changes d
+    where d.user_key = $1::bigint and d.connection_key = $2::integer and d.asset_key = q.asset_key
+      and d.day < (${at} at time zone 'UTC')::date), 0)
+  + coalesce((select sum(p.amount) from postings p
+    where p.user_key = $1::bigint and p.asset_key = q.asset_key and p.connection_key = $2::integer and not p.spam
+      and p.occurred_at >= date_trunc('day', ${at}, 'UTC') and p.occurred_at <= ${at}), 0)
+  + coalesce((select sum(p.amount) from postings p
+    where p.user_key = $1::bigint and p.connection_key = $2::integer and p.asset_key = q.asset_key and p.spam
+      and p.occurred_at <= ${at}), 0)`
+
+/** SQL: what was observed of `q.asset_key` at `q.at`; null when nothing was held by then. */
+const observedAt = (at: string, amount: string): string => `
+  (select ${amount} from observed_balances o
+   where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = q.asset_key
+     and o.observed_at <= ${at} order by o.observed_at desc limit 1)`
+
+export interface WeighedRow {
+  asset_key: number
+  asset_id: string
+  posted: Decimal
+  observed: Decimal
+  staked: Decimal
+  /** What was observed, and what the postings came to, when the balances were first read. */
+  observed_first: Decimal
+  posted_first: Decimal
+  spam: boolean
+}
+
+/** Each asset at this moment and at the first observation. */
+export async function weigh(
+  sql: Sql,
+  ref: ConnectionRef,
+  assetKeys: readonly number[],
+  { at, firstAt }: { at: string; firstAt: string },
+): Promise<WeighedRow[]> {
+  const number = (expression: string): string => `trim_scale(coalesce(${expression}, 0))::text`
+  return sql.rows<WeighedRow>(
+    `select q.asset_key, a.id as asset_id, ${number(postedAt('$4::timestamptz'))} as posted,
+       ${number(observedAt('$4::timestamptz', 'o.liquid + o.staked'))} as observed,
+       ${number(observedAt('$4::timestamptz', 'o.staked'))} as staked,
+       ${number(observedAt('$5::timestamptz', 'o.liquid + o.staked'))} as observed_first,
+       ${number(postedAt('$5::timestamptz'))} as posted_first,
+       coalesce((select h.spam from holdings h where h.user_key = $1::bigint and h.connection_key = $2::integer
+           and h.asset_key = q.asset_key),
+         not exists (select from daily_changes d where d.user_key = $1::bigint and d.connection_key = $2::integer
+             and d.asset_key = q.asset_key)
+           and exists (select from postings p where p.user_key = $1::bigint and p.connection_key = $2::integer
+             and p.asset_key = q.asset_key and p.spam)) as spam
+     from unnest($3::integer[]) as q (asset_key) join assets a on a.asset_key = q.asset_key`,
+    [...refOf(ref), [...assetKeys], at, firstAt],
+  )
+}
+
+/** So many observations are looked at for the one where a difference appeared: the newest. */
+const observationsMax = 100
+
+/** The first and the last reading of every balance up to a moment, the oldest first. */
+export async function listObservations(
+  sql: Sql,
+  ref: ConnectionRef,
+  assetKey: number,
+  { at, firstAt }: { at: string; firstAt: string },
+): Promise<{ at: string; observed: Decimal; posted: Decimal }[]> {
+  return sql.rows(
+    `select q.at, trim_scale(coalesce(${observedAt('q.at', 'o.liquid + o.staked')}, 0))::text as observed,
+       trim_scale(${postedAt('q.at')})::text as posted
+     from (
+       select $3::integer as asset_key, m.at from (
+         select o.observed_at as at from observed_balances o
+         where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = $3::integer
+         union select o.seen_until from observed_balances o
+         where o.user_key = $1::bigint and o.connection_key = $2::integer and o.asset_key = $3::integer
+           and o.seen_until is not null
+         union select $5::timestamptz union select $4::timestamptz) m
+       where m.at <= $4::timestamptz order by m.at desc limit ${observationsMax}) q
+     order by q.at`,
+    [...refOf(ref), assetKey, at, firstAt],
+  )
+}
+
+/** Postings around a moment, the oldest first. */
+export async function listNearby(
+  sql: Sql,
+  ref: ConnectionRef,
+  assetKey: number,
+  { at, withinMs }: { at: string; withinMs: number },
+): Promise<{ amount: Decimal; isBefore: boolean }[]> {
+  return sql.rows(
+    `select trim_scale(amount)::text as amount, occurred_at <= $4::timestamptz as "isBefore" from postings
+     where user_key = $1::bigint and asset_key = $3::integer and connection_key = $2::integer
+       and occurred_at between $4::timestamptz - make_interval(secs => $5::double precision / 1000)
+         and $4::timestamptz + make_interval(secs => $5::double precision / 1000)
+     order by occurred_at, transaction_id, ordinal`,
+    [...refOf(ref), assetKey, at, withinMs],
+  )
+}
+
+const circumstancesMax = 1_000
+
+/** What pending transactions will have moved of the asset, one number for each. */
+export async function listPending(
+  sql: Sql,
+  ref: ConnectionRef,
+  assetId: string,
+  at: string,
+): Promise<{ amount: Decimal; at: string }[]> {
+  return sql.rows(
+    `select trim_scale(sum(leg.amount))::text as amount, t.occurred_at as at
+     from transactions t
+     cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
+     cross join lateral (
+       select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as amount
+       from jsonb_array_elements(d.body -> 'inputs') x
+       union all
+       select x ->> 'asset_id', -(x ->> 'amount')::numeric
+       from jsonb_array_elements((d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) x) leg
+     where t.user_key = $1::bigint and t.pending and t.connection_key = $2::integer and t.occurred_at <= $4::timestamptz
+       and leg.asset_id = $3
+     group by t.id, t.occurred_at having sum(leg.amount) <> 0 order by t.occurred_at desc limit ${circumstancesMax}`,
+    [...refOf(ref), assetId, at],
+  )
+}
+
+/** What transactions of unknown meaning moved of the asset. */
+export async function listUnknown(
+  sql: Sql,
+  ref: ConnectionRef,
+  assetKey: number,
+  at: string,
+): Promise<{ amount: Decimal; at: string }[]> {
+  return sql.rows(
+    `select trim_scale(sum(p.amount))::text as amount, t.occurred_at as at
+     from transactions t
+     join postings p on p.user_key = t.user_key and p.transaction_id = t.id
+     where t.user_key = $1::bigint and t.connection_key = $2::integer and t.type = 'uncategorized'
+       and p.asset_key = $3::integer and t.occurred_at <= $4::timestamptz
+     group by t.id, t.occurred_at order by t.occurred_at desc limit ${circumstancesMax}`,
+    [...refOf(ref), assetKey, at],
+  )
+}
+
+/** When records happened that the provider withdrew, or did not show when it was last asked. */
+export async function listCorrected(
+  sql: Sql,
+  ref: ConnectionRef,
+  { startMs, endMs }: { startMs: number; endMs: number },
+): Promise<number[]> {
+  const rows = await sql.rows<{ occurred_at: string }>(
+    `select occurred_at from raw_records
+     where user_key = $1::bigint and connection_key = $2::integer and occurred_at >= $3::timestamptz
+       and occurred_at < $4::timestamptz and (retired_at is not null or missing_since is not null)
+     order by occurred_at limit ${circumstancesMax}`,
+    [...refOf(ref), toTime(startMs), toTime(endMs)],
+  )
+  return rows.map((row) => Date.parse(row.occurred_at))
+}
+
+// ----------------------------------------------------------------------------------------------------- running balances
+
+export interface RecordRow {
+  stream: string
+  partition: string
+  source_key: string
+  occurred_at: string
+  body: string
+}
+
+/** After a moment up to another, in the order of time; the page ends with a whole millisecond unless it is the last. */
+export async function listRecords(
+  sql: Sql,
+  ref: ConnectionRef,
+  { after, until, limit }: { after: string; until: string; limit: number },
+): Promise<RecordRow[]> {
+  return sql.rows<RecordRow>(
+    `select stream, partition, source_key, occurred_at, body from raw_records
+     where user_key = $1::bigint and connection_key = $2::integer and occurred_at > $3::timestamptz
+       and occurred_at <= $4::timestamptz and retired_at is null and unreadable is null
+     order by occurred_at limit $5::bigint`,
+    [...refOf(ref), after, until, limit],
+  )
+}
+
+export async function loadWallets(sql: Sql, ref: ConnectionRef): Promise<Map<string, Wallet>> {
+  const rows = await sql.rows<{
+    wallet: string
+    asset_id: string
+    last_at: string
+    balance: Decimal
+    break_start: string | null
+    break_end: string | null
+    break_amount: Decimal | null
+  }>(
+    `select wallet, asset_id, last_at, trim_scale(balance)::text as balance, break_start, break_end,
+       trim_scale(break_amount)::text as break_amount
+     from running_balances where user_key = $1::bigint and connection_key = $2::integer`,
+    refOf(ref),
+  )
+  return new Map(
+    rows.map(({ wallet, asset_id, last_at, balance, break_start, break_end, break_amount }) => {
+      const isBroken = break_start !== null && break_end !== null && break_amount !== null
+      const firstBreak = isBroken
+        ? { startMs: Date.parse(break_start), endMs: Date.parse(break_end), amount: break_amount }
+        : undefined
+      return [wallet, { assetId: asset_id, lastAtMs: Date.parse(last_at), balance, firstBreak }]
+    }),
+  )
+}
+
+export async function keepWallets(tx: Sql, ref: ConnectionRef, wallets: ReadonlyMap<string, Wallet>): Promise<void> {
+  const all = [...wallets]
+  await tx.execute(
+    `with gone as (
+       delete from running_balances where user_key = $1::bigint and connection_key = $2::integer and wallet <> all($3::text[])
+     )
+     insert into running_balances as r
+       (user_key, connection_key, wallet, asset_id, last_at, balance, break_start, break_end, break_amount)
+     select $1::bigint, $2::integer, g.*
+     from unnest($3::text[], $4::text[], $5::timestamptz[], $6::numeric[], $7::timestamptz[], $8::timestamptz[],
+       $9::numeric[]) as g
+     on conflict (user_key, connection_key, wallet) do update
+       set asset_id = excluded.asset_id, last_at = excluded.last_at, balance = excluded.balance,
+         break_start = excluded.break_start, break_end = excluded.break_end, break_amount = excluded.break_amount
+       where (r.asset_id, r.last_at, r.balance, r.break_start, r.break_end, r.break_amount) is distinct from
+         (excluded.asset_id, excluded.last_at, excluded.balance, excluded.break_start, excluded.break_end,
+           excluded.break_amount)`,
+    [
+      ...refOf(ref),
+      all.map(([name]) => name),
+      all.map(([, { assetId }]) => assetId),
+      all.map(([, { lastAtMs }]) => toTime(lastAtMs)),
+      all.map(([, { balance }]) => balance),
+      all.map(([, { firstBreak }]) => (firstBreak === undefined ? null : toTime(firstBreak.startMs))),
+      all.map(([, { firstBreak }]) => (firstBreak === undefined ? null : toTime(firstBreak.endMs))),
+      all.map(([, { firstBreak }]) => firstBreak?.amount ?? null),
+    ],
+  )
+}
+
+// ------------------------------------------------------------------------------------------------------------- verdicts
+
+export interface AssetVerdict {
+  assetKey: number
+  grade: Grade
+  spam: boolean
+  opening: Decimal
+  posted: Decimal
+  observed: Decimal | null
+  difference: Decimal | null
+  causes: Cause[]
+  firstBad: { startMs: number; endMs: number } | null
+}
+
+/** False when the connection was removed; otherwise it cannot be, until the transaction ends. */
+export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await tx.maybeRow(
+    'select from existing_connections where user_key = $1::bigint and connection_key = $2::integer for update',
+    refOf(ref),
+  )
+  return row !== undefined
+}
+
+/** Only those that say something else than before. */
+export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readonly AssetVerdict[]): Promise<void> {
+  if (verdicts.length === 0) return
+  const said = '(grade, spam, opening, posted, observed, difference, causes, first_bad_start, first_bad_end)'
+  const of = (table: string): string => said.replaceAll(/[a-z_]+/g, (name) => `${table}.${name}`)
+  await tx.execute(
+    `insert into proofs as r (user_key, connection_key, changed_at, asset_key, grade, spam, opening, posted, observed,
+       difference, causes, first_bad_start, first_bad_end)
+     select $1::bigint, $2::integer, $3::timestamptz, g.*
+     from unnest($4::integer[], $5::text[], $6::boolean[], $7::numeric[], $8::numeric[], $9::numeric[], $10::numeric[],
+       $11::jsonb[], $12::timestamptz[], $13::timestamptz[]) as g
+     on conflict (user_key, connection_key, asset_key) do update
+       set ${said} = ${of('excluded')}, changed_at = excluded.changed_at
+       where ${of('r')} is distinct from ${of('excluded')}`,
+    [
+      ...[...refOf(ref), tx.now()],
+      verdicts.map(({ assetKey }) => assetKey),
+      verdicts.map(({ grade }) => grade),
+      verdicts.map(({ spam }) => spam),
+      verdicts.map(({ opening }) => opening),
+      verdicts.map(({ posted }) => posted),
+      verdicts.map(({ observed }) => observed),
+      verdicts.map(({ difference }) => difference),
+      verdicts.map(({ causes }) => JSON.stringify(causes)),
+      verdicts.map(({ firstBad }) => (firstBad === null ? null : toTime(firstBad.startMs))),
+      verdicts.map(({ firstBad }) => (firstBad === null ? null : toTime(firstBad.endMs))),
+    ],
+  )
+}
+
+/**
+ * These are judged. One that changed meanwhile stays due, and so does one that has anything after the moment that was
+ * judged: the next observation decides.
+ */
+export async function deleteDue(tx: Sql, ref: ConnectionRef, due: readonly DueAsset[], at: string): Promise<void> {
+  if (due.length === 0) return
+  await tx.execute(
+    `delete from due_proofs q using unnest($3::integer[], $4::bigint[]) as g (asset_key, marks)
+     where q.user_key = $1::bigint and q.connection_key = $2::integer and q.asset_key = g.asset_key and q.marks = g.marks
+       and not exists (select from observed_balances o where o.user_key = $1::bigint and o.connection_key = $2::integer
+         and o.asset_key = q.asset_key and o.observed_at > $5::timestamptz)
+       and not exists (select from postings p where p.user_key = $1::bigint and p.asset_key = q.asset_key
+         and p.connection_key = $2::integer and p.occurred_at > $5::timestamptz)`,
+    [...refOf(ref), due.map(({ asset_key }) => asset_key), due.map(({ marks }) => marks), at],
+  )
+}
+
+/** The grades of the connection's assets, without spam. */
+export async function countGrades(sql: Sql, ref: ConnectionRef): Promise<{ grade: Grade; assets: number }[]> {
+  return sql.rows(
+    `select grade, count(*)::integer as assets from proofs
+     where user_key = $1::bigint and connection_key = $2::integer and not spam group by grade`,
+    refOf(ref),
+  )
+}
+
+// -------------------------------------------------------------------------------------------------------------- reading
+
+export interface ProofHead {
+  connection_key: number
+  proof_grade: Grade | null
+  proof_checked_at: string | null
+  proof_balances_at: string | null
+  proved_since: string | null
+  assets_by_grade: Partial<Record<Grade, number>>
+}
+
+/** Undefined when the owner has no such connection. */
+export async function findHead(sql: Sql, owner: Owner, connectionId: string): Promise<ProofHead | undefined> {
+  return sql.maybeRow<ProofHead>(
+    `select c.connection_key, c.proof_grade, c.proof_checked_at, c.proof_balances_at, c.proved_since,
+       coalesce((select json_object_agg(g.grade, g.assets) from (
+         select p.grade, count(*)::integer as assets from proofs p
+         where p.user_key = $1::bigint and p.connection_key = c.connection_key and not p.spam group by p.grade) g),
+         '{}') as assets_by_grade
+     from readable_connections c where c.user_key = $1::bigint and c.id = $2`,
+    [owner.userKey, connectionId],
+  )
+}
+
+export interface ProofRow {
+  asset_id: string
+  asset_symbol: string
+  grade: Grade
+  spam: boolean
+  opening: Decimal
+  posted: Decimal
+  computed: Decimal
+  observed: Decimal | null
+  difference: Decimal | null
+  causes: Cause[]
+  first_bad_start: string | null
+  first_bad_end: string | null
+}
+
+/** By symbol and id. */
+export async function listProofs(
+  sql: Sql,
+  owner: Owner,
+  connectionKey: number,
+  { limit, after }: { limit: number; after: { symbol: string; id: string } | undefined },
+): Promise<ProofRow[]> {
+  return sql.rows<ProofRow>(
+    `select a.id as asset_id, a.symbol as asset_symbol, p.grade, p.spam, trim_scale(p.opening)::text as opening,
+       trim_scale(p.posted)::text as posted, trim_scale(p.opening + p.posted)::text as computed,
+       trim_scale(p.observed)::text as observed, trim_scale(p.difference)::text as difference, p.causes,
+       p.first_bad_start, p.first_bad_end
+     from proofs p join assets a on a.asset_key = p.asset_key
+     where p.user_key = $1::bigint and p.connection_key = $2::integer
+       and ($3::text is null or (a.symbol collate "C", a.id) > ($3::text collate "C", $4::text))
+     order by a.symbol collate "C", a.id limit $5::bigint`,
+    [owner.userKey, connectionKey, after?.symbol ?? null, after?.id ?? null, limit],
+  )
+}

@@ -1,0 +1,69 @@
+/** Proof: whether what the provider reports is the sum of what was read, asset by asset. */
+import { z } from 'zod'
+import { decimalText as decimal, time } from './values.ts'
+
+export const proofGrades = ['proved', 'explained', 'unprovable', 'open'] as const
+
+export const ProofGrade = z.enum(proofGrades).meta({
+  id: 'ProofGrade',
+  description:
+    'proved: the sum is exact and nothing is missing. explained: every difference has a known cause. unprovable: there is no observation or no history to compare. open: a difference is unexplained.',
+})
+
+const proofCauses = [
+  'coverage_hole',
+  'pending',
+  'unreadable_record',
+  'unknown_type',
+  'rounding',
+  'accrual',
+  'provider_correction',
+  'unexplained',
+] as const
+
+const ProofCause = z
+  .object({
+    cause: z.enum(proofCauses),
+    amount: decimal.meta({ description: 'How much of the difference it is about.' }),
+    start_time: time.meta({ description: 'Included.' }),
+    end_time: time.meta({ description: 'Excluded.' }),
+    message: z.string().meta({ description: 'In words that may be shown to a person.' }),
+  })
+  .meta({ id: 'ProofCause' })
+
+export const AssetProof = z
+  .object({
+    asset_id: z.string(),
+    asset_symbol: z.string(),
+    grade: ProofGrade,
+    opening: decimal.meta({
+      description: '0 where the history reaches the start of the account, otherwise the first observation.',
+    }),
+    posted: decimal.meta({ description: 'What all transactions since then add up to.' }),
+    computed: decimal.meta({ description: 'opening + posted.' }),
+    observed: decimal.nullable().meta({ description: 'What the provider reported, liquid and staked together.' }),
+    observed_at: time.nullable(),
+    difference: decimal.nullable().meta({ description: 'observed - computed.' }),
+    causes: z.array(ProofCause),
+    first_bad: z
+      .object({ start_time: time, end_time: time })
+      .nullable()
+      .meta({ description: 'The interval in which the first fault lies: its start is the last moment that is right.' }),
+  })
+  .meta({ id: 'AssetProof', description: 'Whether one asset of a connection adds up.' })
+
+export const ProofSummary = z
+  .object({
+    grade: ProofGrade.nullable().meta({
+      description: 'The worst of its assets, without spam; null until there is one.',
+    }),
+    checked_at: time.nullable(),
+    proved_since: time.nullable().meta({ description: 'Since when everything adds up; null when something does not.' }),
+    assets_by_grade: z.object({ proved: z.int(), explained: z.int(), unprovable: z.int(), open: z.int() }),
+  })
+  .meta({ id: 'ProofSummary' })
+
+export const ConnectionProof = z
+  .object({ grade: ProofGrade, checked_at: time, proved_since: time.nullable() })
+  .nullable()
+  .meta({ description: 'Whether the balances add up to what was read; null until they were first judged.' })
