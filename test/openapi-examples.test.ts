@@ -103,6 +103,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('getAssetHistory', token)
     const { data } = await ask<{ data: { id: string }[] }>('listTransactions', token)
     await send('getTransaction', token, { [standIn.transaction]: data[0]?.id ?? '' })
+    await send('explainTransaction', token, { [standIn.transaction]: data[0]?.id ?? '' })
     await send('exportTransactions', token)
     await send('listTransactionChanges', token)
   })

@@ -67,3 +67,39 @@ export const ConnectionProof = z
   .object({ grade: ProofGrade, checked_at: time, proved_since: time.nullable() })
   .nullable()
   .meta({ description: 'Whether the balances add up to what was read; null until they were first judged.' })
+
+export const Explanation = z
+  .object({
+    id: z.string(),
+    rule: z.string().meta({ description: 'How it was categorised, and as what.', examples: ['venue: trade'] }),
+    connector: z.object({ provider_id: z.string(), version: z.int() }),
+    records: z
+      .array(
+        z.object({
+          stream: z.string(),
+          partition: z.string(),
+          key: z.string().meta({ description: 'The provider’s own id of the record.' }),
+          occurred_at: time,
+          fetched_at: time,
+          body: z.string().meta({ description: 'The provider’s own text, with e-mail addresses masked.' }),
+        }),
+      )
+      .meta({ description: 'What it was derived from, oldest first.' }),
+    prices: z.array(
+      z.object({
+        asset_id: z.string(),
+        price_in_usd: decimal,
+        method: z.string().meta({ examples: ['market_chart', 'execution'] }),
+        source: z.string(),
+        at: time,
+      }),
+    ),
+    match: z
+      .object({ transaction_id: z.string(), confidence: z.number(), evidence: z.array(z.string()) })
+      .nullable()
+      .meta({ description: 'The other side of an own transfer, and what speaks for it.' }),
+    versions: z
+      .array(z.object({ known_from: time, known_to: time.nullable(), reason: z.string() }))
+      .meta({ description: 'Oldest first; the last is the present one. The reason says why a version ended.' }),
+  })
+  .meta({ id: 'TransactionExplanation', description: 'What a transaction was made of.' })

@@ -69,6 +69,14 @@ export function createClient(options: ClientOptions) {
       feed.syncCopy(copy, more),
     transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
       (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
+    /** Records, rule, prices, match and former versions of one. */
+    explain: async (id: string, more: CallOptions = {}): Promise<wire.TransactionExplanation> =>
+      (
+        await get<{ data: wire.TransactionExplanation }>(
+          `/accounts/v2/transactions/${encodeURIComponent(id)}/explain`,
+          more,
+        )
+      ).data,
     /** All that match in one answer, which is faster than pages and holds nothing back. Read it to its end. */
     exportTransactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
       calls.lines<wire.Transaction>(`${exportPath}${toQuery({ format: 'ndjson', ...filters })}`, more),

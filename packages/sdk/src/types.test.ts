@@ -9,6 +9,7 @@ import type {
   getAssetHistory,
   getBalanceStats,
   getCoverage,
+  explainTransaction,
   getProof,
   getTopAssets,
   getUserStats,
@@ -53,6 +54,7 @@ const same: {
   newProvider: wire.NewProvider extends BodyOf<typeof addProvider> ? true : false
   removed: Same<wire.RemovedProviders, ResponseOf<typeof removeProvider>['data']>
   proof: Same<wire.AssetProof, ResponseOf<typeof getProof>['data'][number]>
+  explanation: Same<wire.TransactionExplanation, ResponseOf<typeof explainTransaction>['data']>
   proofSummary: Same<wire.ProofSummary, ResponseOf<typeof getProof>['summary']>
   coverage: Same<wire.StreamCoverage, ResponseOf<typeof getCoverage>['data']['streams'][number]>
   history: Same<wire.AssetHistoryPoint, ItemOf<ResponseOf<typeof getAssetHistory>>>
@@ -90,6 +92,7 @@ const same: {
   newProvider: true,
   removed: true,
   proof: true,
+  explanation: true,
   proofSummary: true,
   coverage: true,
   history: true,

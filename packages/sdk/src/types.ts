@@ -230,6 +230,26 @@ export interface StreamCoverage {
   partitions: { count: number; incomplete: number }
 }
 
+/** What a transaction was made of. */
+export interface TransactionExplanation {
+  id: string
+  rule: string
+  connector: { provider_id: string; version: number }
+  /** The provider's own records, with e-mail addresses masked. */
+  records: {
+    stream: string
+    partition: string
+    key: string
+    occurred_at: string
+    fetched_at: string
+    body: string
+  }[]
+  prices: { asset_id: string; price_in_usd: string; method: string; source: string; at: string }[]
+  match: { transaction_id: string; confidence: number; evidence: string[] } | null
+  /** Oldest first; the last is the present one. */
+  versions: { known_from: string; known_to: string | null; reason: string }[]
+}
+
 /** How well a balance is proved. */
 export type ProofGrade = 'proved' | 'explained' | 'unprovable' | 'open'
 

@@ -11,7 +11,7 @@ import type { Keyring } from '../keys.ts'
 import { createLedger, takeChangeNumbers, type Ledger } from '../ledger/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createMetering } from '../metering/index.ts'
-import { createProof, type Proof } from '../proof/index.ts'
+import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
 import { createSync, type Sync } from '../sync/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
@@ -115,7 +115,8 @@ export function createEngine(deps: EngineDeps): Engine {
     onChanged: (tx, ref, change) => webhooks.announce(tx, { ...ref, change }),
     onShown: webhooks.announceShown,
   })
-  const proof = createProof({ db, ledger, onChanged: (tx, ref, change) => webhooks.announceProof(tx, ref, change) })
+  const onProof: ProofDeps['onChanged'] = (tx, ref, change) => webhooks.announceProof(tx, ref, change)
+  const proof = createProof({ db, ledger, ...registry, onChanged: onProof })
   const sync = createSync({
     ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, pace, log },
     prove: (ref, source, reach) => proof.prove(ref, source, reach),

@@ -18,7 +18,7 @@ export interface FrontDoors {
   connections: Connections
   connect: Pick<Connect, 'addForApplication' | 'completeSignIn'>
   portfolio: Portfolio
-  proof: Pick<Proof, 'list'>
+  proof: Pick<Proof, 'explain' | 'list'>
   enterprise: Enterprise
   /** The tenant itself, through one of its clients, was given something of this user. */
   onTenantRead: (clientId: string, userKey: string, endpoint: string) => void

@@ -41,6 +41,7 @@ export function startDestroying(deps: DestroyDeps, ref: ConnectionRef, was: { hi
       [
         'daily_changes',
         'observed_balances',
+        'transaction_versions',
         'raw_records',
         'group_aliases',
         'due_groups',

@@ -92,7 +92,7 @@ export interface Ledger {
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** Upkeep: writes prices into transactions that were waiting for them. Bounded; call it again. */
   reprice(): Promise<void>
-  /** Upkeep: deletes removals that clients have had 90 days to read. */
+  /** Upkeep: deletes removals that clients have had 90 days to read, and versions that are older than 400 days. */
   sweep(removalsKeptMs: number): Promise<void>
 }
 
@@ -144,7 +144,10 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
     replay: (options) => replay(deps, options),
     reprice: createReprice(deps),
-    sweep: (removalsKeptMs) => store.deleteOldRemovals(db, removalsKeptMs),
+    async sweep(removalsKeptMs) {
+      await store.deleteOldRemovals(db, removalsKeptMs)
+      await store.deleteOldVersions(db)
+    },
   }
 }
 

@@ -120,7 +120,7 @@ async function repriceUser(
     const [first] = changed
     if (first !== undefined) {
       const numbers = await takeChangeNumbers(tx, userKey, changed.length)
-      await updateDocuments(tx, { userKey }, numbers, changed)
+      await updateDocuments(tx, { userKey }, numbers, changed, 'priced')
       await announceChanges(deps, tx, { userKey, tenantKey: first.tenantKey }, countChanged(changed))
     }
     const gone = ids.filter((id) => !present.has(id))

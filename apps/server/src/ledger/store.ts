@@ -164,6 +164,19 @@ export async function insertTransactions(
   )
 }
 
+/** Why a version of a transaction has ended. */
+export type VersionReason = 'derived' | 'priced' | 'matched' | 'removed'
+
+/**
+ * The body of a CTE: the present texts of these transactions become former ones. In the statement that changes them,
+ * which sees them as they were before it.
+ */
+const keepVersions = (reason: VersionReason, { ids, now }: { ids: string; now: string }): string =>
+  `insert into transaction_versions (user_key, connection_key, id, known_from, known_to, reason, occurred_at, document)
+   select t.user_key, t.connection_key, t.id, t.updated_at, ${now}::timestamptz, '${reason}', t.occurred_at, t.document
+   from transactions t where t.user_key = $1::bigint and t.id = any(${ids}::uuid[])
+   on conflict do nothing`
+
 export async function updateTransactions(
   tx: Sql,
   ref: ConnectionRef,
@@ -173,7 +186,8 @@ export async function updateTransactions(
 ): Promise<void> {
   if (rendered.length === 0) return
   await tx.execute(
-    `update transactions t set provider_id = $3::text, updated_at = $5::timestamptz,
+    `with former as (${keepVersions('derived', { ids: '$6', now: '$5' })})
+     update transactions t set provider_id = $3::text, updated_at = $5::timestamptz,
        change_seq = $4::bigint + g.number - 1, group_key = g.group_key, occurred_at = g.occurred_at, type = g.type,
        category = g.category, pending = g.pending, staked_legs = g.staked_legs, document = g.document
      from ${given}
@@ -191,7 +205,8 @@ export async function removeTransactions(
 ): Promise<void> {
   if (ids.length === 0) return
   await tx.execute(
-    `with gone as (delete from transactions where user_key = $1::bigint and id = any($5::uuid[]))
+    `with former as (${keepVersions('removed', { ids: '$5', now: '$4' })}
+     ), gone as (delete from transactions where user_key = $1::bigint and id = any($5::uuid[]))
      insert into removed_transactions (user_key, connection_key, tenant_key, id, change_seq, removed_at)
      select $1::bigint, $2::integer, $6::integer, g.id, $3::bigint + g.number - 1, $4::timestamptz
      from unnest($5::uuid[]) with ordinality as g (id, number)
@@ -231,9 +246,11 @@ export async function updateDocuments(
   { userKey }: Pick<Owner, 'userKey'>,
   numbers: ChangeNumbers,
   changed: readonly { id: string; category: string; document: string }[],
+  reason: 'priced' | 'matched',
 ): Promise<void> {
   await tx.execute(
-    `update transactions t set document = g.document, category = g.category, updated_at = $3::timestamptz,
+    `with former as (${keepVersions(reason, { ids: '$4', now: '$3' })})
+     update transactions t set document = g.document, category = g.category, updated_at = $3::timestamptz,
        change_seq = $2::bigint + g.number - 1
      from unnest($4::uuid[], $5::transaction_category[], ${documentsOf('$6')})
        with ordinality as g (id, category, document, number)
@@ -257,6 +274,18 @@ export async function findFirstAt(sql: Sql, ref: ConnectionRef): Promise<string 
     refOf(ref),
   )
   return row?.occurred_at ?? null
+}
+
+/** A former version is kept for so long. */
+const versionsKeptMs = 400 * 86_400_000
+
+export async function deleteOldVersions(sql: Sql): Promise<void> {
+  await sql.execute(
+    `delete from transaction_versions where ctid = any(array(
+       select ctid from transaction_versions
+       where known_to < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint))`,
+    [sql.now(), versionsKeptMs, removalsPerRound],
+  )
 }
 
 /** In one round of upkeep: a long history that was removed at one time is more than one statement should delete. */

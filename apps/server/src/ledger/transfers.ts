@@ -106,7 +106,8 @@ async function writeCounterparts(deps: Deps, tx: Sql, owner: Owner, ids: readonl
     return text === document ? [] : [{ id, connectionKey, category: written.categorization.category, document: text }]
   })
   if (changed.length === 0) return
-  await updateDocuments(tx, owner, await takeChangeNumbers(tx, owner.userKey, changed.length), changed)
+  const numbers = await takeChangeNumbers(tx, owner.userKey, changed.length)
+  await updateDocuments(tx, owner, numbers, changed, 'matched')
   await announceChanges(deps, tx, owner, countChanged(changed))
 }
 

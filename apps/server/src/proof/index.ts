@@ -4,6 +4,7 @@
  */
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
+import { explain, type ExplainDeps, type Explanation } from './explain.ts'
 import type { Grade } from './judge.ts'
 import { prove, type ProveDeps, type ProvedSource, type ProveResult, type Reach } from './prove.ts'
 import { findHead, listProofs, type ProofRow } from './store.ts'
@@ -39,13 +40,16 @@ export interface Proof {
     connectionId: string,
     page: { limit: number; after: { symbol: string; id: string } | undefined },
   ): Promise<ProofPage | undefined>
+  /** What a transaction was made of; undefined when the owner has no such transaction. */
+  explain(owner: Owner, transactionId: string): Promise<Explanation | undefined>
 }
 
-export type ProofDeps = ProveDeps
+export type ProofDeps = ProveDeps & ExplainDeps
 
 export function createProof(deps: ProofDeps): Proof {
   return {
     prove: (ref, source, reach, options) => prove(deps, ref, source, reach, options),
+    explain: (owner, transactionId) => explain(deps, owner, transactionId),
     list: (owner, connectionId, page) => listPage(deps.db, owner, connectionId, page),
   }
 }

@@ -29,6 +29,8 @@ export interface ProviderDefinition {
   storySpanMs: number
   /** How late the newest rows appear in the provider's lists. */
   settlesMs: number
+  /** `version` of the connector, where it is not 1: for processes that never load one. */
+  connectorVersion?: number
   /** The smallest amount that balances are given in, where records have more digits: a proof takes less for rounding. */
   balanceUnit?: string
   /** What is staked grows in the balance before the provider books it as a record. */

@@ -111,6 +111,24 @@ export const assetProof = {
   ],
   first_bad: { start_time: '2026-03-02T09:00:00.000Z', end_time: time },
 }
+export const explanation = {
+  id: transactionId,
+  rule: 'venue: trade',
+  connector: { provider_id: 'kraken', version: 1 },
+  records: [
+    {
+      stream: 'ledger',
+      partition: '',
+      key: 'LGBRJU-SQZ4L-5HLS3C',
+      occurred_at: time,
+      fetched_at: time,
+      body: '{"refid":"TGBRJU","type":"trade","asset":"XXBT","amount":"0.01","fee":"0","balance":"0.51"}',
+    },
+  ],
+  prices: [{ asset_id: 'crypto:btc', price_in_usd: '64000.5', method: 'execution', source: 'kraken', at: time }],
+  match: null,
+  versions: [{ known_from: time, known_to: null, reason: 'current' }],
+}
 export const proofSummary = {
   grade: 'explained',
   checked_at: time,

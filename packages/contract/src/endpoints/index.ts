@@ -36,6 +36,7 @@ export const endpoints: readonly Endpoint[] = [
   v2.completeProvider,
   reading.getCoverage,
   reading.getProof,
+  reading.explainTransaction,
   v2.listAssets,
   reading.refreshAssets,
   bulk.getAssetHistory,

@@ -5,16 +5,18 @@ import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
 import { RefreshResponse, refreshBody } from '../refresh.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
-import { AssetProof, ProofSummary } from '../proof.ts'
+import { AssetProof, Explanation, ProofSummary } from '../proof.ts'
 import {
   assetProof,
   connectionId,
   coverage,
   errorsNone,
+  explanation,
   pageLast,
   proofSummary,
   refreshedV2,
   refreshId,
+  transactionId,
 } from './examples.ts'
 
 const family = 'accounts_v2'
@@ -63,6 +65,22 @@ export const getProof = defineEndpoint({
     query: { limit: '30' },
     response: { page: pageLast, data: [assetProof], summary: proofSummary, ...errorsNone },
   },
+})
+
+export const explainTransaction = defineEndpoint({
+  id: 'explainTransaction',
+  family,
+  method: 'GET',
+  path: '/accounts/v2/transactions/{id}/explain',
+  scope: 'transactions:read',
+  moreScopes: ['assets:read'],
+  params: z.object({ id: z.string() }),
+  response: z.object({ data: Explanation, errors: successErrors }),
+  summary: 'Explain a transaction',
+  description:
+    'The provider’s own records that it was derived from, the rule, the prices and where they come from, its match, and its former versions.',
+  errors: ['not_found'],
+  example: { params: { id: transactionId }, response: { data: explanation, ...errorsNone } },
 })
 
 const refresh = {

@@ -758,6 +758,22 @@ create index removed_transactions_change on removed_transactions (user_key, chan
 create index removed_transactions_tenant on removed_transactions (tenant_key, removed_at, id);
 create index removed_transactions_end on removed_transactions (removed_at);
 
+-- Former texts of transactions: what was known from when to when, and why it is not any more. A row is written only when
+-- something changes, by the statement that changes it; reading transactions never comes here.
+create table transaction_versions (
+  user_key bigint not null,
+  connection_key integer not null,
+  id uuid not null,
+  known_from timestamptz(3) not null,
+  known_to timestamptz(3) not null,
+  -- `derived`: from other records or by other rules; `priced`, `matched`; `removed`: its records no longer make it.
+  reason text not null check (reason in ('derived', 'priced', 'matched', 'removed')),
+  occurred_at timestamptz(3) not null,
+  document text not null,
+  primary key (user_key, connection_key, id, known_from, known_to)
+);
+create index transaction_versions_end on transaction_versions (known_to);
+
 -- How often the transaction of a provider's key got a new id because its time was corrected after it was confirmed.
 -- Keys that never did are not here. Without it, deriving again would bring retired ids back.
 create table transaction_revisions (

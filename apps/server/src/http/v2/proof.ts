@@ -1,5 +1,5 @@
-/** Whether a connection adds up (/accounts/v2/providers/{connection_id}/proof). */
-import { getProof } from '@assay/contract'
+/** Whether a connection adds up (…/providers/{connection_id}/proof), and what a transaction was made of (…/explain). */
+import { explainTransaction, getProof } from '@assay/contract'
 import { hasIdShape, Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { ProofRow } from '../../proof/index.ts'
@@ -33,7 +33,16 @@ export function registerProof(app: FastifyInstance, { serve, connections, proof 
       },
     }
   })
+
+  serve(app, explainTransaction, async ({ params, caller }) => {
+    const owner = ownerOf(caller)
+    const found = idShape.test(params.id) ? await proof.explain(owner, params.id) : undefined
+    if (found === undefined) throw new Refusal('not_found', 'There is no such transaction.')
+    return { json: { data: found, errors: await connections.listIssues(owner) } }
+  })
 }
+
+const idShape = /^txn_[0-9a-f]{32}$/
 
 const messages: Readonly<Record<ProofRow['causes'][number]['cause'], string>> = {
   coverage_hole: 'A part of the history was not read, so what happened there is not in the sum.',

@@ -1,0 +1,102 @@
+/** Where a transaction comes from: the provider's own records, the rule that read them, prices, its match and its past. */
+import type { Decimal } from '@assay/core'
+import type { ProviderDefinition } from '@assay/connectors/catalog'
+import type { Database } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import * as store from './explain-store.ts'
+
+export interface Explanation {
+  id: string
+  /** How it was categorised, and as what. */
+  rule: string
+  connector: { provider_id: string; version: number }
+  records: store.ExplainedRecord[]
+  prices: { asset_id: string; price_in_usd: Decimal; method: string; source: string; at: string }[]
+  match: { transaction_id: string; confidence: number; evidence: string[] } | null
+  versions: store.VersionRow[]
+}
+
+export interface ExplainDeps {
+  db: Database
+  getDefinition(providerId: string): Pick<ProviderDefinition, 'connectorVersion'>
+}
+
+interface Valued {
+  asset_id: string
+  price_in_usd: Decimal | null
+}
+
+interface Document {
+  categorization: { category: string; method: string }
+  inputs: Valued[]
+  outputs: Valued[]
+}
+
+/** `id` is the id on the wire. Undefined when the owner has no such transaction. */
+export async function explain(
+  { db, getDefinition }: ExplainDeps,
+  owner: Owner,
+  id: string,
+): Promise<Explanation | undefined> {
+  const key = id.slice('txn_'.length)
+  const row = await store.findTransaction(db, owner, key)
+  if (row === undefined) return undefined
+  const document = JSON.parse(`{${row.document}`) as Document
+  const { method, category } = document.categorization
+  const former = await store.listVersions(db, owner, key, row)
+  return {
+    id,
+    rule: `${method}: ${category}`,
+    connector: { provider_id: row.provider_id, version: getDefinition(row.provider_id).connectorVersion ?? 1 },
+    records: (await store.listRecords(db, owner, row)).map((one) => ({ ...one, body: maskAddresses(one.body) })),
+    prices: await explainPrices(db, row, document),
+    match: await explainMatch(db, owner, key),
+    versions: [...former, { known_from: row.updated_at, known_to: null, reason: 'current' }],
+  }
+}
+
+/** Pure. A record may name the sender of a transfer; the domain stays, because it says which service that was. */
+export function maskAddresses(body: string): string {
+  return body.replaceAll(/[^\s"'<>()[\]{},;:\\@]+@([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu, '***@$1')
+}
+
+/** A price that is not the day's own is what the trade itself says. */
+async function explainPrices(
+  db: Database,
+  row: store.ExplainedRow,
+  document: Document,
+): Promise<Explanation['prices']> {
+  const used = new Map<string, Decimal>()
+  for (const { asset_id, price_in_usd } of [...document.inputs, ...document.outputs]) {
+    if (price_in_usd !== null) used.set(asset_id, price_in_usd)
+  }
+  const daily = await store.listPrices(db, [...used.keys()], row.occurred_at)
+  return [...used].map(([assetId, price]) => {
+    const own = daily.find(({ asset_id, price_in_usd }) => asset_id === assetId && price_in_usd === price)
+    if (own !== undefined) return own
+    return {
+      asset_id: assetId,
+      price_in_usd: price,
+      ...(assetId === 'fiat:usd'
+        ? { method: 'definition', source: 'definition' }
+        : { method: 'execution', source: row.provider_id }),
+      at: row.occurred_at,
+    }
+  })
+}
+
+async function explainMatch(db: Database, owner: Owner, id: string): Promise<Explanation['match']> {
+  const match = await store.findMatch(db, owner, id)
+  if (match === undefined) return null
+  const { amount_out: sent, amount_in: received, seconds_apart: seconds } = match
+  return {
+    transaction_id: `txn_${match.other_id.replaceAll('-', '')}`,
+    confidence: match.confidence,
+    evidence: [
+      ...(match.is_same_hash ? ['Both sides have the same hash.'] : []),
+      ...(match.is_same_address ? ['Both sides name the same address.'] : []),
+      sent === received ? `Both sides moved ${sent}.` : `${sent} left and ${received} arrived.`,
+      `The arrival is ${Math.round(seconds)} seconds after the departure.`,
+    ],
+  }
+}
