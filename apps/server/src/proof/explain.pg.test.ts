@@ -64,7 +64,7 @@ describe('the explanation of a transaction', async () => {
     const [former, present] = versions.slice(-2)
     assert.deepEqual([former?.reason, present?.reason, present?.known_to], ['derived', 'current', null])
     assert.equal(former?.known_from, known.at(-1)?.known_from)
-    assert.equal(former.known_to, present?.known_from)
+    assert.equal(former?.known_to, present?.known_from)
     assert.equal(await countVersions(), before + 1)
     const kept = await db.row<{ document: string }>(
       'select document from transaction_versions where user_key = $1 and id = $2 order by known_to desc limit 1',

@@ -1155,12 +1155,13 @@ create view connection_proofs as
   from connections where status <> 'removed';
 
 -- proof: connections whose verdict may be another one after the next run. Sync asks, because most runs change nothing.
+-- Three lists and no condition over them: a user's key has to reach each table.
 create view undecided_proofs as
-  select c.user_key, c.connection_key from connections c
-  where c.proof_grade is null
-    or exists (select from due_proofs d where d.user_key = c.user_key and d.connection_key = c.connection_key)
-    or exists (select from proofs p
-      where p.user_key = c.user_key and p.connection_key = c.connection_key and p.grade <> 'proved');
+  select user_key, connection_key from connections where proof_grade is null
+  union all
+  select user_key, connection_key from due_proofs
+  union all
+  select user_key, connection_key from proofs where grade <> 'proved';
 
 -- ledger: records that may still change, for planning what to read again.
 create view pending_records as
