@@ -1,7 +1,7 @@
 /**
  * The verdict on every scenario of Kraken and Harbor is the one that is reckoned here from what the simulator holds, by
  * whole numbers and without the connectors: held − moved, and what a withdrawal on hold has moved already. The scenario
- * `large` is read by the campaign, because it takes minutes.
+ * `large` is left out, because reading it takes minutes.
  */
 import { getProof, listProviders } from '@assay/contract'
 import assert from 'node:assert/strict'
