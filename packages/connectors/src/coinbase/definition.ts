@@ -6,7 +6,7 @@ import type { ProviderDefinition } from '../kit/definition.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** The most that Coinbase gives (docs: "limit … 1 to 100"); 25 is its default. */
+/** The most that Coinbase gives; 25 is its default. */
 export const pageSize = 100
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'

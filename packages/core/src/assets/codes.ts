@@ -4,10 +4,11 @@
  * here, and stays scoped to its provider otherwise.
  *
  * Sources. Kraken: its public list of assets and support.kraken.com, "Explanation of Asset Codes"; its LUNA is what
- * others call LUNC, and its LUNA2 is their LUNA. Coinbase: its public lists of currencies (api.coinbase.com, /v2/currencies
- * and /v2/currencies/crypto); ETH2 is ether that was staked before withdrawals opened. Binance: its public list of assets
- * and its announcements of renamed coins (LUNA became LUNC, and a new LUNA began, on 31 May 2022; BCC and BCHABC are
- * Bitcoin Cash; XRB and XNO are Nano; BTTC is the BitTorrent of after the redenomination). Harbor: its own document.
+ * others call LUNC, and its LUNA2 is their LUNA. Coinbase: written from general knowledge of its listings and not yet held
+ * against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code for staked
+ * ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a new LUNA
+ * began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is the BitTorrent of after the
+ * redenomination). Harbor: its own document.
  */
 import { curatedAssets } from './known-assets.ts'
 
