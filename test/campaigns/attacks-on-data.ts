@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { demo, untilRead } from '../application.ts'
-import { ask, askToken, bearer, begin, postJson, refuse, type AttackWorld } from './attacks-world.ts'
+import { ask, askToken, bearer, begin, postJson, refuse, type Answer, type AttackWorld } from './attacks-world.ts'
 
 type Attack = (world: AttackWorld) => Promise<void>
 
@@ -15,6 +15,8 @@ async function findTransactionId({ url, victim }: AttackWorld): Promise<string> 
   const { body } = await ask(`${url}/accounts/v2/transactions?limit=1`, bearer(victim.tokens.access_token))
   return (body['data'] as { id: string }[])[0]?.id ?? ''
 }
+
+const listOf = ({ body }: Answer): { connection_id?: string }[] => body['data'] as { connection_id?: string }[]
 
 /** How long an answer may take on a busy machine. A pattern that backtracks takes minutes. */
 const answerMaxMs = 5_000
@@ -30,10 +32,11 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
       const other = await ask(`${url}/accounts/v2/${path}`, bearer(token))
       refuse(own.status === 200 && other.status === 404, `${path} was shown to another user`)
     }
-    for (const list of ['transactions', 'assets']) {
-      const { body } = await ask(`${url}/accounts/v2/${list}?connection_ids=${victim.connectionId}`, bearer(token))
-      refuse((body['data'] as unknown[] | undefined)?.length !== 1, `${list} has rows of another user`)
-    }
+    const filtered = await ask(`${url}/accounts/v2/transactions?connection_ids=${victim.connectionId}`, bearer(token))
+    refuse(filtered.status === 200 && listOf(filtered).length === 0, 'a filter found rows of another user')
+    const assets = await ask(`${url}/accounts/v2/assets?limit=100`, bearer(token))
+    const isOwn = listOf(assets).every(({ connection_id: of }) => of !== victim.connectionId)
+    refuse(assets.status === 200 && isOwn, 'assets of another user were shown')
     const removal = { method: 'DELETE', ...bearer(token) }
     const removed = await ask(`${url}/accounts/v2/providers?connection_id=${victim.connectionId}`, removal)
     refuse(removed.status === 404, 'another user removed a connection')
@@ -173,26 +176,20 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     }
   },
   async 'one user occupies the workers'({ url, attacker, victim }) {
-    const headers = bearer(attacker.tokens.access_token).headers
-    const invent = () =>
-      postJson(
-        `${url}/accounts/v2/providers`,
-        {
-          provider_id: 'kraken',
-          connection: {
-            type: 'api_key',
-            api_key: randomBytes(42).toString('base64'),
-            secret_key: randomBytes(64).toString('base64'),
-          },
-        },
-        headers,
-      )
-    const answers = await Promise.all(Array.from({ length: 12 }, invent))
+    const invent = (token: string): Promise<Answer> => {
+      const [key, secret] = [randomBytes(42).toString('base64'), randomBytes(64).toString('base64')]
+      const connection = { type: 'api_key', api_key: key, secret_key: secret }
+      return postJson(`${url}/accounts/v2/providers`, { provider_id: 'kraken', connection }, bearer(token).headers)
+    }
+    const flood = Array.from({ length: 12 }, () => invent(attacker.tokens.access_token))
+    const own = await invent(victim.tokens.access_token)
+    const answers = await Promise.all(flood)
+    // Some are let in as others end, so how many depends on the machine; all of them never are.
     refuse(
       answers.some(({ status }) => status === 429),
-      'twelve invented keys were checked at once',
+      'twelve invented keys of one user were checked at once',
     )
-    const read = await ask(`${url}/accounts/v2/providers`, bearer(victim.tokens.access_token))
-    refuse(read.status === 200, 'another user was kept waiting')
+    const causes = (own.body['errors'] as { cause: string }[]).map(({ cause }) => cause)
+    refuse(own.status === 200 && causes[0] === 'invalid_credentials', 'the key of another user was not checked')
   },
 }

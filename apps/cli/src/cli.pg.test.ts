@@ -324,6 +324,39 @@ describe('assay tenant and client', () => {
   })
 })
 
+describe('assay audit', () => {
+  it('exports what operators did and looked at, and names the first entry that was changed', async (t) => {
+    const { db, connection } = await testDatabase(t)
+    const environment = environmentOf(connection)
+    const { out } = await run(['tenant', 'create', 'A tenant', '--json'], environment)
+    const { tenant_id: tenantId } = JSON.parse(out) as { tenant_id: string }
+    const made = await run(
+      ['client', 'create', tenantId, 'An app', '--redirect-uri', 'https://a.example/cb', '--strict'],
+      environment,
+    )
+    assert.equal(made.code, 0, made.err)
+    await run(['client', 'list', tenantId], environment)
+    const exported = await run(['audit', 'export', tenantId], environment)
+    assert.equal(exported.code, 0, exported.err)
+    const lines = exported.out.trimEnd().split('\n')
+    const entries = lines.map((line) => JSON.parse(line) as { actor: string; action: string })
+    assert.deepEqual(
+      entries.map(({ actor, action }) => [actor, action]),
+      [
+        ['operator', 'tenant.created'],
+        ['operator', 'client.created'],
+        ['operator', 'clients.read'],
+      ],
+    )
+    assert.doesNotMatch(exported.out, /a\.example|An app/)
+    const whole = await run(['audit', 'verify'], environment)
+    assert.deepEqual([whole.code, whole.out], [0, `✓ ${tenantId}: 4 entries, unbroken\n`])
+    await db.execute(`update audit_entries set subject = 'cli_other' where position = 2`, [])
+    const broken = await run(['audit', 'verify', tenantId], environment)
+    assert.deepEqual([broken.code, broken.out], [1, `✗ ${tenantId}: entry 2 was changed\n`])
+  })
+})
+
 describe('assay start and serve', () => {
   async function takePort(): Promise<{ taken: Server; port: number }> {
     const taken = createServer()
