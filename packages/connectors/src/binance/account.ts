@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Account } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
-import { joinSpent, type Call } from './client.ts'
+import { joinSpent, RejectedKey, type Answered, type Call } from './client.ts'
 import { endpoints } from './endpoints.ts'
 
 /** Member of the answer, words on the page where keys are made. */
@@ -29,7 +29,8 @@ const restrictions = z.record(z.string(), z.unknown())
 const accountAnswer = z.object({ uid: z.string().nullish() })
 
 export async function fetchAccount(apiKey: string, call: Call): Promise<Account> {
-  const allowed = await call(endpoints.apiRestrictions)
+  const allowed = await findRestrictions(call)
+  if (allowed === undefined) return toUnreadable(apiKey)
   const rights = readAnswer('apiRestrictions', restrictions, parseJson(allowed.text))
   const granted = Object.keys(rights).filter((name) => rights[name] === true)
   const excess = granted.filter((name) => !harmless.has(name)).map((name) => rightNames.get(name) ?? name)
@@ -46,6 +47,22 @@ export async function fetchAccount(apiKey: string, call: Call): Promise<Account>
     keyExpiresAtMs: null,
     spent: joinSpent(allowed.spent, account.spent),
   }
+}
+
+/** Undefined when Binance refuses with −2015; a key that it does not know at all has a code of its own (−2008). */
+async function findRestrictions(call: Call): Promise<Answered | undefined> {
+  try {
+    return await call(endpoints.apiRestrictions)
+  } catch (error) {
+    if (error instanceof RejectedKey) return undefined
+    throw error
+  }
+}
+
+/** Binance does not say which of the two it is, so both are named. */
+function toUnreadable(apiKey: string): Account {
+  const missing = ['Enable Reading', 'Restrict access to trusted IPs only: must be off, or name this server']
+  return { fingerprint: fingerprintOf(apiKey, null), excess: [], missing, keyExpiresAtMs: null }
 }
 
 /** The UID is the account's own number and the same for all of its keys. Without one, only the same key is recognised. */

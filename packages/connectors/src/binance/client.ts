@@ -68,8 +68,8 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
       return await askInTime(endpoint, params)
     } catch (error) {
       if (!(error instanceof RejectedKey)) throw error
-      // −2015 stands for an unknown key, a wrong address and a missing right. The call that every key may make tells them
-      // apart: there an unknown key has a code of its own (−2008).
+      // −2015 stands for an unknown key, a wrong address and a missing right. If the key's rights can be read, it is the right
+      // to this call that is missing.
       if (endpoint.path !== endpoints.apiRestrictions.path) await askInTime(endpoints.apiRestrictions, {})
       throw error
     }
@@ -79,7 +79,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
 const serverClock = z.object({ serverTime: z.string().regex(/^\d{1,16}$/) })
 
 /** −2015: "Invalid API-key, IP, or permissions for action". */
-class RejectedKey extends SourceError {}
+export class RejectedKey extends SourceError {}
 
 const errorBody = z.object({ code: z.string().regex(/^-?\d{1,9}$/) })
 
@@ -109,7 +109,7 @@ function toError(endpoint: Endpoint, answer: HttpAnswer, io: Io): SourceError {
   const detail = `${endpoint.path}: HTTP ${status}${code === undefined ? '' : `, code ${code}`}`
   if (code === '-2015') {
     const isLast = endpoint.path === endpoints.apiRestrictions.path
-    return new RejectedKey(isLast ? 'ip_not_allowed' : 'missing_permission', detail)
+    return new RejectedKey(isLast ? 'invalid_credentials' : 'missing_permission', detail)
   }
   const isRefusal = status >= 400 && status < 500 && status !== 429 && status !== 418
   const fault = isRefusal && code !== undefined ? (faultByCode[code] ?? 'unreadable_answer') : undefined

@@ -120,7 +120,6 @@ describe('a signed call', () => {
     [400, -1022, 'invalid_credentials'],
     [400, -2008, 'invalid_credentials'],
     [401, -2014, 'invalid_credentials'],
-    [401, -2015, 'ip_not_allowed'],
     [401, -1002, 'missing_permission'],
     [400, -1130, 'unreadable_answer'],
     [400, -1007, 'venue_down'],
@@ -141,7 +140,10 @@ describe('a signed call', () => {
     answerBy({ account: rejected, apiRestrictions: { status: 400, body: { code: -2008, msg: 'x' } } })
     assert.equal((await faultOf(session.fetchBalances({}))).fault, 'invalid_credentials')
     answerBy({ account: rejected, apiRestrictions: rejected })
-    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'ip_not_allowed')
+    assert.equal((await faultOf(session.fetchBalances({}))).fault, 'invalid_credentials')
+    const { missing } = await session.verify()
+    assert.equal(missing[0], 'Enable Reading')
+    assert.match(missing[1] ?? '', /trusted IPs/)
     answerBy({ account: rejected, apiRestrictions: { body: rights } })
     assert.equal((await faultOf(session.fetchBalances({}))).fault, 'missing_permission')
   })
