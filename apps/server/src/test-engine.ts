@@ -56,7 +56,8 @@ interface Job {
   payload: unknown
 }
 
-const jobsMax = 500
+/** Two drains at once may pass a job that waits for the other to and fro, without the pauses of a real queue. */
+const jobsMax = 20_000
 
 /** To be called in an async `describe`. `simulated` are providers that simulate themselves, beside the sandbox's. */
 export async function openEngine(
