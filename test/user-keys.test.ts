@@ -2,9 +2,9 @@
  * Every statement of the hot paths names the user's key, so that a database distributed by it answers from one node. The
  * statements are those that the service sends, and the tables those that the database has.
  */
-import pg from 'pg'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { connectClient, type TestClient } from '../apps/server/src/db/test-client.ts'
 import { ownedBySuite } from '../apps/server/src/oauth/test-oauth.ts'
 import { walkHotPaths, type HotPaths } from './hot-paths.ts'
 import { testDatabase, toDatabaseUrl } from './postgres.ts'
@@ -68,12 +68,10 @@ describe('user keys', async () => {
   // The first to end: the database goes with its connections.
   after(() => client.end())
   const { db, connection } = await testDatabase(ownedBySuite())
-  const connectionString = toDatabaseUrl(connection)
-  const client = new pg.Client({ connectionString })
+  const client: TestClient = await connectClient(toDatabaseUrl(connection))
   let tables: UserTables = new Map()
   let paths: HotPaths = new Map()
   before(async () => {
-    await client.connect()
     tables = await listUserTables(client)
     paths = await walkHotPaths(connectionString, db)
   })

@@ -7,7 +7,7 @@
  * or the result of a subquery, whose own tables are looked at like all others. A list of keys (`= any($1)`, `unnest`) is
  * not a name: it stands for many users.
  */
-import type pg from 'pg'
+import type { TestClient } from '../apps/server/src/db/test-client.ts'
 
 /** By table: the place of `user_key` among its columns. */
 export type UserTables = ReadonlyMap<string, number>
@@ -25,7 +25,7 @@ interface PlanNode {
 }
 
 /** Every table of the schema that has the column. */
-export async function listUserTables(client: pg.Client): Promise<UserTables> {
+export async function listUserTables(client: TestClient): Promise<UserTables> {
   const { rows } = await client.query<{ table_name: string; place: number }>(
     `select c.relname as table_name,
        (select count(*)::integer from pg_attribute earlier
@@ -41,7 +41,7 @@ export function isPlannable(text: string): boolean {
 }
 
 /** The user tables that the statement touches without the key of one user; each once. */
-export async function findUnnamedTables(client: pg.Client, tables: UserTables, text: string): Promise<string[]> {
+export async function findUnnamedTables(client: TestClient, tables: UserTables, text: string): Promise<string[]> {
   // Without values, so that the driver asks in the one way in which PostgreSQL accepts parameters that have none.
   const explained = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
     `explain (generic_plan, verbose, costs off, format json) ${text}`,

@@ -11,10 +11,10 @@
  *
  * The database has to be empty; `--reset` empties it, so that the campaign can be run again.
  */
-import pg from 'pg'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { createLog } from '@assay/server/log'
 import { createDatabase, migrate, type Database } from '../../apps/server/src/db/index.ts'
+import { DatabaseError, connectClient, escapeLiteral, type TestClient } from '../../apps/server/src/db/test-client.ts'
 import type { SentStatement } from '../../apps/server/src/db/test-statements.ts'
 import { installQueue } from '../../apps/server/src/jobs/index.ts'
 import { copyRows } from '../cluster/copy-rows.ts'
@@ -89,7 +89,7 @@ async function walkOnOneNode(cluster: Database): Promise<Walked[]> {
   try {
     const { db, connection } = await testDatabase({ after: (end) => void ends.push(end as () => unknown) })
     const url = toDatabaseUrl(connection)
-    const client = await connect(url)
+    const client = await connectClient(url)
     ends.push(() => client.end())
     const found = new Map<string, unknown[]>()
     const paths = await walkHotPaths(url, db, {
@@ -112,13 +112,7 @@ async function walkOnOneNode(cluster: Database): Promise<Walked[]> {
   }
 }
 
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  return client
-}
-
-/** Each text once, with its last values before an end: those of its first use. The queue's own statements are left out. */
+/** Each text once, with the values of its first use. The queue's own statements are left out. */
 function distinct(paths: HotPaths): (SentStatement & { paths: string[] })[] {
   const all = new Map<string, SentStatement & { paths: string[] }>()
   for (const [path, statements] of paths) {
@@ -137,7 +131,7 @@ function isRead(text: string): boolean {
 }
 
 async function judge(url: string, walked: readonly Walked[], { distributed }: Distribution): Promise<Verdict[]> {
-  const client = await connect(url)
+  const client = await connectClient(url)
   try {
     const verdicts: Verdict[] = []
     for (const [index, statement] of walked.entries()) {
@@ -156,7 +150,7 @@ async function judge(url: string, walked: readonly Walked[], { distributed }: Di
 }
 
 /** With the values in its text: bound to an EXPLAIN, Citus cannot plan some of what it runs as a prepared statement. */
-async function plan(client: pg.Client, { text, values }: Walked): Promise<{ tasks: string; fault?: string }> {
+async function plan(client: TestClient, { text, values }: Walked): Promise<{ tasks: string; fault?: string }> {
   const filled = text.replaceAll(/\$(\d+)/g, (_, place: string) => toLiteral(values[Number(place) - 1]))
   try {
     const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain (costs off) ${filled}`)
@@ -170,30 +164,30 @@ async function plan(client: pg.Client, { text, values }: Walked): Promise<{ task
 function toLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`
-  if (Array.isArray(value)) return pg.escapeLiteral(toArrayText(value))
-  return pg.escapeLiteral(
-    typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean),
-  )
+  if (Array.isArray(value)) return escapeLiteral(toArrayText(value))
+  return escapeLiteral(toText(value))
 }
+
+const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** PostgreSQL's own form of an array: {"a","b"}. */
 function toArrayText(values: readonly unknown[]): string {
   const items = values.map((item) => {
     if (item === null || item === undefined) return 'null'
     if (Array.isArray(item)) return toArrayText(item)
-    return `"${String(item as string | number | boolean).replaceAll(/["\\]/g, '\\$&')}"`
+    return `"${toText(item).replaceAll(/["\\]/g, '\\$&')}"`
   })
   return `{${items.join(',')}}`
 }
 
 /** In transactions that are rolled back; undefined when it went well and found what it found on one node. */
-async function repeat(client: pg.Client, { text, values, rows }: Walked, name: string): Promise<string | undefined> {
+async function repeat(client: TestClient, { text, values, rows }: Walked, name: string): Promise<string | undefined> {
   for (let turn = 1; turn <= executions; turn += 1) {
     await client.query('BEGIN')
     try {
       const found = await client.query({ name, text, values: [...values] })
-      if (rows !== undefined && !isDeepStrictEqual(found.rows, rows))
-        return `run ${turn} found other rows than one node`
+      const difference = rows === undefined ? undefined : compare(found.rows, rows)
+      if (difference !== undefined) return `run ${turn}: ${difference}`
     } catch (error) {
       // What was added in the walk is there already: then the statement has reached its shard.
       if (!isConflict(error)) return `run ${turn}: ${messageOf(error)}`
@@ -205,14 +199,18 @@ async function repeat(client: pg.Client, { text, values, rows }: Walked, name: s
 }
 
 /** In any order: a statement that does not say in which is free to choose. */
-function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
-  const toSorted = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).toSorted()
-  return isDeepStrictEqual(toSorted(one), toSorted(other))
+function compare(found: readonly unknown[], expected: readonly unknown[]): string | undefined {
+  const toTexts = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).toSorted()
+  const [here, there] = [toTexts(found), toTexts(expected)]
+  if (isDeepStrictEqual(here, there)) return undefined
+  const added = here.find((row) => !there.includes(row))
+  const missing = there.find((row) => !here.includes(row))
+  return `${here.length} rows and not ${there.length} as on one node; ${added} and not ${missing}`.slice(0, 400)
 }
 
 /** Citus passes on some errors of a shard with their text alone. */
 function isConflict(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /violates (unique|foreign key) constraint/.test(error.message)
+  return error instanceof DatabaseError && /violates (unique|foreign key) constraint/.test(error.message)
 }
 
 function messageOf(error: unknown): string {
