@@ -9,7 +9,7 @@ import { createBudgets, type Metered } from './budgets.ts'
 import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts'
 import type { Cost } from '@assay/connectors'
 
-export { type Ask, type Asked, type Asker, type Nonces, type Stop } from './ask.ts'
+export { type Ask, type Asked, type Asker, type Stop } from './ask.ts'
 export { OverBudget, type Metered } from './budgets.ts'
 export { CircuitOpen } from './circuits.ts'
 
