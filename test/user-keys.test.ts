@@ -68,7 +68,8 @@ describe('user keys', async () => {
   // The first to end: the database goes with its connections.
   after(() => client.end())
   const { db, connection } = await testDatabase(ownedBySuite())
-  const client: TestClient = await connectClient(toDatabaseUrl(connection))
+  const connectionString = toDatabaseUrl(connection)
+  const client: TestClient = await connectClient(connectionString)
   let tables: UserTables = new Map()
   let paths: HotPaths = new Map()
   before(async () => {
