@@ -1,34 +1,8 @@
-/** Binance keeps the contract of a provider. */
+/**
+ * Binance keeps the contract of a provider, as far as reading goes. Binance answers two calls for fiat orders a minute, so a
+ * history takes half an hour, and half a minute at the sandbox's pace: the other parts are in binance-rest.ts.
+ */
+import { binanceContract } from './binance-contract.ts'
 import { describeContract } from './suite.ts'
-import { toHeld, symbolOf } from './binance-books.ts'
 
-describeContract({
-  providerId: 'binance',
-  simulator: {
-    providerId: 'binance',
-    toHeld,
-    permissions: {
-      read_only: ['enableReading'],
-      excess: ['enableReading', 'enableWithdrawals'],
-      missing: [],
-    },
-  },
-  symbolOf,
-  deposit: (code, amount) => ({ type: 'deposit', code, amount }),
-  codes: { known: 'BTC', unknown: 'ZQNT' },
-  decimals: 8,
-  // Fiat orders may be asked for twice a minute.
-  resumedMs: 300 * 86_400_000,
-  faults: {
-    'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
-    'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },
-    'a ban of the address (418)': { arm: { kind: 'http_418' }, expects: 'rate_limited' },
-    'too many calls, in Binance’s own words': { arm: { kind: 'rate_limited' }, expects: 'rate_limited' },
-    'a connection that is reset': { arm: { kind: 'reset' }, expects: 'venue_down' },
-    'half of the JSON': { arm: { kind: 'truncated_json' }, expects: 'unreadable_answer' },
-    'a page for browsers': { arm: { kind: 'html' }, expects: 'venue_down' },
-    'Binance’s own word that it is unavailable': { arm: { kind: 'service_unavailable' }, expects: 'venue_down' },
-    'a key that was revoked': { arm: { kind: 'revoked' }, expects: 'invalid_credentials' },
-  },
-  rights: { excess: 'Enable Withdrawals', missing: 'Enable Reading' },
-})
+describeContract(binanceContract, ['reading'])
