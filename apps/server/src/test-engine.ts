@@ -56,8 +56,7 @@ interface Job {
   payload: unknown
 }
 
-/** Two drains at once may pass a job that waits for the other to and fro, without the pauses of a real queue. */
-const jobsMax = 20_000
+const jobsMax = 500
 
 /** To be called in an async `describe`. `simulated` are providers that simulate themselves, beside the sandbox's. */
 export async function openEngine(
