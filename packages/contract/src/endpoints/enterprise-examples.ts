@@ -1,5 +1,5 @@
 /** The small portfolio of examples.ts, as a tenant sees it. */
-import { connectedV2, transactionV2 } from './examples.ts'
+import { accountV2, transactionV2 } from './examples.ts'
 
 const userId = 'usr_01jq8n5v8qe3xr7t2m9k4hzwpc'
 
@@ -12,5 +12,5 @@ export const enterpriseUser = {
   scopes: ['assets:read', 'providers:read', 'transactions:read'],
   connection_count: 1,
 }
-export const account = { user_id: userId, ...connectedV2 }
+export const account = { user_id: userId, ...accountV2 }
 export const transactionOfUser = { ...transactionV2, user_id: userId }

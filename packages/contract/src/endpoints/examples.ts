@@ -83,10 +83,10 @@ const connected = {
   transaction_count: 1240,
 }
 export const connectedV1 = { connection_id: connectionId, crypto_source_id: 'kraken', ...connected }
+/** As a tenant sees it, without the verdict on it. */
+export const accountV2 = { connection_id: connectionId, provider_id: 'kraken', ...connected }
 export const connectedV2 = {
-  connection_id: connectionId,
-  provider_id: 'kraken',
-  ...connected,
+  ...accountV2,
   proof: { grade: 'proved', checked_at: time, proved_since: '2019-06-11T00:00:00.000Z' },
 }
 
