@@ -27,6 +27,13 @@ async function countCalls(service: TestService): Promise<number> {
   return requests.reduce((sum, one) => sum + (one.provider_id === 'kraken' ? one.count : 0), 0)
 }
 
+/** The first read is followed by a short run, after which the balances are judged; the next one is a while away. */
+async function untilAtRest({ db }: TestService): Promise<void> {
+  const next = `select from graphile_worker.jobs where task_identifier = 'sync' and locked_at is null
+    and run_at > clock_timestamp() + interval '5 minutes'`
+  await until('the next run to be planned', async () => ((await db.rows(next)).length === 1 ? true : undefined))
+}
+
 describe('rights that change', () => {
   it('a key that can trade by now is read no longer, and the owner is told what to do', async (t) => {
     const service = await startTestService(t)
@@ -46,6 +53,7 @@ describe('rights that change', () => {
     })
     assert.equal(response.status, 200)
     assert.equal((await untilRead(service.url, token))[0]?.status, 'active')
+    await untilAtRest(service)
     const accountId = String(made['account_id'])
     await post(`${service.sandbox.controlUrl}/control/accounts/${accountId}/key`, {
       permissions: ['query-funds', 'query-ledger', 'query-closed-trades', 'modify-trades'],
@@ -73,6 +81,7 @@ describe('rights that change', () => {
     const authorization = await authorize(service.url, 'gone', [{ provider_id: 'kraken', scenario: 'empty' }])
     const { access_token: token, grant_id: grantId, user_id: userId } = await redeem(service.url, authorization)
     await untilRead(service.url, token)
+    await untilAtRest(service)
     await service.db.execute('update grants set revoked_at = $2::timestamptz where id = $1', [
       grantId,
       service.db.now(),
@@ -97,6 +106,7 @@ describe('rights that change', () => {
     const authorization = await authorize(service.url, 'back', [{ provider_id: 'kraken', scenario: 'empty' }])
     const { access_token: token, grant_id: grantId } = await redeem(service.url, authorization)
     await untilRead(service.url, token)
+    await untilAtRest(service)
     await service.db.execute('update grants set revoked_at = $2::timestamptz where id = $1', [
       grantId,
       service.db.now(),
