@@ -15,9 +15,9 @@ interface Provider {
 }
 
 const providers: Readonly<Record<string, Provider>> = {
-  binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
   kraken: { definition: krakenDefinition, load: () => import('./kraken/connector.ts') },
   coinbase: { definition: coinbaseDefinition, load: () => import('./coinbase/connector.ts') },
+  binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
   harbor: { definition: harborDefinition, load: () => import('./harbor/connector.ts') },
 }
 
