@@ -62,7 +62,7 @@ export const binanceDefinition = {
     status: 'available',
     website: 'https://www.binance.com',
     brand: { color: '#f0b90b', short_name: 'Bi' },
-    popularity_rank: 1,
+    popularity_rank: 3,
   },
   // The order is the order of reading. Trades come late, because the other lists tell which pairs to look at; fiat orders
   // come last, because an account may ask for them only twice a minute.

@@ -54,7 +54,7 @@ export const krakenDefinition = {
     status: 'available',
     website: 'https://www.kraken.com',
     brand: { color: '#7132f5', short_name: 'Kr' },
-    popularity_rank: 3,
+    popularity_rank: 1,
   },
   streams: [
     {
