@@ -46,7 +46,7 @@ export function createAssets({ db }: { db: Database }): Assets {
       const found = await store.listKeys(sql, unknown)
       const missing = unknown.filter((assetId) => !found.has(assetId))
       if (missing.length > 0) {
-        // Outside the caller's transaction: a registry row is nobody's, and another transaction may need it meanwhile.
+        // Outside the caller's transaction: all users share the registry, and another transaction may need the row meanwhile.
         await store.putAssets(
           db,
           missing.map((assetId) => toAsset(assetId, described.get(assetId))),

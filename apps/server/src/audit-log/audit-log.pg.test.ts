@@ -1,4 +1,4 @@
-/** The chain of the audit log: what it holds, and that nobody changes it unnoticed. */
+/** The chain of the audit log: what it holds, and that every change to it is found. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'

@@ -1,6 +1,6 @@
 /**
- * The audit log, read: entries are chained for each tenant by hash, so that nobody who can write to the database can
- * change, insert or remove one without breaking the chain from there on. What the chain alone cannot tell is that its end
+ * Reads the audit log. Entries are chained for each tenant by hash, so that changing, inserting or removing one breaks the
+ * chain from there on. What the chain alone cannot tell is that its end
  * was cut off or all of it written anew: for that the head is logged every day, outside of the database, and `verify`
  * compares with a head from such a log.
  */

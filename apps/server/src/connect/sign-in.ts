@@ -5,7 +5,8 @@
  *
  * The limits are counted in PostgreSQL, so they hold for the whole fleet. An address is counted together with the network
  * that asks: an attacker elsewhere uses up only their own share, and cannot lock a person out. What one network, one
- * tenant or all networks together may do is counted beside it, so that many addresses or many networks help nobody.
+ * tenant or all networks together may do is counted beside it, so that an attacker gains nothing from many
+ * addresses or many networks.
  *
  * The code is derived from a server key, the session and a stored nonce. The worker that mails it derives it again, so
  * neither the table nor the queue holds it; a dump without the key tells nothing, although six digits hashed would.

@@ -86,8 +86,8 @@ export async function addConnection(
     // After the insert, which waits for the user's other requests: they are counted here and not overlooked.
     await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits)
     const made = { ...owner, connectionKey, connectionId }
-    // The lane is the user's, not the key's: somebody with many slow keys occupies one place of one worker. Two jobs that
-    // use one key at once are kept apart by its nonces (nonces.ts).
+    // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
+    // one key at once are kept apart by its nonces (nonces.ts).
     await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}` })
     return made
   })

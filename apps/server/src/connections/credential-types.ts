@@ -116,7 +116,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
     async seal(given, seal) {
       return { ...inClear, sealedCredentials: await seal(keptKey.parse(given)) }
     },
-    // Several providers refuse a nonce that does not grow, whoever uses the key.
+    // Several providers refuse a nonce that does not grow, also when two connections share the key.
     lane: ({ apiKey }) => apiKey,
     async open(context) {
       return { type: 'api_key', ...keptKey.parse(await openSealed(context)) }

@@ -1,10 +1,10 @@
 /**
  * Which account at a provider a connection reads, as a hash: by it the same account is recognised when its owner connects
  * it again. The hash is keyed for each tenant, so that a dump of the database does not tell that users of two tenants are
- * one person, nor whether somebody's account is among them.
+ * one person, nor whether a known account is among them.
  *
  * The key is random, made at the tenant's first verification and sealed for workers. A key derived from the server keys
- * would change when those are rotated, and accounts that nobody can ask about would lose their hash. This one is sealed
+ * would change when those are rotated, and accounts that cannot be verified again would lose their hash. This one is sealed
  * again by `assay keys rotate` and stays what it is.
  */
 import { createHmac, randomBytes } from 'node:crypto'

@@ -59,7 +59,7 @@ describe('sealed credentials', () => {
     const half = createSealer({ seals, opens: undefined })
     const sealed = await half.seal('con_a', credentials)
     await assert.rejects(half.open('con_a', sealed), /only workers open secrets/)
-    // Whoever forgets that guard has nothing to open with either.
+    // Code without that guard has no key to open with either.
     await assert.rejects(createSealer({ seals, opens: seals }).open('con_a', sealed))
     assert.deepEqual(await sealer.open('con_a', sealed), credentials)
   })

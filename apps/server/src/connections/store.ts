@@ -179,7 +179,7 @@ export async function recordRead(
 
 /**
  * The whole end of a run that found nothing: one statement, because most runs are such. False, with nothing done, when
- * anything is otherwise; `recordRead` decides then. Nobody is told: a time that passed is not news.
+ * anything is otherwise; `recordRead` decides then. It announces nothing: that time has passed is not news.
  */
 export async function recordIdleRead(
   sql: Sql,

@@ -35,7 +35,7 @@ describe('the payload of a job', () => {
     assert.doesNotMatch(toStored('match', { owner: more }), /hunter2/)
   })
 
-  it('is refused when it is not what its handler reads, whoever wrote it into the table', () => {
+  it('is refused when it is not what its handler reads, however it came into the table', () => {
     assert.throws(() => parseStored('sync', { ref: {}, lane: 'a lane' }))
     assert.throws(() => parseStored('refresh', { ...payloads.refresh, kind: 'prices' }))
   })

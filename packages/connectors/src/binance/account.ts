@@ -21,8 +21,8 @@ const rightNames: ReadonlyMap<string, string> = new Map([
   ['enablePortfolioMarginTrading', 'Enable Portfolio Margin Trading'],
 ])
 
-// `ipRestrict` says where a key may be used from, and is no right. Any other member that is true counts as excess, also one
-// that Binance adds tomorrow.
+// `ipRestrict` limits where a key may be used from; it does not grant a right. Every other member that is true counts as
+// excess, including one that Binance adds later.
 const harmless = new Set(['ipRestrict', 'enableReading', 'enableFixReadOnly'])
 
 const restrictions = z.record(z.string(), z.unknown())

@@ -204,7 +204,7 @@ describe('conversions', () => {
     assert.equal(toTransactions([record('dividends', gone)])[0]?.type, 'uncategorized')
   })
 
-  it('a dividend in words that nobody has heard of is kept with them', () => {
+  it('a dividend with an unknown description keeps that description', () => {
     const draft = single('dividends', { ...dividend, direction: 1, enInfo: 'Quantum teleport' })
     assert.deepEqual(
       [draft.type, draft.description, changesOf(draft)],

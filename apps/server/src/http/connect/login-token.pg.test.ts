@@ -137,7 +137,7 @@ describe('signing in by login_token', async () => {
     assert.equal(taken.status, 404)
   })
 
-  it('a removed login key signs nobody in any more', async () => {
+  it('a removed login key no longer signs in any user', async () => {
     const key = await generateKeyPair('ES256', { extractable: true })
     const kid = await tenants.addLoginKey('cli_demo', await exportJWK(key.publicKey))
     const wishes = { key: key.privateKey, kid }
