@@ -81,3 +81,22 @@ export async function resealOne(
   if (opened === undefined || opened.keyName === keyring.seals[0].name) return
   if (await replace(await sealText(keyring, thing.boundTo, opened.text))) report.resealed += 1
 }
+
+/** Opens everything of a kind that fits into memory, and changes nothing. */
+export async function examineSeals(keyring: Keyring, things: readonly SealedThing[]): Promise<SealReport> {
+  const report: SealReport = { sealedBy: new Map(), lost: [] }
+  for (const thing of things) await examineSeal(report, keyring, thing)
+  return report
+}
+
+/** The same, and seals with the newest key what an older one sealed. */
+export async function resealRows<Row>(
+  keyring: Keyring,
+  rows: readonly Row[],
+  toThing: (row: Row) => SealedThing,
+  replace: (row: Row, sealed: string) => Promise<boolean>,
+): Promise<Resealed> {
+  const report: Resealed = { sealedBy: new Map(), lost: [], resealed: 0 }
+  for (const row of rows) await resealOne(report, keyring, toThing(row), (sealed) => replace(row, sealed))
+  return report
+}

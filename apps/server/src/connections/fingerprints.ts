@@ -12,9 +12,9 @@ import type { Database } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { Tenant } from '../owner.ts'
 import {
-  examineSeal,
+  examineSeals,
   openText,
-  resealOne,
+  resealRows,
   sealText,
   type Resealed,
   type SealedThing,
@@ -50,15 +50,9 @@ const toThing = ({ tenantKey, sealedKey }: store.KeyRow): SealedThing => ({
 
 /** Opens every key and changes nothing; `lost` names tenants by their keys. */
 export async function checkFingerprintKeys(db: Database, keyring: Keyring): Promise<SealReport> {
-  const report: SealReport = { sealedBy: new Map(), lost: [] }
-  for (const row of await store.listKeys(db)) await examineSeal(report, keyring, toThing(row))
-  return report
+  return examineSeals(keyring, (await store.listKeys(db)).map(toThing))
 }
 
 export async function resealFingerprintKeys(db: Database, keyring: Keyring): Promise<Resealed> {
-  const report = { sealedBy: new Map<string, number>(), lost: [], resealed: 0 }
-  for (const row of await store.listKeys(db)) {
-    await resealOne(report, keyring, toThing(row), (sealed) => store.replaceKey(db, row, sealed))
-  }
-  return report
+  return resealRows(keyring, await store.listKeys(db), toThing, (row, sealed) => store.replaceKey(db, row, sealed))
 }

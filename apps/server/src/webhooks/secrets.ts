@@ -5,9 +5,9 @@
 import type { Database } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
 import {
-  examineSeal,
+  examineSeals,
   openText,
-  resealOne,
+  resealRows,
   sealText,
   type Resealed,
   type SealedThing,
@@ -33,15 +33,11 @@ const toThing = (row: store.WebhookRow): SealedThing => ({
 
 /** Opens every secret and changes nothing; `lost` names tenants. */
 export async function checkSecrets(db: Database, keyring: Keyring): Promise<SealReport> {
-  const report: SealReport = { sealedBy: new Map(), lost: [] }
-  for (const row of await store.listWebhooks(db)) await examineSeal(report, keyring, toThing(row))
-  return report
+  return examineSeals(keyring, (await store.listWebhooks(db)).map(toThing))
 }
 
 export async function resealSecrets(db: Database, keyring: Keyring): Promise<Resealed> {
-  const report = { sealedBy: new Map<string, number>(), lost: [], resealed: 0 }
-  for (const row of await store.listWebhooks(db)) {
-    await resealOne(report, keyring, toThing(row), (sealed) => store.replaceSecret(db, row, sealed))
-  }
-  return report
+  return resealRows(keyring, await store.listWebhooks(db), toThing, (row, sealed) =>
+    store.replaceSecret(db, row, sealed),
+  )
 }
