@@ -13,10 +13,12 @@ const campaigns = path.join(import.meta.dirname, 'campaigns/run.ts')
 
 async function runFeed(...words: string[]): Promise<{ code: unknown; said: string }> {
   const child = spawn(process.execPath, [campaigns, 'feed', '--users', '2', ...words], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const listen = (chunk: Buffer): void => void (said += chunk.toString())
+  child.stdout.on('data', listen)
+  child.stderr.on('data', listen) // what an action throws ends here, and the test has to show it
   const [code] = (await once(child, 'close')) as [unknown]
   return { code, said }
 }

@@ -127,7 +127,7 @@ const verdictPollMs = 25
 /** Short polling: it needs no connection of its own and works through every pooler. */
 async function waitForVerdict({ db, verdictTimeoutMs = verifyTimeoutMs }: AddDeps, ref: ConnectionRef): Promise<void> {
   const deadline = performance.now() + verdictTimeoutMs
-  while (performance.now() < deadline && !(await pending.hasVerdict(db, ref))) {
+  while (performance.now() < deadline && (await pending.isUndecided(db, ref))) {
     await new Promise((resolve) => setTimeout(resolve, verdictPollMs))
   }
 }

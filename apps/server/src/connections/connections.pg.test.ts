@@ -3,9 +3,10 @@ import { faults, type Fault } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testKeyring } from '../test-keys.ts'
-import type { ConnectionRef } from '../owner.ts'
+import { until } from '../../../../test/until.ts'
+import type { ConnectionRef, Owner } from '../owner.ts'
 import { openEngine, type Account } from '../test-engine.ts'
-import { addConnection } from './add.ts'
+import { addConnection, type AddResult } from './add.ts'
 import { recordTransactions } from './counters-store.ts'
 import { createSealer } from './seal.ts'
 
@@ -100,15 +101,20 @@ describe('the read-only gate', async () => {
     assert.equal((await count(owner.userId)).rows, 1)
   })
 
-  it('says that the key was not checked when no worker came to it, blames nobody, and keeps nothing', async () => {
-    const owner = await engine.newOwner()
+  /** Without a worker, so that the key stays unchecked. */
+  async function addUnheard(owner: Owner, verdictTimeoutMs: number): Promise<AddResult> {
     const keyring = testKeyring('test')
     const catalog = listCatalog({ sandbox: true })
-    const deps = { db: engine.db, keyring, catalog, uncheckedKeys: 'confirm', verdictTimeoutMs: 60 } as const
+    const deps = { db: engine.db, keyring, catalog, uncheckedKeys: 'confirm', verdictTimeoutMs } as const
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const
     const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
-    const result = await addConnection(deps, createSealer(keyring), owner, request)
+    return addConnection(deps, createSealer(keyring), owner, request)
+  }
+
+  it('says that the key was not checked when no worker came to it, blames nobody, and keeps nothing', async () => {
+    const owner = await engine.newOwner()
+    const result = await addUnheard(owner, 60)
     assert.deepEqual([result.added, result.connectionId], [false, null])
     assert.deepEqual(
       result.errors.map((error) => error.cause),
@@ -118,6 +124,20 @@ describe('the read-only gate', async () => {
     // The job that comes too late finds nothing to verify.
     await engine.drain()
     assert.equal((await count(owner.userId)).rows, 0)
+  })
+
+  it('stops waiting when the pending connection is deleted meanwhile', async () => {
+    const owner = await engine.newOwner()
+    const adding = addUnheard(owner, 24 * 60 * 60_000)
+    await until('the pending connection', () =>
+      engine.db.maybeRow("delete from connections where user_id = $1 and status = 'pending' returning id", [
+        owner.userId,
+      ]),
+    )
+    assert.deepEqual(
+      (await adding).errors.map((error) => error.cause),
+      ['internal'],
+    )
   })
 })
 

@@ -101,9 +101,9 @@ describe('the verdict', () => {
 
   it('of a refusal is read once, and the row goes with it', async (t) => {
     const { db, ref } = await withOne(t)
-    assert.equal(await store.hasVerdict(db, ref), false)
+    assert.equal(await store.isUndecided(db, ref), true)
     await store.refusePending(db, ref, verdict)
-    assert.equal(await store.hasVerdict(db, ref), true)
+    assert.equal(await store.isUndecided(db, ref), false)
     assert.deepEqual(await db.rows('select from connections where sealed_credentials is not null'), [])
     assert.deepEqual(await store.takeVerdict(db, ref), verdict)
     assert.equal(await statusOf(db, 'con_a'), undefined)
@@ -119,6 +119,7 @@ describe('the verdict', () => {
   it('that did not come leaves nothing, and comes too late for what is gone', async (t) => {
     const { db, ref } = await withOne(t)
     assert.equal(await store.takeVerdict(db, ref), undefined)
+    assert.equal(await store.isUndecided(db, ref), false)
     assert.equal(await store.lockPending(db, ref), undefined)
     assert.equal(await db.transaction((tx) => accept(tx, ref)), undefined)
     assert.equal(await statusOf(db, 'con_a'), undefined)

@@ -151,9 +151,10 @@ export async function deleteOldRefusedKeys(sql: Sql): Promise<void> {
   await sql.execute("delete from refused_keys where at <= $1::timestamptz - interval '1 hour'", [sql.now()])
 }
 
-export async function hasVerdict(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+/** False when the verdict is there, and when none will come because the row is gone: discarded with its user or session. */
+export async function isUndecided(sql: Sql, ref: ConnectionRef): Promise<boolean> {
   const row = await sql.maybeRow(
-    'select from connections where user_key = $1::bigint and connection_key = $2 and verdict is not null',
+    'select from connections where user_key = $1::bigint and connection_key = $2 and verdict is null',
     keysOf(ref),
   )
   return row !== undefined
