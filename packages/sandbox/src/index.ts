@@ -5,27 +5,13 @@
 import { randomUUID } from 'node:crypto'
 import { answerControl } from './control.ts'
 import { createClock } from './core/clock.ts'
-import type { SimulatorControls } from './core/controls.ts'
 import { createFaults, type Faults } from './core/faults.ts'
 import { createJournal } from './core/journal.ts'
 import { listen, type Listener } from './core/listener.ts'
 import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
-import { controlCoinbase } from './coinbase/controlled.ts'
-import { createCoinbase } from './coinbase/index.ts'
 import { createCoinGecko } from './coingecko/index.ts'
-import { controlBinance } from './binance/controlled.ts'
-import { createBinanceControls } from './binance/controls.ts'
-import { createBinance } from './binance/index.ts'
-import { controlHarbor } from './harbor/controlled.ts'
-import { createHarbor } from './harbor/index.ts'
-import { controlKraken } from './kraken/controlled.ts'
-import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
-import { createKraken } from './kraken/index.ts'
-import { binanceScenarios } from './scenarios/binance/index.ts'
-import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
-import { harborScenarios } from './scenarios/harbor/index.ts'
-import { krakenScenarios } from './scenarios/kraken/index.ts'
+import { simulators, type AllControls, type Simulator, type SimulatorName } from './simulators.ts'
 
 export interface SandboxOptions {
   /** Keys minted with a seed are known to every sandbox that has the same one. */
@@ -37,14 +23,14 @@ export interface SandboxOptions {
   /** A loopback address. */
   host?: string
   /** 0, the default, lets the system choose. */
-  ports?: { control?: number; kraken?: number; harbor?: number; binance?: number; coinbase?: number; prices?: number }
+  ports?: Partial<Record<SimulatorName | 'control' | 'prices', number>>
 }
 
 export interface Sandbox {
   controlUrl: string
-  urls: { kraken: string; harbor: string; binance: string; coinbase: string; coingecko: string }
+  urls: Readonly<Record<SimulatorName | 'coingecko', string>>
   /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
-  controls: { kraken: KrakenControls; binance: SimulatorControls }
+  controls: AllControls
   close(): Promise<void>
 }
 
@@ -55,44 +41,25 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const nowMs = (): number => clock.nowMs()
   const onBug = (error: unknown): void => log('sandbox: a call was dropped', { error: String(error) })
 
-  const kraken = createKraken({ seed, pace, scenarios: krakenScenarios, nowMs })
-  const harbor = createHarbor({ seed, pace, scenarios: harborScenarios, nowMs, newId: randomUUID })
-  const binance = createBinance({ seed, pace, scenarios: binanceScenarios, nowMs })
-  const coinbase = createCoinbase({ seed, pace, scenarios: coinbaseScenarios, nowMs, newId: randomUUID })
-  const coingecko = createCoinGecko({ pace, nowMs })
+  const names = Object.keys(simulators) as SimulatorName[]
+  const made = names.map((name): [SimulatorName, Simulator] => [
+    name,
+    simulators[name]({ seed, pace, nowMs, newId: randomUUID }),
+  ])
   const faults = new Map<string, Faults>()
-
   const listeners: Listener[] = []
   try {
-    const krakenListener = await open(kraken.provider, ports.kraken)
-    const harborListener = await open(harbor.provider, ports.harbor)
-    const binanceListener = await open(binance.provider, ports.binance)
-    const coinbaseListener = await open(coinbase.provider, ports.coinbase)
-    const pricesListener = await open(coingecko, ports.prices)
-    const providers = [
-      controlKraken(kraken, krakenListener.url, nowMs),
-      controlHarbor(harbor, harborListener.url),
-      controlBinance(binance, binanceListener.url),
-      controlCoinbase(coinbase, coinbaseListener.url, nowMs),
-    ]
-    const deps = { clock, journal, providers, pricesUrl: pricesListener.url, faults }
+    const urls: [SimulatorName | 'coingecko', string][] = []
+    for (const [name, { provider }] of made) urls.push([name, (await open(provider, ports[name])).url])
+    const { url: pricesUrl } = await open(createCoinGecko({ pace, nowMs }), ports.prices)
+    urls.push(['coingecko', pricesUrl])
+    const byName = Object.fromEntries(urls) as Sandbox['urls']
+    const providers = made.map(([name, simulator]) => simulator.control(byName[name]))
+    const deps = { clock, journal, providers, pricesUrl, faults }
     const control = await listen(host, ports.control ?? 0, async (request) => answerControl(request, deps), onBug)
     listeners.push(control)
-    return {
-      controlUrl: control.url,
-      urls: {
-        kraken: krakenListener.url,
-        harbor: harborListener.url,
-        binance: binanceListener.url,
-        coinbase: coinbaseListener.url,
-        coingecko: pricesListener.url,
-      },
-      controls: {
-        kraken: createKrakenControls(kraken.accounts, nowMs),
-        binance: createBinanceControls(binance.accounts),
-      },
-      close: closeAll,
-    }
+    const controls = Object.fromEntries(made.map(([name, simulator]) => [name, simulator.controls]))
+    return { controlUrl: control.url, urls: byName, controls: controls as unknown as AllControls, close: closeAll }
   } catch (error) {
     await closeAll()
     throw error

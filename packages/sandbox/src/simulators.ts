@@ -1,0 +1,60 @@
+/** The simulated providers, one line each. Their order is the order in which the control API lists them. */
+import { controlBinance } from './binance/controlled.ts'
+import { createBinanceControls } from './binance/controls.ts'
+import { createBinance } from './binance/index.ts'
+import { controlCoinbase } from './coinbase/controlled.ts'
+import { createCoinbase } from './coinbase/index.ts'
+import type { Controlled } from './control.ts'
+import type { SimulatorControls } from './core/controls.ts'
+import type { Pace } from './core/pace.ts'
+import type { Provider } from './core/provider-server.ts'
+import { controlHarbor } from './harbor/controlled.ts'
+import { createHarbor } from './harbor/index.ts'
+import { controlKraken } from './kraken/controlled.ts'
+import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
+import { createKraken } from './kraken/index.ts'
+import { binanceScenarios } from './scenarios/binance/index.ts'
+import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
+import { harborScenarios } from './scenarios/harbor/index.ts'
+import { krakenScenarios } from './scenarios/kraken/index.ts'
+
+export interface SimulatorOptions {
+  /** Keys minted with a seed are known to every sandbox that has the same one. */
+  seed: string
+  pace: Pace
+  nowMs(): number
+  newId(): string
+}
+
+export interface Simulator<Controls = SimulatorControls | undefined> {
+  provider: Provider
+  /** `url`: where it listens. */
+  control(url: string): Controlled
+  /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
+  controls: Controls
+}
+
+export const simulators = {
+  kraken(options: SimulatorOptions): Simulator<KrakenControls> {
+    const kraken = createKraken({ ...options, scenarios: krakenScenarios })
+    const controls = createKrakenControls(kraken.accounts, options.nowMs)
+    return { provider: kraken.provider, control: (url) => controlKraken(kraken, url, options.nowMs), controls }
+  },
+  harbor(options: SimulatorOptions): Simulator<undefined> {
+    const harbor = createHarbor({ ...options, scenarios: harborScenarios })
+    return { provider: harbor.provider, control: (url) => controlHarbor(harbor, url), controls: undefined }
+  },
+  binance(options: SimulatorOptions): Simulator<SimulatorControls> {
+    const binance = createBinance({ ...options, scenarios: binanceScenarios })
+    const controls = createBinanceControls(binance.accounts)
+    return { provider: binance.provider, control: (url) => controlBinance(binance, url), controls }
+  },
+  coinbase(options: SimulatorOptions): Simulator<undefined> {
+    const coinbase = createCoinbase({ ...options, scenarios: coinbaseScenarios })
+    const control = (url: string): Controlled => controlCoinbase(coinbase, url, options.nowMs)
+    return { provider: coinbase.provider, control, controls: undefined }
+  },
+}
+
+export type SimulatorName = keyof typeof simulators
+export type AllControls = { [Name in SimulatorName]: ReturnType<(typeof simulators)[Name]>['controls'] }
