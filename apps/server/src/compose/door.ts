@@ -59,7 +59,6 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
       await recordAudit(tx, entry)
       // Transfers between what was provisional and what the user had before could not be looked for until now.
       if (await connections.settleSession(tx, owner, sessionId)) await queueMatching(tx, owner)
-      await connections.resumeReading(tx, owner)
     },
     async onGrantRevoked(tx, owner) {
       for (const { id } of await connections.list(owner, { limit: connectionsToldMax, after: undefined })) {

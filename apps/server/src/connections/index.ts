@@ -84,8 +84,6 @@ export interface Connections extends Provisional {
    * excess_permission or missing_permission when they are no longer those that it was accepted with.
    */
   checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<Stop | undefined>
-  /** The user gave a grant: connections that are overdue or were paused are read now. */
-  resumeReading(tx: Sql, owner: Owner): Promise<void>
   /** Somebody reads the data of users who were idle: their connections are read as often as those of active ones. */
   onUserReads(owners: readonly Pick<Owner, 'userKey'>[]): Promise<void>
   /** True when waiting may mend it; false when the owner has to act, or has acted already. */
@@ -158,10 +156,6 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     },
 
     checkRights: (ref, opened, ask) => checkRights(gate, ref, opened, ask),
-
-    async resumeReading(tx, owner) {
-      for (const { keyLane, ...ref } of await store.resumeOverdue(tx, owner)) await deps.onVerified(tx, ref, keyLane)
-    },
 
     async onUserReads(owners) {
       if (owners.length === 0) return

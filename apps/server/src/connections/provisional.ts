@@ -10,12 +10,14 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 import { deleteLedger, lockAll } from './removal-store.ts'
 import { discard, type RemovalDeps } from './removal.ts'
 import * as sessions from './session-store.ts'
-import type { ConnectionRow } from './store.ts'
+import { resumeOverdue, type ConnectionRow } from './store.ts'
 
 export interface ProvisionalDeps extends RemovalDeps {
   db: Database
   /** For the webhook. */
   onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'removed'): Promise<void>
+  /** It is to be read now. */
+  onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** Applications see it from now on. */
   onShown(tx: Sql, ref: ConnectionRef): Promise<void>
 }
@@ -28,7 +30,10 @@ export interface Provisional {
   discardSession(tx: Sql, owner: Owner, sessionId: string): Promise<void>
   /** Another session of the same user takes them over. */
   moveSession(tx: Sql, owner: Owner, from: string, to: string): Promise<void>
-  /** The session's code was redeemed: its connections become the user's. True when there were any. */
+  /**
+   * The session's code was redeemed: its connections become the user's, and those of the user that are overdue, or were
+   * paused for lack of a grant, are read now. True when the session had connections.
+   */
   settleSession(tx: Sql, owner: Owner, sessionId: string): Promise<boolean>
   /** The user goes, with every connection, settled or not. */
   removeAll(tx: Sql, owner: Owner): Promise<void>
@@ -67,6 +72,7 @@ export function createProvisional(deps: ProvisionalDeps): Provisional {
  * the number is taken, as every writer of transactions does (ledger/locks-store.ts).
  */
 async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessionId: string): Promise<boolean> {
+  for (const { keyLane, ...ref } of await resumeOverdue(tx, owner)) await deps.onVerified(tx, ref, keyLane)
   const found = await sessions.lockInSession(tx, owner, sessionId)
   const verified = found.filter(({ status }) => status !== 'pending')
   const numbers = verified.length === 0 ? undefined : await deps.takeChangeNumbers(tx, owner.userKey, verified.length)

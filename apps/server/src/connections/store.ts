@@ -234,12 +234,22 @@ export interface DueConnection extends ConnectionRef {
   keyLane: string
 }
 
-/** Settled connections that are overdue, or were paused for lack of a grant: planned for now. */
+/**
+ * Settled connections that are overdue, or were paused for lack of a grant: planned for now. It also locks the connections
+ * of sessions, which the caller is about to settle: locked in the order of their keys and before the user's row, they
+ * never wait in a circle with a run.
+ */
 export async function resumeOverdue(tx: Sql, owner: Owner): Promise<DueConnection[]> {
   return tx.rows<DueConnection>(
-    `update connections c set next_sync_at = $2::timestamptz
-     where c.user_key = $1::bigint and c.session_id is null and c.status in ${readable}
-       and (c.next_sync_at is null or c.next_sync_at < $2::timestamptz)
+    `with overdue as (
+       select user_key, connection_key from connections
+       where user_key = $1::bigint and (session_id is not null or (status in ${readable}
+         and (next_sync_at is null or next_sync_at < $2::timestamptz)))
+       order by connection_key for update
+     )
+     update connections c set next_sync_at = $2::timestamptz from overdue
+     where c.user_key = $1::bigint and c.connection_key = overdue.connection_key
+       and c.session_id is null and c.status in ${readable}
      returning ${refColumns}, c.key_lane as "keyLane"`,
     [owner.userKey, tx.now()],
   )

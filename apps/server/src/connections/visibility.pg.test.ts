@@ -1,6 +1,8 @@
 /** When applications begin and cease to see a connection, as numbers of the user's changes, and who is told. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { until } from '../../../../test/until.ts'
+import { holdConnectionAlone, holdUser } from '../ledger/locks-store.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { openEngine } from '../test-engine.ts'
 
@@ -62,6 +64,24 @@ describe('a connection', async () => {
     assert.equal(await countNotices(owner), 1)
     assert.equal((await engine.connections.list(owner, { limit: 10, after: undefined })).length, 2)
     assert.equal(await settle(owner, 'ses_1'), false)
+  })
+
+  it('of a session is settled while a run holds an overdue connection of the user and waits for the user', async () => {
+    const owner = await engine.newOwner()
+    const overdue = await engine.connect(owner, 'empty')
+    await engine.drain()
+    await db.execute('update connections set next_sync_at = null where id = $1', [overdue.connectionId])
+    await addInSession(owner, 'ses_late')
+    let settling: Promise<boolean> | undefined
+    await db.transaction(async (tx) => {
+      await holdConnectionAlone(tx, overdue)
+      settling = settle(owner, 'ses_late')
+      await until('the settling to wait', () =>
+        db.maybeRow("select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"),
+      )
+      await holdUser(tx, owner)
+    })
+    assert.equal(await settling, true)
   })
 
   it('that is verified after its session was settled is shown from then on', async () => {

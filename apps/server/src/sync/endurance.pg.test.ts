@@ -116,7 +116,7 @@ describe('reading', async () => {
     const paused = await engine.connections.find(ref, ref.connectionId)
     assert.deepEqual([paused?.status, paused?.next_sync_at], ['syncing', null])
     await db.execute('update grants set revoked_at = null where user_key = $1', [owner.userKey])
-    await db.transaction((tx) => engine.connections.resumeReading(tx, owner))
+    await db.transaction((tx) => engine.connections.settleSession(tx, owner, 'ses_without_connections'))
     await engine.drain({ delayed: true })
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
