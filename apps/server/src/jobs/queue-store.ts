@@ -8,7 +8,7 @@
  * sandbox's.
  */
 import { createHash } from 'node:crypto'
-import type { Sql } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import type { Priority } from './declarations.ts'
 
 /** By graphile-worker's number: the lower, the sooner. Among equals, the one that has been due for longest. */
@@ -51,13 +51,21 @@ export async function insertJob(sql: Sql, job: QueuedJob, delayMs: number): Prom
 export const isKeyFree = (key: string): string =>
   `not exists (select from graphile_worker._private_jobs job where job.key = ${key})`
 
-/** The sandbox clock went forward: jobs that were due within that time are due now. */
-export async function bringJobsForward(sql: Sql, byMs: number): Promise<void> {
-  await sql.execute(
-    `select graphile_worker.reschedule_jobs(array[id], run_at => run_at - make_interval(secs => $1::double precision / 1000))
-     from graphile_worker.jobs where locked_at is null`,
-    [byMs],
-  )
+/**
+ * The sandbox clock went forward: jobs that were due within that time are due now. Each one by a statement of its own,
+ * outside a transaction: a transaction that adds several jobs locks them in an order that nothing prescribes, and one that
+ * held two of them here could meet it in a deadlock.
+ */
+export async function bringJobsForward(db: Database, byMs: number): Promise<void> {
+  const waiting = await db.rows<{ id: string }>('select id from graphile_worker.jobs where locked_at is null')
+  for (const { id } of waiting) {
+    await db.execute(
+      `select graphile_worker.reschedule_jobs(array[id],
+         run_at => run_at - make_interval(secs => $2::double precision / 1000))
+       from graphile_worker.jobs where id = $1::bigint and locked_at is null`,
+      [id, byMs],
+    )
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------- lanes
