@@ -115,7 +115,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     try {
       await begin(url, { redirect_uri: address })
       await begin(url, { web_message_origin: address, display: 'popup', logo_uri: address })
-      const oauth2 = { provider_id: 'harbor', connection: { type: 'oauth2', redirect_uri: address } }
+      const oauth2 = { provider_id: 'coinbase', connection: { type: 'oauth2', redirect_uri: address } }
       const headers = bearer(attacker.tokens.access_token).headers
       refuse((await postJson(`${url}/accounts/v2/providers`, oauth2, headers)).status === 400, 'an address was taken')
       const wallet = { provider_id: 'kraken', connection: { type: 'wallet', address } }

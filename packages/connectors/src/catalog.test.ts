@@ -27,12 +27,6 @@ describe('the catalogue', () => {
     }
   })
 
-  it('shows what exists in the sandbox alone nowhere else, and still knows its name', () => {
-    const shown = listCatalog({ sandbox: false }).map((provider) => provider.provider_id)
-    assert.ok(shown.includes('kraken') && !shown.includes('harbor'))
-    assert.equal(findProvider('harbor')?.name, 'Harbor')
-  })
-
   it('says where to sign in for exactly the providers that one signs in at', () => {
     for (const { provider_id, connection_types } of catalog) {
       assert.equal(findSignIn(provider_id) !== undefined, connection_types.includes('oauth2'))

@@ -4,7 +4,6 @@
  */
 import { binanceDefinition } from './binance/definition.ts'
 import { coinbaseDefinition } from './coinbase/definition.ts'
-import { harborDefinition } from './harbor/definition.ts'
 import type { Connector } from './kit/connector.ts'
 import type { ProviderDefinition } from './kit/definition.ts'
 import { krakenDefinition } from './kraken/definition.ts'
@@ -18,7 +17,6 @@ const providers: Readonly<Record<string, Provider>> = {
   kraken: { definition: krakenDefinition, load: () => import('./kraken/connector.ts') },
   coinbase: { definition: coinbaseDefinition, load: () => import('./coinbase/connector.ts') },
   binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
-  harbor: { definition: harborDefinition, load: () => import('./harbor/connector.ts') },
 }
 
 export const definitions: readonly ProviderDefinition[] = Object.values(providers).map(({ definition }) => definition)

@@ -22,7 +22,6 @@ describe('the control API', () => {
       providers.map(({ provider_id, url }) => [provider_id, url]),
       [
         ['kraken', sandbox.urls.kraken],
-        ['harbor', sandbox.urls.harbor],
         ['binance', sandbox.urls.binance],
         ['coinbase', sandbox.urls.coinbase],
       ],
@@ -93,23 +92,18 @@ describe('the control API', () => {
   })
 
   it('books unknown codes and types, with every digit', async () => {
-    for (const [provider, read] of [
-      ['kraken', (account: string) => sandbox.controls.kraken.readAccount(account).balances],
-      ['harbor', undefined],
+    const minted = { provider_id: 'kraken', scenario: 'empty', account: 'inventor' }
+    const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
+    for (const [asset, amount] of [
+      ['ZNEW', '0.000000000000000001'],
+      ['DOT.Q', '1000000000000000'],
     ] as const) {
-      const minted = { provider_id: provider, scenario: 'empty', account: 'inventor' }
-      const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
-      for (const [asset, amount] of [
-        ['ZNEW', '0.000000000000000001'],
-        ['DOT.Q', '1000000000000000'],
-      ] as const) {
-        const entries = [{ type: 'teleport', asset, amount }]
-        await control(sandbox, 'POST', `accounts/${id}/entries`, { entries })
-      }
-      const state = (await control(sandbox, 'GET', `accounts/${id}/state`)) as { balances: Record<string, string> }
-      assert.deepEqual(state.balances, { ZNEW: '0.000000000000000001', 'DOT.Q': '1000000000000000' })
-      if (read !== undefined) assert.deepEqual(read(id), state.balances)
+      const entries = [{ type: 'teleport', asset, amount }]
+      await control(sandbox, 'POST', `accounts/${id}/entries`, { entries })
     }
+    const state = (await control(sandbox, 'GET', `accounts/${id}/state`)) as { balances: Record<string, string> }
+    assert.deepEqual(state.balances, { ZNEW: '0.000000000000000001', 'DOT.Q': '1000000000000000' })
+    assert.deepEqual(sandbox.controls.kraken.readAccount(id).balances, state.balances)
     const account = await openAccount(sandbox, 'empty', 'inventor')
     const { ledger } = (await account.ask('Ledgers')).result as { ledger: Record<string, Record<string, string>> }
     const [newest, oldest] = Object.values(ledger)
@@ -131,7 +125,7 @@ describe('the control API', () => {
       Object.values(ledger).map(({ refid }) => refid),
       ['Unknown', 'TAAAAA-BBBBB-CCCCCC', 'Unknown'],
     )
-    for (const provider of ['harbor', 'binance']) {
+    for (const provider of ['coinbase', 'binance']) {
       const minted = { provider_id: provider, scenario: 'empty', account: 'references' }
       const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
       const entries = [{ type: 'deposit', asset: 'ETH', amount: '1' }]
@@ -140,7 +134,7 @@ describe('the control API', () => {
   })
 
   it('withdraws records as if they had never been booked, all of them or none', async () => {
-    for (const provider of ['kraken', 'harbor', 'binance']) {
+    for (const provider of ['kraken', 'binance']) {
       const minted = { provider_id: provider, scenario: 'empty', account: 'withdrawn' }
       const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
       const ids: string[] = []

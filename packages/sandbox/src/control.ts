@@ -43,7 +43,7 @@ const newEntrySchema = z.strictObject({
   fee: z.string().max(80).optional(),
   /** ISO 8601; now when left out. Entries of one call share a reference. */
   time: z.iso.datetime().optional(),
-  /** Of a transfer on a chain, where the provider's ledger tells them: Harbor's does. */
+  /** Of a transfer on a chain, where the provider tells them. */
   hash: z.string().max(200).optional(),
   address: z.string().max(200).optional(),
 })

@@ -8,14 +8,11 @@ import type { Controlled } from './control.ts'
 import type { SimulatorControls } from './core/controls.ts'
 import type { Pace } from './core/pace.ts'
 import type { Provider } from './core/provider-server.ts'
-import { controlHarbor } from './harbor/controlled.ts'
-import { createHarbor } from './harbor/index.ts'
 import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
 import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
-import { harborScenarios } from './scenarios/harbor/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 
 export interface SimulatorOptions {
@@ -39,10 +36,6 @@ export const simulators = {
     const kraken = createKraken({ ...options, scenarios: krakenScenarios })
     const controls = createKrakenControls(kraken.accounts, options.nowMs)
     return { provider: kraken.provider, control: (url) => controlKraken(kraken, url, options.nowMs), controls }
-  },
-  harbor(options: SimulatorOptions): Simulator<undefined> {
-    const harbor = createHarbor({ ...options, scenarios: harborScenarios })
-    return { provider: harbor.provider, control: (url) => controlHarbor(harbor, url), controls: undefined }
   },
   binance(options: SimulatorOptions): Simulator<SimulatorControls> {
     const binance = createBinance({ ...options, scenarios: binanceScenarios })

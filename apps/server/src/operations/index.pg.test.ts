@@ -82,12 +82,12 @@ it('status names the provider whose connections wait longest, for a first read o
   const day = 86_400
   await insertConnections(db, [
     { providerId: 'kraken', status: 'active', addedAgoSeconds: day, nextInSeconds: -540 },
-    { providerId: 'harbor', status: 'syncing', addedAgoSeconds: 600 },
-    { providerId: 'harbor', status: 'active', addedAgoSeconds: day, nextInSeconds: 540 },
+    { providerId: 'coinbase', status: 'syncing', addedAgoSeconds: 600 },
+    { providerId: 'coinbase', status: 'active', addedAgoSeconds: day, nextInSeconds: 540 },
     { providerId: 'kraken', status: 'needs_reauth', addedAgoSeconds: 365 * day },
   ])
   const { slowest } = await readStatus(db)
-  assert.deepEqual([slowest?.provider_id, slowest?.waiting], ['harbor', 1])
+  assert.deepEqual([slowest?.provider_id, slowest?.waiting], ['coinbase', 1])
   assert.ok(Math.abs((slowest?.waiting_seconds ?? 0) - 600) < 60)
 })
 
@@ -149,7 +149,7 @@ it('the doctor opens the secrets of webhooks and the codes of sign-ins too, and 
     db.execute(
       `insert into provider_states (state_hash, provider_id, user_key, grant_id, redirect_uri, handle_hash, sealed_code,
          expires_at)
-       values ($1, 'harbor', $4, 'grt_1', 'https://a.example/', $1, $2, $5::timestamptz + $3::interval)`,
+       values ($1, 'coinbase', $4, 'grt_1', 'https://a.example/', $1, $2, $5::timestamptz + $3::interval)`,
       [Buffer.from(hash), sealedBy('older'), expires, userKey, db.now()],
     )
   await insertCode('on its way', '10 minutes')

@@ -1,5 +1,5 @@
 /**
- * The verdict on every scenario of Kraken and Harbor is the one that is reckoned here from what the simulator holds, by
+ * The verdict on every scenario of Kraken is the one that is reckoned here from what the simulator holds, by
  * whole numbers and without the connectors: held − moved, and what a withdrawal on hold has moved already. The scenario
  * `large` is left out, because reading it takes minutes.
  */
@@ -9,12 +9,7 @@ import { describe, it } from 'node:test'
 import { heldBySymbol, movedBySymbol, symbolOf, toUnits, type KrakenState } from '../../../../test/reconciler.ts'
 import { openResource, until } from '../http/test-resource.ts'
 
-interface HarborState {
-  balances: Record<string, string>
-  entries: { asset: string; amount: string; fee: string }[]
-}
-
-type State = (KrakenState & { withdrawals: { refid: string; status: string }[] }) | HarborState
+type State = KrakenState & { withdrawals: { refid: string; status: string }[] }
 
 /** By symbol what the balances have more than the final records say; symbols that add up are not there. */
 function differencesOf(state: State): Map<string, bigint> {
@@ -22,16 +17,11 @@ function differencesOf(state: State): Map<string, bigint> {
   const count = (symbol: string, units: bigint): void => {
     differences.set(symbol, (differences.get(symbol) ?? 0n) + units)
   }
-  if ('entries' in state) {
-    for (const [asset, amount] of Object.entries(state.balances)) count(asset, toUnits(amount))
-    for (const { asset, amount, fee } of state.entries) count(asset, toUnits(fee) - toUnits(amount))
-  } else {
-    const held = new Set(state.withdrawals.filter(({ status }) => status === 'Pending').map(({ refid }) => refid))
-    for (const [symbol, units] of heldBySymbol(state)) count(symbol, units)
-    for (const [symbol, units] of movedBySymbol(state)) count(symbol, -units)
-    for (const { refid, asset, amount, fee } of state.ledger) {
-      if (held.has(refid)) count(symbolOf(asset), toUnits(amount) - toUnits(fee))
-    }
+  const held = new Set(state.withdrawals.filter(({ status }) => status === 'Pending').map(({ refid }) => refid))
+  for (const [symbol, units] of heldBySymbol(state)) count(symbol, units)
+  for (const [symbol, units] of movedBySymbol(state)) count(symbol, -units)
+  for (const { refid, asset, amount, fee } of state.ledger) {
+    if (held.has(refid)) count(symbolOf(asset), toUnits(amount) - toUnits(fee))
   }
   for (const [symbol, units] of differences) if (units === 0n) differences.delete(symbol)
   return differences
@@ -48,7 +38,7 @@ describe('the proof of every scenario', async () => {
     'providers',
   )
   const wishes = providers
-    .filter(({ provider_id }) => provider_id === 'kraken' || provider_id === 'harbor')
+    .filter(({ provider_id }) => provider_id === 'kraken')
     .flatMap(({ provider_id, scenarios }) => scenarios.map(({ name }) => ({ provider_id, scenario: name })))
     .filter(({ scenario }) => scenario !== 'large')
 
@@ -91,7 +81,7 @@ describe('the proof of every scenario', async () => {
   }
 
   it('a connection that could not be read to its end has no verdict yet', async () => {
-    for (const provider_id of ['kraken', 'harbor']) {
+    for (const provider_id of ['kraken']) {
       const wish = { provider_id, scenario: 'revoked_later' }
       const { access_token: token } = await api.signIn(JSON.stringify(wish), { providers: [wish], read: false })
       const [connection] = await until(
@@ -119,7 +109,7 @@ describe('the proof of every scenario', async () => {
 
   it('200: pages of one asset give the same as one page', async () => {
     const { access_token: token, connectionIds } = await api.signIn('paging', {
-      providers: [{ provider_id: 'harbor', scenario: 'default' }],
+      providers: [{ provider_id: 'kraken', scenario: 'default' }],
     })
     const path = `/accounts/v2/providers/${connectionIds[0] ?? ''}/proof`
     const whole = await until(

@@ -8,7 +8,7 @@
  * against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code for staked
  * ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a new LUNA
  * began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is the BitTorrent of after the
- * redenomination). Harbor: its own document.
+ * redenomination).
  */
 import { curatedAssets } from './known-assets.ts'
 
@@ -76,7 +76,6 @@ const providers: Readonly<Record<string, ProviderCodes>> = {
       'VET WAXL XCN ZETA ZK ZRO ZRX USD EUR GBP CAD JPY CHF AUD BRL MXN AED KRW ARS',
     other: 'ETH2:ETH CGLD:CELO',
   },
-  harbor: { same: 'BTC ETH SOL ADA DOT XRP USDC USDT USD EUR GBP', other: '' },
 }
 
 const bySymbol = new Map(curatedAssets.map((asset) => [asset.symbol, asset.assetId]))

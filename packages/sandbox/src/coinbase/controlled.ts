@@ -47,7 +47,8 @@ export function controlCoinbase(
       const account = accounts.findById(id)
       return account && stateOf(account, nowMs())
     },
-    addEntries(id, entries, atMs) {
+    addEntries(id, entries, atMs, refid) {
+      if (refid !== undefined) throw new RangeError('the records of Coinbase have no reference of their own')
       const account = accounts.findById(id)
       return account && addEntries(account, entries, atMs)
     },

@@ -52,7 +52,7 @@ describe('attacks on the connect flow', async () => {
       return [status, body.errors[0]?.cause]
     }
     const issue = async (browser: TestBrowser): Promise<string> => {
-      const source = { provider_id: 'harbor', connection: { type: 'oauth2' } }
+      const source = { provider_id: 'coinbase', connection: { type: 'oauth2' } }
       const { body } = await browser.call<{ data: { redirect_url: string } }>('POST', '/session/connections', source)
       return new URL(body.data.redirect_url).searchParams.get('state') ?? ''
     }

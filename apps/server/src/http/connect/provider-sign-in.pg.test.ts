@@ -1,4 +1,4 @@
-/** Signing in at a provider with OAuth2 (contract §4), against the sandbox's Harbor: in a session, and by an application. */
+/** Signing in at a provider with OAuth2 (contract §4), against the sandbox's Coinbase: in a session, and by an application. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -11,7 +11,7 @@ interface Page<Item> {
 
 describe('signing in at a provider', async () => {
   const connect = await startConnect()
-  const source = { provider_id: 'harbor', connection: { type: 'oauth2' } }
+  const source = { provider_id: 'coinbase', connection: { type: 'oauth2' } }
 
   const entered = async (email: string): Promise<TestBrowser> => {
     const browser = await connect.begin()
@@ -66,21 +66,25 @@ describe('signing in at a provider', async () => {
     })
 
   it('in a session: connects, and what the provider holds is read', async () => {
-    const browser = await entered('harbor@example.com')
+    const browser = await entered('coinbase@example.com')
     const redirectUrl = await begin(browser)
     const asked = new URL(redirectUrl).searchParams
-    assert.deepEqual([asked.get('scope'), asked.get('code_challenge_method')], ['read', 'S256'])
+    const scopes = (asked.get('scope') ?? '').split(',')
+    assert.ok(
+      scopes.every((scope) => scope === 'offline_access' || scope.endsWith(':read')),
+      scopes.join(' '),
+    )
+    assert.equal(asked.get('code_challenge_method'), 'S256')
     const { data, errors } = await complete(browser, await decide(redirectUrl, 'allow', `default:${randomUUID()}`))
-    assert.deepEqual([data.added, data.provider_id, errors], [true, 'harbor', []])
+    assert.deepEqual([data.added, data.provider_id, errors], [true, 'coinbase', []])
     const { access_token: token } = await browser.redeem(await browser.finish())
-    await untilActive('harbor@example.com')
+    await untilActive('coinbase@example.com')
     const { body } = await ask<Page<{ provider_id: string; type: string }>>(token, 'GET', '/accounts/v2/transactions')
     assert.equal(body.data.length, 30)
     const types = (types: string) => ask<Page<object>>(token, 'GET', `/accounts/v2/transactions?types=${types}`)
     for (const type of ['send', 'receive', 'input_and_output', 'input_only']) {
       assert.notEqual((await types(type)).body.data.length, 0, type)
     }
-    assert.equal((await types('uncategorized')).body.data.length, 0)
   })
 
   it('renews its tokens when they have run out, and keeps them sealed', async () => {
@@ -98,7 +102,8 @@ describe('signing in at a provider', async () => {
     const before = await sealed()
     await connect.moveClock(7_200)
     await until('the tokens were renewed', async () => ((await sealed()) === before ? undefined : true))
-    assert.doesNotMatch(await sealed(), /hbr|bearer/i)
+    const [head = ''] = (await sealed()).split('.')
+    assert.match(Buffer.from(head, 'base64url').toString(), /"enc":"A256GCM"/)
   })
 
   it('a sign-in that may trade is refused, and nothing of it is kept', async () => {
@@ -107,18 +112,12 @@ describe('signing in at a provider', async () => {
     assert.deepEqual([data.added, data.connection_id, errors[0]?.cause], [false, null, 'excess_permission'])
   })
 
-  it('400: there is no test key to be had where one signs in', async () => {
-    const browser = await entered('no-key@example.com')
-    const wanted = { provider_id: 'harbor', scenario: 'default' }
-    assert.equal((await browser.call('POST', '/session/sandbox/key', wanted)).status, 400)
-  })
-
   it('declined at the provider: said so, and nothing is kept', async () => {
     const browser = await entered('declined@example.com')
     const answer = await decide(await begin(browser), 'deny', 'default')
     const { data, errors } = await complete(browser, answer)
     assert.deepEqual([data.added, errors[0]?.cause], [false, 'missing_permission'])
-    assert.match(errors[0]?.message ?? '', /did not allow it at Harbor/)
+    assert.match(errors[0]?.message ?? '', /did not allow it at Coinbase/)
   })
 
   it('a repair by another account is account_mismatch, by the same one it keeps the id', async () => {
@@ -152,7 +151,7 @@ describe('signing in at a provider', async () => {
       assert.deepEqual([answer.status, answer.body.data.added, answer.body.data.status], [200, false, 'pending'])
       return answer.body.data.redirect_url ?? ''
     }
-    const callback = '/accounts/v2/oauth/callback/harbor'
+    const callback = '/accounts/v2/oauth/callback/coinbase'
 
     it('200: its user comes back with a handle, which completes once and for nobody else', async () => {
       const token = await tokenOf('app-user@example.com')
@@ -176,15 +175,15 @@ describe('signing in at a provider', async () => {
 
     it('200: v1 begins and completes the same way', async () => {
       const token = await tokenOf('app-v1@example.com')
-      const body = { crypto_source_id: 'harbor', connection: { type: 'oauth2' } }
+      const body = { crypto_source_id: 'coinbase', connection: { type: 'oauth2' } }
       const begun = await ask<{ redirect_url: string; added: boolean }>(token, 'POST', '/platform/v1/provider', body)
       const back = await forward(await decide(begun.body.redirect_url, 'allow', 'empty:v1'))
       const done = await ask<{ added: boolean; crypto_source_id: string }>(
         token,
         'GET',
-        `/platform/v1/oauth/callback/harbor${back.search}`,
+        `/platform/v1/oauth/callback/coinbase${back.search}`,
       )
-      assert.deepEqual([done.status, done.body.added, done.body.crypto_source_id], [200, true, 'harbor'])
+      assert.deepEqual([done.status, done.body.added, done.body.crypto_source_id], [200, true, 'coinbase'])
     })
 
     it('a person who declines comes back with access_denied, and the sign-in is over', async () => {
@@ -218,10 +217,10 @@ describe('signing in at a provider', async () => {
         code_challenge: browser.verifier,
         code_challenge_method: 'plain',
         state: browser.state,
-        user: 'harbor',
+        user: 'coinbase',
         providers: [
-          { provider_id: 'harbor', scenario: 'empty' },
-          { provider_id: 'harbor', scenario: 'can_trade' },
+          { provider_id: 'coinbase', scenario: 'empty' },
+          { provider_id: 'coinbase', scenario: 'can_trade' },
         ],
       }),
     })

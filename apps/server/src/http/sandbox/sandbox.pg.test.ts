@@ -69,14 +69,14 @@ describe('the sandbox’s own endpoints', async () => {
   })
 
   it('a provider whose sign-in page fails is not added, and withholds neither the code nor the others', async () => {
-    const faults = '/sandbox/providers/harbor/faults'
-    const providers = [{ provider_id: 'harbor' }, { provider_id: 'kraken', scenario: 'empty' }]
+    const faults = '/sandbox/providers/coinbase/faults'
+    const providers = [{ provider_id: 'coinbase' }, { provider_id: 'kraken', scenario: 'empty' }]
     const kinds = {
       venue_down: ['down', 'http_5xx', 'html', 'service_unavailable', 'revoked'],
       rate_limited: ['http_429', 'http_429_retry_after', 'http_418', 'rate_limited'],
     }
     for (const [cause, kind] of Object.entries(kinds).flatMap(([name, all]) => all.map((one) => [name, one]))) {
-      assert.equal((await post(faults, { kind, endpoint: '/oauth/authorize' })).status, 200)
+      assert.equal((await post(faults, { kind, endpoint: '/oauth2/auth' })).status, 200)
       const { status, body, text } = await api.call<{
         code: string
         connections: {
@@ -87,34 +87,34 @@ describe('the sandbox’s own endpoints', async () => {
       }>('POST', '/sandbox/authorizations', undefined, { ...request, user: kind, providers })
       assert.equal(status, 200, text)
       assert.ok(body.code.length > 0)
-      const [harbor, kraken] = body.connections
-      assert.deepEqual([harbor?.added, harbor?.connection_id, kraken?.added], [false, null, true], text)
+      const [coinbase, kraken] = body.connections
+      assert.deepEqual([coinbase?.added, coinbase?.connection_id, kraken?.added], [false, null, true], text)
       assert.deepEqual(
-        harbor?.errors.map((item) => [item.cause, item.provider_id]),
-        [[cause, 'harbor']],
+        coinbase?.errors.map((item) => [item.cause, item.provider_id]),
+        [[cause, 'coinbase']],
       )
       assert.equal((await api.call('DELETE', faults)).status, 200)
     }
   })
 
   it('a token endpoint whose answer is cut off has not refused anybody, although it spent the code', async () => {
-    const faults = '/sandbox/providers/harbor/faults'
-    // HTML came from in front of Harbor: the code was still good for the next try.
+    const faults = '/sandbox/providers/coinbase/faults'
+    // HTML came from in front of Coinbase: the code was still good for the next try.
     for (const [kind, expected] of [
       ['truncated_json', [false, 'unreadable_answer']],
       ['reset', [false, 'venue_down']],
       ['html', [true, undefined]],
     ] as const) {
-      assert.equal((await post(faults, { kind, endpoint: '/oauth/token', times: 1 })).status, 200)
-      const providers = [{ provider_id: 'harbor', scenario: 'empty' }]
+      assert.equal((await post(faults, { kind, endpoint: '/oauth2/token', times: 1 })).status, 200)
+      const providers = [{ provider_id: 'coinbase', scenario: 'empty' }]
       const { body } = await api.call<{ connections: { added: boolean; errors: { cause: string }[] }[] }>(
         'POST',
         '/sandbox/authorizations',
         undefined,
         { ...request, user: kind, providers },
       )
-      const [harbor] = body.connections
-      assert.deepEqual([harbor?.added, harbor?.errors[0]?.cause], expected, kind)
+      const [coinbase] = body.connections
+      assert.deepEqual([coinbase?.added, coinbase?.errors[0]?.cause], expected, kind)
       assert.equal((await api.call('DELETE', faults)).status, 200)
     }
   })
@@ -131,13 +131,13 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
-  it('a sign-in that Harbor gives no tokens for is refused, one that it slows down is read to its end', async () => {
-    const providers = ['invalid_credentials', 'rate_limited'].map((scenario) => ({ provider_id: 'harbor', scenario }))
+  it('a sign-in that Coinbase gives no tokens for is refused, one that it slows down is read to its end', async () => {
+    const providers = ['invalid_credentials', 'rate_limited'].map((scenario) => ({ provider_id: 'coinbase', scenario }))
     const { body } = await api.call<{ connections: { added: boolean; errors: { cause: string }[] }[] }>(
       'POST',
       '/sandbox/authorizations',
       undefined,
-      { ...request, user: 'harbor', providers },
+      { ...request, user: 'coinbase', providers },
     )
     const told = body.connections.map(({ added, errors }) => [added, ...errors.map(({ cause }) => cause)])
     assert.deepEqual(told, [[false, 'invalid_credentials'], [true]])
@@ -149,7 +149,7 @@ describe('the sandbox’s own endpoints', async () => {
     )
     assert.deepEqual(
       page.data.map((row) => [row.status, row.transaction_count]),
-      [['active', 106]],
+      [['active', 459]],
     )
   })
 

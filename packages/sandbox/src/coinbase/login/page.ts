@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import type { WireAnswer } from '../../core/listener.ts'
-import { style as harborStyle } from '../../harbor/style.ts'
+import { style as baseStyle } from './style.ts'
 import { client } from './token.ts'
 
-const style = `${harborStyle}
+const style = `${baseStyle}
 :root { --accent: #0a5c43; --chosen: #eaf6f1; }
 @media (prefers-color-scheme: dark) { :root { --accent: #7fd6b4; --chosen: #16302a; } }
 input[type="checkbox"] { flex: none; width: 16px; height: 16px; margin: 4px 0; accent-color: var(--accent); }

@@ -1,4 +1,4 @@
-/** The look of Harbor's pages: another house than ours, so another colour; both themes, one column, a 4 px grid. */
+/** The look of a provider's sign-in pages, apart from its colours: both themes, one column, a 4 px grid. */
 export const style = `
 :root {
   color-scheme: light dark;
