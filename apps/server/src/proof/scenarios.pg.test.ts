@@ -81,7 +81,7 @@ describe('the proof of every scenario', async () => {
   }
 
   it('a connection that could not be read to its end has no verdict yet', async () => {
-    for (const provider_id of ['kraken']) {
+    for (const provider_id of ['kraken', 'coinbase']) {
       const wish = { provider_id, scenario: 'revoked_later' }
       const { access_token: token } = await api.signIn(JSON.stringify(wish), { providers: [wish], read: false })
       const [connection] = await until(

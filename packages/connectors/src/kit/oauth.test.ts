@@ -94,6 +94,14 @@ describe('signing in at a provider', () => {
     )
   })
 
+  it('a refresh token that is refused with 401 instead is needs_reauth too, as Coinbase documents it', async () => {
+    const spent = answer(401, '{"error":"invalid_grant","error_description":"The token was used before."}')
+    await assert.rejects(
+      at(spent, (io) => renewTokens(io, signIn, client, 'c')),
+      fails('needs_reauth'),
+    )
+  })
+
   it('§4.1.2: a code that was perhaps spent by a try without an answer is not called a wrong one', async () => {
     const lost = new SourceError('venue_down', 'cut off')
     const again = (status: number): Promise<unknown> =>

@@ -6,7 +6,7 @@ import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
 import type { Io } from './connector.ts'
 import type { ProviderClient, SignIn } from './definition.ts'
-import { fetchText } from './http.ts'
+import { fetchAnswer, toStatusError } from './http.ts'
 import { parsePlainJson } from './json.ts'
 
 export interface ProviderTokens {
@@ -85,17 +85,23 @@ async function askForTokens(
   refusal: Fault,
 ): Promise<ProviderTokens> {
   const askedAtMs = io.now()
-  const text = await fetchText(io, new URL(tokenPath, io.baseUrl ?? origin).href, {
+  const given = await fetchAnswer(io, new URL(tokenPath, io.baseUrl ?? origin).href, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret }).toString(),
-    // §5.2: a code or token that is not good any more is a 400. A 401 would be about us, and nothing the person can mend.
-    faultByStatus: { 400: refusal },
   })
-  const answer = tokenAnswer.safeParse(parsePlainJson(text))
+  // §5.2: a code or token that is not good any more is a 400. A 401 is about us, and nothing that the person can mend,
+  // unless the body says otherwise: Coinbase documents 401 for a refresh token that was used or has expired.
+  const faultByStatus = { 400: refusal, ...(isInvalidGrant(given.text) ? { 401: refusal } : {}) }
+  if (given.status !== 200) throw toStatusError(given, io, faultByStatus)
+  const answer = tokenAnswer.safeParse(parsePlainJson(given.text))
   if (!answer.success) {
     throw new SourceError('unreadable_answer', 'the token endpoint returned an unexpected response')
   }
   const { access_token: accessToken, refresh_token: refreshToken = null, expires_in: lifeSeconds } = answer.data
   return { accessToken, refreshToken, expiresAtMs: askedAtMs + lifeSeconds * 1_000 }
+}
+
+function isInvalidGrant(text: string): boolean {
+  return /"error"\s*:\s*"invalid_grant"/.test(text)
 }
