@@ -48,6 +48,12 @@ declare const db: {
   apply: (changes: readonly TransactionChange[], cursor: string) => Promise<void>
   reset: () => Promise<void>
 }
+declare const userId: string
+declare const store: {
+  load: (userId: string) => Promise<Tokens>
+  save: (userId: string, tokens: Tokens) => Promise<void>
+  withLock: (userId: string, work: () => Promise<void>) => Promise<void>
+}
 declare const cursor: string
 declare const saveCursor: (cursor: string | undefined) => Promise<void>
 import type { Tokens, TransactionChange } from '@assay/sdk'

@@ -227,6 +227,42 @@ describe('the client, against a running service', async () => {
     assert.deepEqual(client.tokens(), kept[0])
   })
 
+  it('shares stored tokens between processes, of which one at a time spends a refresh token (RFC 9700 §4.14)', async () => {
+    const {
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      scope,
+      user_id: userId,
+      ...ned
+    } = await api.signIn('ned')
+    const ending = (): number => Date.now() + 1_000
+    let stored: Tokens = { accessToken, refreshToken, scope, userId, grantId: ned.grant_id, expiresAtMs: ending() }
+    const kept: Tokens[] = []
+    let last: Promise<void> = Promise.resolve()
+    const openProcess = () =>
+      createClient({
+        ...app,
+        tokens: stored,
+        loadTokens: () => stored,
+        onTokens: (tokens) => void kept.push((stored = tokens)),
+        lock: (work) => (last = last.then(work)),
+      })
+    const [first, second] = [openProcess(), openProcess()]
+    await first.assetsV1()
+    // Past the time in which the service takes a repeated refresh for an honest retry.
+    await api.moveClock(11)
+    await second.assetsV1()
+    assert.deepEqual([kept.length, second.tokens()], [1, stored])
+
+    stored = { ...stored, expiresAtMs: ending() }
+    await Promise.all([openProcess(), openProcess()].map((each) => each.assetsV1()))
+    assert.equal(kept.length, 2)
+    // The family lives: its newest token can be spent.
+    stored = { ...stored, expiresAtMs: ending() }
+    await openProcess().assetsV1()
+    assert.equal(kept.length, 3)
+  })
+
   it('refreshes a token that the service no longer takes, and says when the consent has ended', async () => {
     const lou = await api.signIn('lou')
     await api.service.db.execute('delete from access_tokens where user_id = $1', [lou.user_id])

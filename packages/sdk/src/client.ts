@@ -4,10 +4,10 @@
  */
 import { createCalls, toQuery, type CallOptions, type Calls, type WirePage } from './calls.ts'
 import { createFeed, type ChangesOptions, type Copy } from './changes.ts'
-import { createTokenHolder, revokeToken, type TokenClient, type Tokens } from './tokens.ts'
+import { createTokenHolder, revokeToken, type TokenClient, type Tokens, type TokenStore } from './tokens.ts'
 import type * as wire from './types.ts'
 
-export interface ClientOptions {
+export interface ClientOptions extends TokenStore {
   /** Of the API, such as https://api.example. */
   baseUrl: string
   /** Of the authorization server; default: baseUrl. */
@@ -16,8 +16,6 @@ export interface ClientOptions {
   /** Backends only. */
   clientSecret?: string | undefined
   tokens: Tokens
-  /** New tokens, to be kept; the old refresh token is spent. */
-  onTokens?: ((tokens: Tokens) => void | Promise<void>) | undefined
   fetch?: typeof globalThis.fetch | undefined
   /** Tries after the first; default 3. */
   retriesMax?: number | undefined
@@ -33,7 +31,7 @@ const exportPath = '/accounts/v2/transactions/export'
 
 export function createClient(options: ClientOptions) {
   const auth = toTokenClient(options)
-  const holder = createTokenHolder(auth, options.tokens, options.onTokens ?? (() => undefined))
+  const holder = createTokenHolder(auth, options.tokens, options)
   const calls = createCalls(options.baseUrl.replace(/\/+$/, ''), auth, holder)
   const { get, walk } = calls
   const feed = createFeed<wire.TransactionChange>(calls, '/accounts/v2/transactions/changes')
@@ -145,7 +143,7 @@ function createProviders({ get, post, remove, walk }: Calls) {
 }
 
 /** For the calls before there is a client: `exchangeCode(toTokenClient({…}), …)`. */
-export function toTokenClient(options: Omit<ClientOptions, 'tokens' | 'onTokens'>): TokenClient {
+export function toTokenClient(options: Omit<ClientOptions, 'tokens' | keyof TokenStore>): TokenClient {
   return {
     authUrl: (options.authUrl ?? options.baseUrl).replace(/\/+$/, ''),
     clientId: options.clientId,

@@ -12,6 +12,13 @@ export {
   type AuthorizationRequest,
   type Pkce,
 } from './pkce.ts'
-export { exchangeCode, revokeToken, type CodeExchange, type TokenClient, type Tokens } from './tokens.ts'
+export {
+  exchangeCode,
+  revokeToken,
+  type CodeExchange,
+  type TokenClient,
+  type Tokens,
+  type TokenStore,
+} from './tokens.ts'
 export type * from './types.ts'
 export { verifyWebhook, type WebhookOptions, type WebhookRequest } from './webhooks.ts'

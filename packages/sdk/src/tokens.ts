@@ -1,6 +1,8 @@
 /**
- * The token endpoint (RFC 6749 §4.1.3, §6; RFC 7009), and a holder of tokens that refreshes them once for everybody who
- * waits: a refresh token is spent by its first use, so two refreshes at once would end the session.
+ * The token endpoint (RFC 6749 §4.1.3, §6; RFC 7009), and a holder of tokens that refreshes them once for all calls that
+ * wait: a refresh token is spent by its first use, and a spent token that is presented again ends the session. Several
+ * processes that share stored tokens therefore refresh one after the other (`lock`), and each of them reads the store
+ * again (`loadTokens`) before it spends a token.
  */
 import { ConnectionError, OAuthError } from './errors.ts'
 import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './send.ts'
@@ -61,27 +63,42 @@ export interface TokenHolder {
 /** Refreshed this long before the end, so that a call on its way does not meet it. */
 export const marginMs = 30_000
 
-export function createTokenHolder(
-  client: TokenClient,
-  first: Tokens,
-  onTokens: (tokens: Tokens) => void | Promise<void>,
-): TokenHolder {
+/** Where an application keeps the tokens of one user, so that all its processes share them. */
+export interface TokenStore {
+  /** New tokens, to be kept; the old refresh token is spent. */
+  onTokens?: ((tokens: Tokens) => void | Promise<void>) | undefined
+  /** The tokens kept last. The client calls it inside `lock`, before it spends a refresh token. */
+  loadTokens?: (() => Tokens | Promise<Tokens>) | undefined
+  /** Runs `work` while no other process runs work for the same user. */
+  lock?: ((work: () => Promise<void>) => Promise<void>) | undefined
+}
+
+export function createTokenHolder(client: TokenClient, first: Tokens, store: TokenStore): TokenHolder {
+  const { onTokens, loadTokens, lock = (work) => work() } = store
   let tokens = first
   let refreshing: Promise<void> | undefined
 
-  async function refresh(refreshToken: string): Promise<void> {
-    tokens = await refreshTokens(client, refreshToken)
-    // Kept before it is used: a program that ends here must find the new pair, the old one is spent.
-    await onTokens(tokens)
+  const isGood = (refused: string | undefined): boolean =>
+    tokens.accessToken !== refused && tokens.expiresAtMs - marginMs > Date.now()
+
+  async function refresh(refused: string | undefined): Promise<void> {
+    if (loadTokens !== undefined) {
+      // Another process may have refreshed since: its tokens are good, and ours are spent.
+      tokens = await loadTokens()
+      if (isGood(refused)) return
+    }
+    if (tokens.refreshToken === undefined) return
+    tokens = await refreshTokens(client, tokens.refreshToken)
+    // Kept before it is used, and before the lock is released: the next process must find the new pair.
+    await onTokens?.(tokens)
   }
 
   return {
     current: () => tokens,
     async get(refused) {
-      const { accessToken, refreshToken, expiresAtMs } = tokens
-      const isGood = accessToken !== refused && expiresAtMs - marginMs > Date.now()
-      if (isGood || refreshToken === undefined) return accessToken
-      refreshing ??= refresh(refreshToken).finally(() => {
+      const canRefresh = tokens.refreshToken !== undefined || loadTokens !== undefined
+      if (isGood(refused) || !canRefresh) return tokens.accessToken
+      refreshing ??= lock(() => refresh(refused)).finally(() => {
         refreshing = undefined
       })
       await refreshing
