@@ -15,7 +15,7 @@ import { resumeOverdue, type ConnectionRow } from './store.ts'
 export interface ProvisionalDeps extends RemovalDeps {
   db: Database
   /** For the webhook. */
-  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'removed'): Promise<void>
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_reauth' | 'removed'): Promise<void>
   /** It is to be read now. */
   onVerified(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
   /** Applications see it from now on. */
@@ -82,8 +82,9 @@ async function settleSession(deps: ProvisionalDeps, tx: Sql, owner: Owner, sessi
     const seq = isShown ? String(BigInt(numbers.first) + BigInt(place)) : ''
     await sessions.settle(tx, ref, isShown ? { seq, at: numbers.updatedAt } : null)
     if (isShown) await deps.onShown(tx, ref)
-    // It was read while it was provisional, which no webhook told.
+    // It was read, or its key was refused, while it was provisional: no webhook has told of that yet.
     if (ref.status === 'active') await deps.onChanged(tx, ref, 'read')
+    if (ref.status === 'needs_reauth') await deps.onChanged(tx, ref, 'needs_reauth')
   }
   if (verified.length > 0) await noteUser(tx, owner)
   return found.length > 0

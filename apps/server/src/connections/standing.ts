@@ -14,7 +14,7 @@ export interface StandingDeps {
   db: Database
   now(): number
   /** For the webhook. `onRemoved` tells of removals. */
-  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_repair' | 'removed'): Promise<void>
+  onChanged(tx: Sql, ref: ConnectionRef, change: 'read' | 'needs_reauth' | 'removed'): Promise<void>
 }
 
 export interface Failure {
@@ -41,7 +41,8 @@ export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failur
     await deps.db.transaction(async (tx) => {
       const to = { status: 'needs_reauth', from: readable, keyLane, cause, message } as const
       const changed = await store.setStatus(tx, ref, to)
-      if (changed > 0) await deps.onChanged(tx, ref, 'needs_repair')
+      // Of a connection that no application sees yet, the redemption of its session tells (provisional.ts).
+      if (changed > 0 && (await store.isConnectionShown(tx, ref))) await deps.onChanged(tx, ref, 'needs_reauth')
     })
     return false
   }

@@ -54,6 +54,14 @@ export async function findConnection(sql: Sql, owner: Owner, connectionId: strin
   )
 }
 
+export async function isConnectionShown(sql: Sql, ref: ConnectionRef): Promise<boolean> {
+  const row = await sql.maybeRow(
+    `select from connections where user_key = $1::bigint and connection_key = $2 and ${isShown}`,
+    keysOf(ref),
+  )
+  return row !== undefined
+}
+
 /** By (added_at, id), the oldest first: a list people read, in the order they made it. */
 export async function listConnections(
   sql: Sql,

@@ -84,6 +84,30 @@ describe('a connection', async () => {
     assert.equal(await settling, true)
   })
 
+  it('of a session needs repair without a word to the tenant, who hears of it when the code is redeemed', async () => {
+    const owner = await engine.newOwner()
+    await engine.webhooks.set(owner.tenantId, 'http://127.0.0.1:1/')
+    const ref = await addInSession(owner, 'ses_4')
+    const listMessages = async (): Promise<unknown[]> =>
+      (
+        await db.rows<{ body: string }>('select body from webhook_messages where connection_id = $1', [
+          ref.connectionId,
+        ])
+      ).map(({ body }) => (JSON.parse(body) as { data: unknown }).data)
+    const { keyLane } = await db.row<{ keyLane: string }>(
+      'select key_lane as "keyLane" from connections where id = $1',
+      [ref.connectionId],
+    )
+    const failure = { providerId: 'kraken', keyLane, fault: 'invalid_credentials' } as const
+    assert.equal(await engine.connections.recordFault(ref, failure), false)
+    assert.deepEqual(await listMessages(), [])
+    await settle(owner, 'ses_4')
+    assert.deepEqual(await listMessages(), [
+      { change: 'needs_reauth', user_id: owner.userId, connection_id: ref.connectionId },
+    ])
+    await engine.webhooks.remove(owner.tenantId)
+  })
+
   it('that is verified after its session was settled is shown from then on', async () => {
     const owner = await engine.newOwner()
     const { apiKey, secretKey } = await engine.newAccount('empty')

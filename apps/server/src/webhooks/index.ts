@@ -20,7 +20,7 @@ import * as store from './store.ts'
 export { checkSecrets } from './secrets.ts'
 
 export interface ConnectionChange extends About {
-  change: 'read' | 'needs_repair' | 'removed' | 'revoked'
+  change: 'read' | 'needs_reauth' | 'removed' | 'revoked'
 }
 
 type EventType = 'connection.changed' | 'connection.destroyed' | 'transactions.changed' | 'proof.changed'
