@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { openAdmin } from '@assay/server/admin'
 import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
+import { verifyWebhook } from '@assay/sdk'
 import { connect, untilRead } from './application.ts'
 import { startTestService, type TestService } from './service.ts'
 import { until } from './until.ts'
@@ -89,6 +90,24 @@ describe('connection.changed', () => {
       assert.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(text).digest('base64')}`)
       assert.equal((JSON.parse(body) as { data: { connection_id: string } }).data.connection_id, id)
     }
+  })
+
+  it('can be verified after the sandbox clock was moved', async (t) => {
+    const service = await startTestService(t)
+    const { url, received } = await startReceiver(t, () => 204)
+    const secret = await setWebhook(service, url)
+    const moved = await fetch(`${service.url}/sandbox/clock`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ advance_ms: 30 * 86_400_000 }),
+    })
+    assert.equal(moved.status, 200)
+    await connect(service.url, 'later', [{ provider_id: 'kraken', scenario: 'empty' }])
+    const { headers, body } = await until('word of the first read', () => received[0])
+    // Throws when the header is more than five minutes away from real time.
+    const event = (await verifyWebhook({ headers, body }, secret)) as { timestamp: string }
+    // What happened is dated by the service's own clock, as everything that the API says.
+    assert.ok(Date.parse(event.timestamp) > Date.now() + 29 * 86_400_000)
   })
 
   it('says once that transactions are there, however many commits brought them', async (t) => {

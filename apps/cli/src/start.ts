@@ -15,7 +15,9 @@ import { readBuild } from './build.ts'
 import { listenForStop, writeLine } from './console.ts'
 import { openDemoAccess } from './demo-access.ts'
 
-const usage = 'usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>]'
+const usage = `usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>] [--fresh]
+
+--fresh forgets all users and sets the sandbox clock to real time; applications and webhooks stay.`
 /** Any text would do: with the same one, keys that a database remembers are known again after a restart. */
 const sandboxSeed = 'assay'
 
@@ -26,18 +28,20 @@ export async function start(words: string[]): Promise<void> {
       port: { type: 'string' },
       'demo-port': { type: 'string' },
       data: { type: 'string' },
+      fresh: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) return writeLine(usage)
   const { asked, signal } = listenForStop()
   const environment = { ASSAY_LOG_LEVEL: 'warn', ...readEnvironment(), ASSAY_MODE: 'sandbox' }
-  const config = parseConfig({
+  const parsed = parseConfig({
     ...environment,
     ...(values.port === undefined ? {} : { ASSAY_PORT: values.port }),
     ...(values['demo-port'] === undefined ? {} : { ASSAY_DEMO_PORT: values['demo-port'] }),
     ...(values.data === undefined ? {} : { ASSAY_DATA_DIRECTORY: values.data }),
   })
+  const config = { ...parsed, sandbox: { ...parsed.sandbox, startsEmpty: values.fresh } }
   const running = await startAll(config, signal).catch((error: unknown) => {
     if (error === signal.reason) return undefined
     throw error

@@ -410,7 +410,8 @@ export interface Config {
   removalsKeptMs: number
   keyCheckTimeoutMs: number
   stopGraceMs: number
-  sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number }
+  /** `startsEmpty` is asked for by the command line, for one start: `assay start --fresh`. */
+  sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number; startsEmpty?: boolean }
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>

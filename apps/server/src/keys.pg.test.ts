@@ -78,7 +78,17 @@ async function sealEverything(db: Database): Promise<Sealed[]> {
     }),
   ]
   const webhooks = createWebhooks({
-    ...{ db, keyring: apiKeyring, fetch, now: Date.now, randomBytes, loopbackOnly: false, pace: 1, log },
+    ...{
+      db,
+      keyring: apiKeyring,
+      fetch,
+      now: Date.now,
+      realNow: Date.now,
+      randomBytes,
+      loopbackOnly: false,
+      pace: 1,
+      log,
+    },
   })
   await webhooks.set(owner.tenantId, 'https://app.example/')
   await createFingerprints(db, workerKeyring)(owner, 'an account')

@@ -10,7 +10,14 @@ import { startJobs } from './compose/jobs.ts'
 import type { Build } from './compose/parts.ts'
 import { describeProviders, openSandbox } from './compose/providers.ts'
 import type { Config, Role } from './config.ts'
-import { markInstallation, migrate, openDatabase, type OpenedDatabase, whenAnswering } from './db/index.ts'
+import {
+  emptySandbox,
+  markInstallation,
+  migrate,
+  openDatabase,
+  type OpenedDatabase,
+  whenAnswering,
+} from './db/index.ts'
 import type { Log } from './http/index.ts'
 import { installQueue } from './jobs/index.ts'
 import { ensureSandboxKeys, openKeyring, type Keyring } from './keys.ts'
@@ -55,6 +62,7 @@ export async function prepareDatabase(config: Config, opened: OpenedDatabase, lo
     config.database.listenUrl === undefined ? opened.connection : { url: config.database.listenUrl },
     log,
   )
+  if (config.sandbox.startsEmpty === true) await emptySandbox(opened.db)
 }
 
 /** All or nothing: what was started is stopped again when a later part fails, so that a start can begin anew. */

@@ -136,6 +136,8 @@ export function openWebhooks({
     keyring,
     fetch,
     now: () => clock.now(),
+    // A sandbox is on one machine with its database, so the machine's clock is the one that was not moved.
+    realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),
     randomBytes,
     loopbackOnly: config.mode === 'sandbox',
     pace: paceOf(config),

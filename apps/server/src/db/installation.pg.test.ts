@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
-import { markInstallation } from './installation.ts'
+import { createTenants } from '../tenants/index.ts'
+import { emptySandbox, markInstallation } from './installation.ts'
 
 test('a database once used in sandbox mode is refused outside it', async (t) => {
   const { db } = await testDatabase(t)
@@ -20,6 +21,30 @@ test('two processes that mark a new database at once cannot both win', async (t)
   const { db } = await testDatabase(t)
   const results = await Promise.allSettled([markInstallation(db, true), markInstallation(db, false)])
   assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+})
+
+test('an emptied sandbox has its applications, no users, and real time', async (t) => {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, true)
+  const tenants = createTenants({ db })
+  const { tenantId } = await tenants.ensureSandboxTenant()
+  await db.clock.advance(40 * 86_400_000)
+  await db.execute(
+    `insert into users (user_key, tenant_key, tenant_id, id, email, created_at)
+     select 1, tenant_key, id, 'usr_1', 'ann@example.com', $2 from tenants where id = $1`,
+    [tenantId, db.now()],
+  )
+  await emptySandbox(db)
+  assert.equal(await db.clock.advance(0), 0)
+  assert.ok(Math.abs(db.clock.now() - Date.now()) < 86_400_000)
+  assert.deepEqual(await db.rows('select from users'), [])
+  assert.ok((await tenants.listClients(tenantId)).some(({ clientId }) => clientId === 'cli_demo'))
+})
+
+test('a database of real users is not emptied', async (t) => {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, false)
+  await assert.rejects(emptySandbox(db), /Only a sandbox can be emptied/)
 })
 
 test('the clock cannot be set back before the machine', async (t) => {

@@ -21,7 +21,7 @@ describe('transactions.changed', async () => {
   const db = createStillClock().of((await openQueue()).db)
   const webhooks: Webhooks = createWebhooks({
     ...{ db, keyring, randomBytes, loopbackOnly: false, pace: 1, log: pino({ level: 'silent' }) },
-    ...{ now: () => db.clock.now(), fetch: async () => new Response() },
+    ...{ now: () => db.clock.now(), realNow: Date.now, fetch: async () => new Response() },
   })
 
   let count = 0

@@ -43,7 +43,7 @@ describe('the messages of a tenant', async () => {
       return new Response(null, { status: await answer(message, request.signal) })
     }
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
-    const rest = { db, keyring, now: Date.now, randomBytes, loopbackOnly: false, pace: 1, log }
+    const rest = { db, keyring, now: Date.now, realNow: Date.now, randomBytes, loopbackOnly: false, pace: 1, log }
     // A slow machine neither ends a run early nor makes a receiver time out.
     const patience = { runMaxMs: patienceMs, timeoutMs: patienceMs }
     return { webhooks: createWebhooks({ ...rest, ...patience, fetch: receive }), sent, ids, lines }

@@ -22,7 +22,11 @@ export interface DeliverDeps {
   db: Database
   keyring: Keyring
   fetch: typeof globalThis.fetch
-  now(): number
+  /**
+   * Real time, also where the sandbox clock was moved: receivers refuse a message whose header is minutes away from
+   * their own clock (Standard Webhooks, "Verifying webhook authenticity").
+   */
+  realNow(): number
   /** Divides every wait, in sandbox mode. */
   pace: number
   log: Pick<Logger, 'warn'>
@@ -98,7 +102,7 @@ async function recordFailure(
  * secret that does not open: its messages wait until the operator has put the key back or set a new secret.
  */
 async function send(
-  { keyring, fetch, now, log, timeoutMs = timeoutMsDefault }: DeliverDeps,
+  { keyring, fetch, realNow, log, timeoutMs = timeoutMsDefault }: DeliverDeps,
   tenantId: string,
   { id, body, url, sealed_secret: sealed }: store.Delivery,
   signal: AbortSignal,
@@ -108,7 +112,7 @@ async function send(
     log.warn({ tenantId }, 'no key opens the signing secret of a webhook: put the key back, or run assay webhook set')
     return 'signing secret does not open'
   }
-  const timestamp = String(Math.floor(now() / 1_000))
+  const timestamp = String(Math.floor(realNow() / 1_000))
   try {
     const response = await fetch(url, {
       method: 'POST',

@@ -54,6 +54,8 @@ export interface Webhooks {
 }
 
 export interface WebhooksDeps extends DeliverDeps {
+  /** By which events are dated. */
+  now(): number
   randomBytes(size: number): Buffer
   /** Sandbox mode: the receiver is on this machine. */
   loopbackOnly: boolean
