@@ -1,8 +1,9 @@
 /**
  * history: a year of values of a user with some 50,000 transactions, which the product itself read. Twice: the last year,
- * and the first one, for which everything that happened since then has to be taken out of the present balances.
+ * and the first one, for which everything that happened since then has to be taken out of the present balances. And what
+ * was held at one moment a year ago.
  */
-import { getAssetHistory } from '@assay/contract'
+import { getAssetHistory, listAssets } from '@assay/contract'
 import type { Benchmark, Finding } from '../benchmark.ts'
 import { measure } from '../measure.ts'
 import { startInstallation } from '../world/installation.ts'
@@ -38,6 +39,12 @@ export const history: Benchmark = {
       const title = `GET ${getAssetHistory.path} of ${name}, ${count} transactions`
       findings.push({ title, unit: 'ms (p50)', measured, goal: { atMost: 150 }, notes: [] })
     }
+    const at = `${listAssets.path}?limit=100&as_of=2025-11-01T12:00:00Z`
+    const run = (): Promise<number> =>
+      measureLatency(installation.url, { method: 'GET', path: at, headers }, bench.seconds / 2)
+    const measured = await measure({ name: 'a year ago', run }, bench)
+    const title = `GET ${listAssets.path} as of a year ago, ${count} transactions`
+    findings.push({ title, unit: 'ms (p50)', measured, goal: { atMost: 150 }, notes: [] })
     return findings
   },
 }

@@ -42,6 +42,7 @@ export async function openEngine(
   const upkeep = createUpkeep({
     ...{ ...engine, db, oauth, statistics: createStatistics({ db }), log },
     removalsKeptMs: config.removalsKeptMs,
+    versionsKeptMs: config.versionsKeptMs,
     abandonedAfterMs: config.abandonedAfterMs,
   })
   return { ...engine, upkeep }

@@ -328,6 +328,13 @@ export const settings = {
     default: '90',
     parse: wholeNumber(1, 3_650),
   }),
+  ASSAY_VERSIONS_KEPT: setting({
+    description:
+      'How long former versions of transactions are kept. `known_at` reaches back so far and refuses earlier moments.',
+    unit: 'days',
+    default: '400',
+    parse: wholeNumber(1, 3_650),
+  }),
   ASSAY_ABANDONED_AFTER: setting({
     description: 'How long connections are kept after the last grant of their user has ended; then they are destroyed.',
     unit: 'days',
@@ -408,6 +415,7 @@ export interface Config {
   }
   abandonedAfterMs: number
   removalsKeptMs: number
+  versionsKeptMs: number
   keyCheckTimeoutMs: number
   stopGraceMs: number
   /** `startsEmpty` is asked for by the command line, for one start: `assay start --fresh`. */
@@ -479,6 +487,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     ...{ signInLimits: readSignInLimits(given), keyLimits: readKeyLimits(given) },
     schedule: readSchedule(given),
     removalsKeptMs: given('ASSAY_REMOVALS_KEPT', settings.ASSAY_REMOVALS_KEPT) * 86_400_000,
+    versionsKeptMs: given('ASSAY_VERSIONS_KEPT', settings.ASSAY_VERSIONS_KEPT) * 86_400_000,
     abandonedAfterMs: given('ASSAY_ABANDONED_AFTER', settings.ASSAY_ABANDONED_AFTER) * 1_440 * minuteMs,
     keyCheckTimeoutMs: given('ASSAY_KEY_CHECK_TIMEOUT', settings.ASSAY_KEY_CHECK_TIMEOUT),
     stopGraceMs: given('ASSAY_STOP_GRACE', settings.ASSAY_STOP_GRACE),

@@ -27,7 +27,7 @@ function open(engine: TestEngine, logged: { step: string }[] = []): Handler<'upk
   })
   return createUpkeep({
     ...{ ...engine, oauth, statistics: createStatistics({ db }), log },
-    ...{ removalsKeptMs: 90 * dayMs, abandonedAfterMs: 30 * dayMs },
+    ...{ removalsKeptMs: 90 * dayMs, versionsKeptMs: 400 * dayMs, abandonedAfterMs: 30 * dayMs },
   })
 }
 

@@ -31,6 +31,8 @@ export interface UpkeepDeps {
   statistics: Pick<Statistics, 'fold'>
   /** How long clients that follow changes have to read that something is gone. */
   removalsKeptMs: number
+  /** How long it can be asked what was known of transactions. */
+  versionsKeptMs: number
   /** How long connections are kept after the last grant of their user has ended. */
   abandonedAfterMs: number
   log: Logger
@@ -68,7 +70,7 @@ function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
     connections: () => connections.sweep(),
     abandoned: () => removeAbandoned(deps),
     webhooks: () => webhooks.sweep(),
-    ledger: () => ledger.sweep(deps.removalsKeptMs),
+    ledger: () => ledger.sweep(deps),
     sessions: () => sweepConnect(db),
     sync: () => sync.sweep(),
     async oauth() {

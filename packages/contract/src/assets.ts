@@ -1,6 +1,7 @@
 /** Asset positions. The six fields of v1 are the reference's, to the letter. */
 import { z } from 'zod'
 import { connectionId, CryptoSourceId, ProviderId } from './provider-ids.ts'
+import { ProofGrade } from './proof.ts'
 import { decimalText, exactNumber, time } from './values.ts'
 
 const assetSymbol = z.string().meta({ description: 'Ticker-like; case is significant and mixed.', examples: ['BTC'] })
@@ -34,6 +35,13 @@ export const AssetPosition = z
         price_in_usd: decimalText.nullable(),
       })
       .meta({ description: 'The same quantities as text, for readers whose numbers are binary floats.' }),
+    method: z.enum(['observed', 'derived']).optional().meta({
+      description:
+        'Only with as_of. observed: a reading of the balances covers that moment. derived: from the nearest reading and the transactions in between.',
+    }),
+    grade: ProofGrade.nullable().optional().meta({
+      description: 'Only with as_of: how well this asset is proved; null until there is a verdict.',
+    }),
   })
   .meta({ id: 'AssetPosition', description: 'What one connection holds of one asset.' })
 

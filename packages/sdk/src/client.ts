@@ -47,11 +47,11 @@ export function createClient(options: ClientOptions) {
     /** Ends this session at the service. */
     revoke: (): Promise<void> => revokeToken(auth, holder.current().refreshToken ?? holder.current().accessToken),
 
-    transactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
+    transactions: (filters: wire.TransactionListFilters = {}, more: CallOptions = {}) =>
       walk<wire.Transaction>('/accounts/v2/transactions', { ...filters }, more),
     /** One page, for a list that a person scrolls through. What it calls `next` is the `cursor` of the page after it. */
     transactionsPage: async (
-      { limit, ...filters }: wire.TransactionFilters & wire.PageOptions = {},
+      { limit, ...filters }: wire.TransactionListFilters & wire.PageOptions = {},
       more: CallOptions = {},
     ): Promise<wire.TransactionsPage> => {
       const query = toQuery({ ...filters, limit: limit === undefined ? undefined : String(limit) })
@@ -67,6 +67,15 @@ export function createClient(options: ClientOptions) {
       feed.syncCopy(copy, more),
     transaction: async (id: string, more: CallOptions = {}): Promise<wire.Transaction> =>
       (await get<{ data: wire.Transaction }>(`/accounts/v2/transactions/${encodeURIComponent(id)}`, more)).data,
+    /** The same as the service knew it at an earlier moment. */
+    transactionKnownAt: async (
+      id: string,
+      knownAt: string | Date,
+      more: CallOptions = {},
+    ): Promise<wire.Transaction> => {
+      const path = `/accounts/v2/transactions/${encodeURIComponent(id)}${toQuery({ known_at: knownAt })}`
+      return (await get<{ data: wire.Transaction }>(path, more)).data
+    },
     /** Records, rule, prices, match and former versions of one. */
     explain: async (id: string, more: CallOptions = {}): Promise<wire.TransactionExplanation> =>
       (

@@ -42,7 +42,7 @@ const same: {
   removedTransaction: Same<wire.RemovedTransaction, NonNullable<ResponseOf<typeof listTransactions>['removed']>[number]>
   change: Same<wire.TransactionChange, ItemOf<ResponseOf<typeof listTransactionChanges>>>
   enterpriseChange: Same<enterprise.EnterpriseChange, ItemOf<ResponseOf<typeof listEnterpriseChanges>>>
-  transactionFilters: Same<keyof wire.TransactionFilters, keyof QueryOf<typeof listTransactions>>
+  transactionFilters: Same<keyof wire.TransactionListFilters, keyof QueryOf<typeof listTransactions>>
   asset: Same<Omit<wire.AssetPosition, Numbers>, Omit<ItemOf<ResponseOf<typeof listAssets>>, Numbers>>
   assetFilters: Same<keyof wire.AssetFilters, keyof QueryOf<typeof listAssets>>
   assetV1: Same<keyof wire.AssetPositionV1, keyof ResponseOf<typeof listAssetsV1>[number]>

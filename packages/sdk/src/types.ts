@@ -96,6 +96,10 @@ export interface AssetPosition extends Quantities {
   value_in_usd: string | null
   spam: boolean
   exact: { asset_holdings: string; staked_holdings: string; total_holdings: string; price_in_usd: string | null }
+  /** With `as_of`: as a reading of the balances found it, or derived from one and the transactions in between. */
+  method?: 'observed' | 'derived' | undefined
+  /** With `as_of`: how well this asset is proved; null until there is a verdict. */
+  grade?: ProofGrade | null | undefined
 }
 
 /** What one crypto source holds of one asset (v1). */
@@ -367,10 +371,17 @@ export interface TransactionFilters {
   updated_since?: string | Date
 }
 
+export interface TransactionListFilters extends TransactionFilters {
+  /** The list as it was known then; beside it only start_time, end_time and connection_ids are taken. */
+  known_at?: string | Date
+}
+
 export interface AssetFilters {
   provider_ids?: readonly string[]
   connection_ids?: readonly string[]
   asset_symbols?: readonly string[]
+  /** What was held at this moment; rows then have `method` and `grade`. */
+  as_of?: string | Date
 }
 
 export interface AssetFiltersV1 {

@@ -53,6 +53,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       onTenantRead: (clientId, userKey, endpoint) => accesses.countForTenant({ userKey, clientId, endpoint }),
       now: () => clock.now(),
       removalsKeptMs: config.removalsKeptMs,
+      versionsKeptMs: config.versionsKeptMs,
     }),
     connectRoutes({ connect, admit: admission.admit, sandbox: helped }),
     widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient }),

@@ -33,6 +33,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
       createUpkeep({
         ...{ db, connections, oauth, sync, webhooks, ledger, prices, statistics, log },
         removalsKeptMs: config.removalsKeptMs,
+        versionsKeptMs: config.versionsKeptMs,
         abandonedAfterMs: config.abandonedAfterMs,
       }),
     ),

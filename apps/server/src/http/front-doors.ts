@@ -26,5 +26,7 @@ export interface FrontDoors {
   now: () => number
   /** How long removed transactions are kept for those who poll. */
   removalsKeptMs: number
+  /** How long it can be asked what was known of transactions. */
+  versionsKeptMs: number
   sync: Pick<Sync, 'findCompleteness' | 'findCoverage' | 'findRefresh' | 'requestRefresh'>
 }

@@ -92,8 +92,8 @@ export interface Ledger {
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** Upkeep: writes prices into transactions that were waiting for them. Bounded; call it again. */
   reprice(): Promise<void>
-  /** Upkeep: deletes removals that clients have had 90 days to read, and versions that are older than 400 days. */
-  sweep(removalsKeptMs: number): Promise<void>
+  /** Upkeep: deletes removals that clients have had long enough to read, and versions that can no longer be asked for. */
+  sweep(kept: { removalsKeptMs: number; versionsKeptMs: number }): Promise<void>
 }
 
 export type LedgerDeps = DeriveDeps & ReplayDeps & DestroyDeps & ChangeDeps
@@ -144,9 +144,9 @@ export function createLedger(deps: LedgerDeps): Ledger {
 
     replay: (options) => replay(deps, options),
     reprice: createReprice(deps),
-    async sweep(removalsKeptMs) {
+    async sweep({ removalsKeptMs, versionsKeptMs }) {
       await store.deleteOldRemovals(db, removalsKeptMs)
-      await store.deleteOldVersions(db)
+      await store.deleteOldVersions(db, versionsKeptMs)
     },
   }
 }

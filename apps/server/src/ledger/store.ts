@@ -276,15 +276,13 @@ export async function findFirstAt(sql: Sql, ref: ConnectionRef): Promise<string 
   return row?.occurred_at ?? null
 }
 
-/** A former version is kept for so long. */
-const versionsKeptMs = 400 * 86_400_000
-
-export async function deleteOldVersions(sql: Sql): Promise<void> {
+/** How long it can be asked what was known: `keptMs`. */
+export async function deleteOldVersions(sql: Sql, keptMs: number): Promise<void> {
   await sql.execute(
     `delete from transaction_versions where ctid = any(array(
        select ctid from transaction_versions
        where known_to < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint))`,
-    [sql.now(), versionsKeptMs, removalsPerRound],
+    [sql.now(), keptMs, removalsPerRound],
   )
 }
 

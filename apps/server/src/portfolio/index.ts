@@ -9,9 +9,11 @@
 import type { Database } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import * as changes from './changes-store.ts'
+import * as knownAt from './known-at-store.ts'
 import { listDailyValues, type DailyValue, type HistoryRequest } from './history.ts'
 import * as pages from './pages-store.ts'
 import type { PageRequest } from './pages-query-store.ts'
+import * as positionsAt from './positions-at-store.ts'
 import * as positions from './positions-store.ts'
 import type { Access, Reading } from './reading-store.ts'
 
@@ -28,8 +30,13 @@ export interface Portfolio {
   /** Removed transactions alone, when the list beside them has ended. */
   readRemoved(access: Access, request: { after: changes.FeedPlace; limit: number }): Answer<pages.TransactionsResult>
   readTransaction(access: Access, id: string): Answer<{ item: string | null }>
+  /** What was known at an earlier moment. */
+  readKnownAt(access: Access, request: knownAt.KnownAtRequest): Answer<pages.TransactionsResult>
+  readOneKnownAt(access: Access, request: { id: string; knownAt: string }): Answer<{ item: string | null }>
   readChanges(access: Access, request: changes.ChangesRequest): Answer<changes.ChangesPage>
   readPositions(access: Access, request: positions.PositionRequest): Answer<positions.PositionsPage>
+  /** What was held at an earlier moment. */
+  readPositionsAt(access: Access, request: positionsAt.PositionsAtRequest): Answer<positions.PositionsPage>
   readSourcePositions(access: Access, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
   listTransactions(owner: Owner, request: PageRequest): Promise<pages.TransactionItem[]>
@@ -42,8 +49,11 @@ export function createPortfolio({ db }: { db: Database }): Portfolio {
     readTransactions: (access, request) => pages.readTransactions(db, access, request),
     readRemoved: (access, request) => pages.readRemoved(db, access, request),
     readTransaction: (access, id) => pages.readTransaction(db, access, id),
+    readKnownAt: (access, request) => knownAt.readKnownAt(db, access, request),
+    readOneKnownAt: (access, request) => knownAt.readOneKnownAt(db, access, request),
     readChanges: (access, request) => changes.readChanges(db, access, request),
     readPositions: (access, request) => positions.readPositions(db, access, request),
+    readPositionsAt: (access, request) => positionsAt.readPositionsAt(db, access, request),
     readSourcePositions: (access, request) => positions.readSourcePositions(db, access, request),
     listTransactions: (owner, request) => pages.listTransactions(db, owner, request),
     listDailyValues: (owner, request) => listDailyValues(db, owner, request),

@@ -66,9 +66,9 @@ export type Shape = 'v1' | 'v2'
 export type Filter = 'asset' | 'kind' | 'update'
 export type Lead = 'walk' | 'near' | Filter
 
-const newestFirst = 't.occurred_at desc, t.id desc'
+export const newestFirst = 't.occurred_at desc, t.id desc'
 /** The most that a request can ask for, and one more. */
-const requestRowsMax = 101
+export const requestRowsMax = 101
 /** The most that an export reads at a time. */
 const exportRowsMax = 501
 const nearMax = 100

@@ -64,7 +64,7 @@ export interface TransactionsPage {
   end: Place | undefined
 }
 
-interface PageRow extends ItemsRow {
+export interface PageRow extends ItemsRow {
   last_at: string | null
   last_id: string | null
 }
@@ -179,7 +179,7 @@ async function furtherLead(sql: Sql, owner: Pick<Owner, 'userKey'>, paged: Paged
   return leads.find((lead) => (counts[lead] ?? rareMax) < rareMax) ?? (leads[0] === 'asset' ? 'asset' : 'walk')
 }
 
-function toPage(row: PageRow, limit: number): TransactionsPage {
+export function toPage(row: PageRow, limit: number): TransactionsPage {
   const { items, isLast } = cutItems(row, limit)
   const { last_at: occurredAt, last_id: id } = row
   return { items, end: isLast || occurredAt === null || id === null ? undefined : { occurredAt, id } }

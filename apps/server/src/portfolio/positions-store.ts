@@ -53,34 +53,37 @@ export interface SourcePositionRequest {
   endTime?: string | undefined
 }
 
-const text = (value: string): string => `coalesce(to_json(${value})::text, 'null')`
+export const text = (value: string): string => `coalesce(to_json(${value})::text, 'null')`
 const number = (value: string): string => `coalesce(trim_scale(${value})::text, 'null')`
 const decimalText = (value: string): string => `coalesce('"' || trim_scale(${value})::text || '"', 'null')`
 
-const positionItem = `'{"provider_id":' || ${text('s.provider_id')} || ',"connection_id":' || ${text('s.id')}
+/** A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text. */
+export const positionItem = ({ fetched, more = `''` }: { fetched: string; more?: string }): string =>
+  `'{"provider_id":' || ${text('s.provider_id')} || ',"connection_id":' || ${text('s.id')}
   || ',"asset_id":' || ${text('a.id')} || ',"asset_symbol":' || ${text('a.symbol')} || ',"asset_name":' || ${text('a.name')}
   || ',"asset_holdings":' || ${number('h.liquid')} || ',"staked_holdings":' || ${number('h.staked')}
-  || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || s.fetched_text
+  || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || ${fetched}
   || '","value_in_usd":' || ${decimalText('p.price_in_usd * (h.liquid + h.staked)')} || ',"spam":' || h.spam::text
   || ',"exact":{"asset_holdings":' || ${decimalText('h.liquid')} || ',"staked_holdings":' || ${decimalText('h.staked')}
   || ',"total_holdings":' || ${decimalText('h.liquid + h.staked')} || ',"price_in_usd":' || ${decimalText('p.price_in_usd')}
-  || '}}'`
+  || '}' || ${more} || '}'`
 
 const sourcePositionItem = `'{"crypto_source_id":' || ${text('g.provider_id')} || ',"asset_symbol":' || ${text('g.symbol')}
   || ',"asset_holdings":' || ${number('g.liquid')} || ',"staked_holdings":' || ${number('g.staked')}
   || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || ${toWireTime('g.fetched_at')} || '"}'`
 
 /** Columns of the inner query: item, place (group), symbol, asset_id. In its order, with nothing but the aggregate above. */
-function positionsText(rows: string, last: string): string {
+export function positionsText(rows: string, columns = `${toWireTime('c.balances_at')} as fetched_text`): string {
+  const last = '$5::integer'
   const result = `select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,
       (array_agg(t.place))[${last}] as last_group, (array_agg(t.symbol))[${last}] as last_symbol,
       (array_agg(t.asset_id))[${last}] as last_asset_id
     from (${rows}) t`
-  return readingText({ scope, columns: `${toWireTime('c.balances_at')} as fetched_text`, result })
+  return readingText({ scope, columns, result })
 }
 
 const positions = positionsText(
-  `select ${positionItem} as item, s.id as place, a.symbol, a.id as asset_id
+  `select ${positionItem({ fetched: 's.fetched_text' })} as item, s.id as place, a.symbol, a.id as asset_id
    from shown s
    join holdings h on h.user_key = $1::bigint and h.connection_key = s.connection_key
    join assets a on a.asset_key = h.asset_key
@@ -89,7 +92,6 @@ const positions = positionsText(
      and ($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))
      and ($11::text[] is null or a.symbol = any($11::text[]))
    order by s.id, a.symbol, a.id limit $4::bigint`,
-  '$5::integer',
 )
 
 /** v2: a row for each connection and asset. */
@@ -118,7 +120,6 @@ const sourcePositions = positionsText(
      and ($11::timestamptz is null or g.fetched_at >= $11::timestamptz)
      and ($12::timestamptz is null or g.fetched_at < $12::timestamptz)
    order by g.provider_id, g.symbol, g.asset_id limit $4::bigint`,
-  '$5::integer',
 )
 
 /** v1: a row for each source and asset. Connections of one source are summed; their oldest time is shown. */
@@ -131,9 +132,9 @@ export async function readSourcePositions(
   return readPage(sql, access, sourcePositions, limit ?? positionsMax, [...(after ?? noPlace), ...filters])
 }
 
-const noPlace = [null, null, null] as const
+export const noPlace = [null, null, null] as const
 
-async function readPage(
+export async function readPage(
   sql: Sql,
   access: Access,
   statement: string,

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { AssetPosition } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
-import { transactionFilters } from '../filters.ts'
+import { knownAt, refuseBesideKnownAt, transactionFilters } from '../filters.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
 import { connectionId, ProviderId } from '../provider-ids.ts'
 import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
 import { RemovedTransaction, Transaction, TransactionChange } from '../transactions.ts'
-import { list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
+import { isoTimeParameter, list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
 import * as examples from './examples.ts'
 
 const family = 'accounts_v2'
@@ -104,14 +104,16 @@ export const listAssets = defineEndpoint({
     provider_ids: list('Only these providers, separated by commas.').optional(),
     connection_ids: list('Only these connections, separated by commas.').optional(),
     asset_symbols: list('Only these assets, exact case, separated by commas.').optional(),
+    as_of: isoTimeParameter('What was held at this moment, at the prices of that time.').optional(),
   }),
   response: pageOf(AssetPosition),
   summary: 'List asset positions',
-  description: 'One row for each connection and asset.',
+  description:
+    'One row for each connection and asset. With as_of, what was held at that moment: as a reading of the balances found it (method observed), or derived from the nearest reading and the transactions in between. Before the first record of a connection it contributes nothing.',
   errors: [],
   example: {
-    query: { asset_symbols: 'BTC,ETH' },
-    response: { page: pageLast, data: [examples.positionV2], ...errorsNone },
+    query: { asset_symbols: 'BTC,ETH', as_of: '2026-03-02T10:11:12.345Z' },
+    response: { page: pageLast, data: [examples.positionAtV2], ...errorsNone },
   },
 })
 
@@ -122,11 +124,14 @@ export const listTransactions = defineEndpoint({
   path: '/accounts/v2/transactions',
   scope: 'transactions:read',
   paging: pagesV2,
-  query: z.strictObject(transactionFilters).check(refuseEmptyRange),
+  query: z
+    .strictObject({ ...transactionFilters, known_at: knownAt.optional() })
+    .check(refuseEmptyRange)
+    .check(refuseBesideKnownAt),
   response: pageOf(Transaction).extend({ removed: z.array(RemovedTransaction).optional() }),
   summary: 'List transactions',
   description:
-    'Newest first by (timestamp, id). With updated_since the answer also has removed, at most limit on a page; next continues until both lists have ended. To keep a copy, prefer the changes.',
+    'Newest first by (timestamp, id). With updated_since the answer also has removed, at most limit on a page; next continues until both lists have ended. To keep a copy, prefer the changes. With known_at, the list as the service knew it at that moment; of the other filters it takes start_time, end_time and connection_ids.',
   errors: [],
   example: {
     query: { ...examples.thisYear, types: 'input_and_output,send', limit: '30' },
@@ -170,11 +175,16 @@ export const getTransaction = defineEndpoint({
   path: '/accounts/v2/transactions/{id}',
   scope: 'transactions:read',
   params: z.object({ id: z.string() }),
+  query: z.strictObject({ known_at: knownAt.optional() }),
   response: z.object({ data: Transaction, errors: successErrors }),
   summary: 'Get a transaction',
-  description: 'Somebody else’s transaction is a 404 like a missing one.',
+  description: 'Somebody else’s transaction is a 404 like a missing one, and so is one that was not known at known_at.',
   errors: ['not_found'],
-  example: { params: { id: examples.transactionId }, response: { data: examples.transactionV2, ...errorsNone } },
+  example: {
+    params: { id: examples.transactionId },
+    query: {},
+    response: { data: examples.transactionV2, ...errorsNone },
+  },
 })
 
 export const completeProvider = defineEndpoint({

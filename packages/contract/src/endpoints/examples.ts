@@ -29,6 +29,7 @@ export const positionV2 = {
   spam: false,
   exact: { asset_holdings: '0.51', staked_holdings: '0', total_holdings: '0.51', price_in_usd: '64000.5' },
 }
+export const positionAtV2 = { ...positionV2, method: 'observed', grade: 'proved' }
 
 const transactionMembers = {
   connection_id: connectionId,

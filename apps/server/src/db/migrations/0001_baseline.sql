@@ -729,6 +729,8 @@ create index postings_asset on postings (user_key, asset_key, occurred_at desc, 
 create index postings_transaction on postings (user_key, transaction_id);
 -- The few that daily_changes leaves out: a proof adds them, because the balance does.
 create index postings_spam on postings (user_key, connection_key, asset_key, occurred_at) where spam;
+-- Those in staking: a position at an earlier moment is told apart by them, because daily_changes sums up both places.
+create index postings_staked on postings (user_key, connection_key, asset_key, occurred_at) where staked;
 -- As with transactions: 10,000 rows of a user, by the plans.
 alter table postings alter column user_key set (n_distinct = -0.0001);
 
@@ -773,6 +775,8 @@ create table transaction_versions (
   primary key (user_key, connection_key, id, known_from, known_to)
 );
 create index transaction_versions_end on transaction_versions (known_to);
+-- What was known at a moment, in the order of pages.
+create index transaction_versions_page on transaction_versions (user_key, occurred_at desc, id desc);
 
 -- How often the transaction of a provider's key got a new id because its time was corrected after it was confirmed.
 -- Keys that never did are not here. Without it, deriving again would bring retired ids back.
@@ -1134,7 +1138,7 @@ create table audit_heads (
 create view readable_connections as
   select user_key, connection_key, id, tenant_key, tenant_id, user_id, provider_id, status, status_cause, status_message,
     key_lane, connection_type, display_label, added_at, shown_at, shown_seq, last_synced_at, next_sync_at, balances_at,
-    history_from, transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since
+    balances_since, history_from, transaction_count, proof_grade, proof_checked_at, proof_balances_at, proved_since
   from connections
   where session_id is null and status not in ('pending', 'removed');
 create view provisional_connections as
@@ -1162,6 +1166,10 @@ create view undecided_proofs as
   select user_key, connection_key from due_proofs
   union all
   select user_key, connection_key from proofs where grade <> 'proved';
+
+-- proof: how well each asset is proved, for positions at a moment.
+create view asset_grades as
+  select user_key, connection_key, asset_key, grade, spam from proofs;
 
 -- ledger: records that may still change, for planning what to read again.
 create view pending_records as

@@ -1,30 +1,49 @@
 /** GET /accounts/v2/assets */
 import { listAssets } from '@assay/contract'
-import type { Decimal } from '@assay/core'
+import type { Decimal, ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
+import type { Owner } from '../../owner.ts'
 import type { PositionPlace } from '../../portfolio/index.ts'
 import type { Position } from '../cursor.ts'
 import { toExactNumber } from '../exact-number.ts'
-import { checkProviders } from '../providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
+import { ownerOf } from '../owner.ts'
+import { checkProviders } from '../providers.ts'
+import { checkMoment } from './moments.ts'
 
-export function registerAssets(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
+export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, now }: FrontDoors): void {
   serve.reading(app, listAssets, {
-    read(access, { query, page: { limit, position } }) {
+    async read(access, { query, page: { limit, position } }) {
       checkProviders('provider_ids', query.provider_ids)
-      return portfolio.readPositions(access, {
+      const { as_of: asOf } = query
+      checkMoment('as_of', asOf, { latestMs: now() })
+      const request = {
         limit,
         after: toPositionPlace(position),
         providerIds: query.provider_ids,
         connectionIds: query.connection_ids,
         assetSymbols: query.asset_symbols,
-      })
+      }
+      if (asOf === undefined) return portfolio.readPositions(access, request)
+      const found = await portfolio.readPositionsAt(access, { ...request, asOf })
+      return found && { ...found, issues: [...found.issues, ...(await listHoles(ownerOf(found.caller), asOf))] }
     },
     answer({ issues, result: { items, end } }, { page }) {
       const next = JSON.stringify(page.next(end))
       return { text: `{"page":{"next":${next}},"data":[${items}],"errors":${JSON.stringify(issues)}}` }
     },
   })
+
+  /** Where something was not read after the moment, positions cannot be derived back to it. */
+  async function listHoles(owner: Owner, asOf: string): Promise<ErrorItem[]> {
+    const { fromMs, hole } = await sync.findCompleteness(owner)
+    if (hole === undefined || Date.parse(asOf) >= fromMs) return []
+    const { cause, connectionId, message } = hole
+    const until = new Date(fromMs).toISOString()
+    return [
+      { cause, connection_id: connectionId, message: `Positions derived before ${until} may be wrong. ${message}` },
+    ]
+  }
 }
 
 export function toPositionPlace(position: Position | undefined): PositionPlace | undefined {

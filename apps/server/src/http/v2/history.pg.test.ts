@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { getAssetHistory, listAssets, listProviders } from '@assay/contract'
-import { parseDecimal, sum } from '@assay/core'
+import {
+  getAssetHistory,
+  getTransaction,
+  listAssets,
+  listProviders,
+  listTransactions,
+  type ErrorResponse,
+} from '@assay/contract'
+import { add, isZero, parseDecimal, sum, zero, type Decimal } from '@assay/core'
 import { untilRead } from '../../../../../test/application.ts'
 import { openResource, until } from '../test-resource.ts'
 
@@ -15,6 +22,13 @@ describe('GET /accounts/v2/assets/history', async () => {
   const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
   const today = dayOf(noonMs)
   await api.untilPriced()
+  /** The present, which has passed for the service too: its clock and the test's differ by some milliseconds. */
+  const readClock = async (): Promise<number> => {
+    await api.service.db.clock.refresh()
+    const nowMs = api.service.db.clock.now()
+    await api.moveClock(5)
+    return nowMs
+  }
 
   it('200: today is observed and is the sum of the positions; days before are derived', async () => {
     const sumOfPositions = async (): Promise<string> => {
@@ -51,6 +65,133 @@ describe('GET /accounts/v2/assets/history', async () => {
     assert.equal(data.length, 3)
     for (const point of data)
       assert.deepEqual({ ...point, date: '' }, { date: '', value_in_usd: '0', method: 'derived', incomplete: [] })
+  })
+
+  describe('GET /accounts/v2/assets?as_of', () => {
+    const positions = '/accounts/v2/assets?limit=100'
+    const atMs = noonMs - 200 * dayMs
+    const at = new Date(atMs).toISOString()
+
+    it('200: now it is the present list, as it was read', async () => {
+      const { data: present } = await api.ask(listAssets, positions, ann.access_token)
+      const now = new Date(await readClock()).toISOString()
+      const { data, errors } = await until(
+        () => api.ask(listAssets, `${positions}&as_of=${now}`, ann.access_token),
+        ({ data: rows }) => rows.every(({ grade }) => grade !== null),
+      )
+      const toText = (rows: typeof data): string[] =>
+        rows.map(({ asset_id, exact, spam }) => JSON.stringify([asset_id, exact.total_holdings, spam]))
+      assert.deepEqual(toText(data), toText(present))
+      assert.deepEqual(errors, [])
+      assert.ok(data.every(({ grade }) => grade === 'proved'))
+      assert.ok(present.every(({ grade, method }) => grade === undefined && method === undefined))
+    })
+
+    it('200: at an earlier moment it is the sum of the transactions until then, with the price of that time', async () => {
+      const sums = new Map<string, Decimal>()
+      for (let next = `/accounts/v2/transactions?limit=100&end_time=${at}`; next !== '';) {
+        const { page, data } = await api.ask(listTransactions, next, ann.access_token)
+        for (const { inputs, outputs, fees, status } of data) {
+          if (status === 'pending') continue
+          const gone = [...outputs, ...fees.items].map(({ asset_id, amount }) => ({ asset_id, amount: `-${amount}` }))
+          for (const { asset_id, amount } of [...inputs, ...gone]) {
+            sums.set(asset_id, add(sums.get(asset_id) ?? zero, parseDecimal(amount)))
+          }
+        }
+        next = page.next
+      }
+      const { data } = await api.ask(listAssets, `${positions}&as_of=${at}`, ann.access_token)
+      assert.ok(data.length > 5)
+      // By asset: deepEqual does not look at the order of a map.
+      assert.deepEqual(
+        new Map(data.map(({ asset_id, exact }) => [asset_id, exact.total_holdings])),
+        new Map([...sums].filter(([, amount]) => !isZero(amount))),
+      )
+      assert.ok(data.some(({ exact }) => exact.staked_holdings !== '0'))
+      for (const { exact, method, price_in_usd: price, value_in_usd: value } of data) {
+        assert.equal(method, 'derived')
+        assert.doesNotMatch(exact.asset_holdings + exact.staked_holdings, /-/)
+        assert.equal(price === null, value === null)
+      }
+    })
+
+    it('200: before the first record there is nothing, and pages and filters work as in the present', async () => {
+      const early = await api.ask(listAssets, `${positions}&as_of=2001-01-01T00:00:00Z`, ann.access_token)
+      assert.deepEqual([early.data, early.errors], [[], []])
+      const { data: whole } = await api.ask(listAssets, `${positions}&as_of=${at}`, ann.access_token)
+      const walked: unknown[] = []
+      for (let next = `/accounts/v2/assets?limit=3&as_of=${at}`; next !== '';) {
+        const { page, data } = await api.ask(listAssets, next, ann.access_token)
+        walked.push(...data)
+        next = page.next
+      }
+      assert.deepEqual(walked, whole)
+      const some = await api.ask(listAssets, `${positions}&as_of=${at}&asset_symbols=BTC`, ann.access_token)
+      assert.deepEqual(
+        some.data,
+        whole.filter(({ asset_symbol: symbol }) => symbol === 'BTC'),
+      )
+    })
+
+    it('400: a moment that has not come, or that is not one, and names the bound', async () => {
+      const soon = new Date((await readClock()) + 3_600_000).toISOString()
+      for (const [path, parameter] of [
+        ['/accounts/v2/assets', 'as_of'],
+        ['/accounts/v2/transactions', 'known_at'],
+        [`/accounts/v2/transactions/txn_${'0'.repeat(32)}`, 'known_at'],
+      ] as const) {
+        for (const [given, rule] of [
+          [soon, /^must not be after the present, \d{4}-.*Z, got /],
+          ['yesterday', /^must be ISO 8601/],
+        ] as const) {
+          const { status, body } = await api.call<ErrorResponse>(
+            'GET',
+            `${path}?${parameter}=${given}`,
+            ann.access_token,
+          )
+          assert.equal(status, 400)
+          assert.equal(body.errors[0]?.parameter, parameter)
+          assert.match(body.errors[0]?.message ?? '', rule)
+        }
+      }
+    })
+  })
+
+  describe('GET /accounts/v2/transactions?known_at', () => {
+    const list = '/accounts/v2/transactions'
+
+    it('200: now it is the present list, page by page; before anything was known it is empty', async () => {
+      const now = new Date(await readClock()).toISOString()
+      const present = await api.ask(listTransactions, `${list}?limit=2`, ann.access_token)
+      const known = await api.ask(listTransactions, `${list}?limit=2&known_at=${now}`, ann.access_token)
+      assert.deepEqual(known.data, present.data)
+      assert.deepEqual(
+        (await api.ask(listTransactions, known.page.next, ann.access_token)).data,
+        (await api.ask(listTransactions, present.page.next, ann.access_token)).data,
+      )
+      const before = new Date(noonMs - dayMs).toISOString()
+      const { data } = await api.ask(listTransactions, `${list}?known_at=${before}`, ann.access_token)
+      assert.deepEqual(data, [])
+      const [first] = present.data
+      const one = `${list}/${first?.id ?? ''}?known_at=`
+      assert.deepEqual((await api.ask(getTransaction, `${one}${now}`, ann.access_token)).data, first)
+      assert.equal((await api.call('GET', `${one}${before}`, ann.access_token)).status, 404)
+    })
+
+    it('400: before what is kept, naming the earliest moment; beside filters that the past does not have', async () => {
+      const earliestMs = (await readClock()) - 400 * dayMs
+      const early = new Date(earliestMs - 60_000).toISOString()
+      const { status, body } = await api.call<ErrorResponse>('GET', `${list}?known_at=${early}`, ann.access_token)
+      assert.equal(status, 400)
+      const [, named = ''] = /must not be before (\S+):/.exec(body.errors[0]?.message ?? '') ?? []
+      assert.ok(Date.parse(named) >= earliestMs, named)
+      const within = new Date(earliestMs + 3_600_000).toISOString()
+      assert.equal((await api.call('GET', `${list}?known_at=${within}`, ann.access_token)).status, 200)
+      for (const filter of ['types=send', 'updated_since=2026-01-01T00:00:00Z', 'asset_symbols=BTC']) {
+        const refused = await api.call<ErrorResponse>('GET', `${list}?known_at=${within}&${filter}`, ann.access_token)
+        assert.deepEqual([refused.status, refused.body.errors[0]?.parameter], [400, filter.split('=')[0]])
+      }
+    })
   })
 
   it('200: where a record could not be understood, deriving ends and the reason is said', async () => {

@@ -7,13 +7,27 @@ import type { Position } from '../cursor.ts'
 import { checkProviders } from '../providers.ts'
 import { toTransactionFilters } from '../transactions.ts'
 import type { FrontDoors } from '../front-doors.ts'
+import { checkMoment } from './moments.ts'
 
 const idShape = /^txn_[0-9a-f]{32}$/
 
-export function registerTransactions(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {
+export function registerTransactions(
+  app: FastifyInstance,
+  { serve, portfolio, now, versionsKeptMs }: FrontDoors,
+): void {
+  const checkKnownAt = (knownAt: string | undefined): void =>
+    checkMoment('known_at', knownAt, { latestMs: now(), earliestMs: now() - versionsKeptMs })
+
   serve.reading(app, listTransactions, {
     read(access, { query, page: { limit, position } }) {
       checkProviders('provider_ids', query.provider_ids)
+      const { known_at: knownAt } = query
+      checkKnownAt(knownAt)
+      if (knownAt !== undefined) {
+        const [occurredAt = '', id = ''] = position ?? []
+        const after = position && { occurredAt, id }
+        return portfolio.readKnownAt(access, { filters: toTransactionFilters(query), limit, after, knownAt })
+      }
       const places = toPlaces(position, query.updated_since)
       // The list has ended, and the other one has not.
       if (places.list === 'ended') return portfolio.readRemoved(access, { after: places.removed, limit })
@@ -29,8 +43,11 @@ export function registerTransactions(app: FastifyInstance, { serve, portfolio }:
   })
 
   serve.reading(app, getTransaction, {
-    read(access, { params }) {
+    read(access, { params, query }) {
+      const { known_at: knownAt } = query
+      checkKnownAt(knownAt)
       if (!idShape.test(params.id)) throw notFound()
+      if (knownAt !== undefined) return portfolio.readOneKnownAt(access, { id: params.id, knownAt })
       return portfolio.readTransaction(access, params.id)
     },
     answer({ issues, result }) {

@@ -1,0 +1,91 @@
+/**
+ * Transactions as the service knew them at an earlier moment: those that have not changed since, and the versions that
+ * ended later (`transaction_versions`). Rows of a connection count from the moment it was shown, as they did then.
+ * The present list never comes here, so what is kept of the past costs it nothing.
+ */
+import type { Sql } from '../db/index.ts'
+import {
+  createBinder,
+  headColumns,
+  itemText,
+  newestFirst,
+  pageResult,
+  requestRowsMax,
+  toUuid,
+  type PageRequest,
+  type TransactionFilters,
+} from './pages-query-store.ts'
+import { toPage, type PageRow, type TransactionsResult } from './pages-store.ts'
+import { read, readingText, type Access, type Reading } from './reading-store.ts'
+
+const scope = 'transactions:read'
+
+export interface KnownAtRequest extends PageRequest {
+  filters: Pick<TransactionFilters, 'startTime' | 'endTime' | 'connectionIds'>
+  knownAt: string
+}
+
+/** Both halves of what was known, each with the same condition; `connection_key` and the range have to be in it. */
+const knownRows = (knownAt: string, condition: string, limit: string): string => `
+  (select t.occurred_at, t.id, t.connection_key, t.updated_at, t.document from transactions t
+   where ${condition} and t.updated_at <= ${knownAt}::timestamptz
+   order by ${newestFirst} limit ${limit})
+  union all
+  (select t.occurred_at, t.id, t.connection_key, t.known_from as updated_at, t.document from transaction_versions t
+   where ${condition} and t.known_from <= ${knownAt}::timestamptz and t.known_to > ${knownAt}::timestamptz
+   order by ${newestFirst} limit ${limit})`
+
+const ofShown = (knownAt: string, more = 'true'): string =>
+  `t.user_key = $1::bigint and t.connection_key = any(array(
+     select s.connection_key from shown s where s.shown_at <= ${knownAt}::timestamptz and ${more}))`
+
+export async function readKnownAt(
+  sql: Sql,
+  access: Access,
+  request: KnownAtRequest,
+): Promise<Reading<TransactionsResult> | undefined> {
+  const { filters, after } = request
+  const paged = { ...request, limit: request.limit + 1 }
+  const binder = createBinder<KnownAtRequest>(3)
+  const { bind } = binder
+  const knownAt = bind((asked) => asked.knownAt)
+  const limit = `${bind((asked) => asked.limit)}::bigint`
+  const connections =
+    filters.connectionIds === undefined ? 'true' : `s.id = any(${bind((asked) => asked.filters.connectionIds)}::text[])`
+  // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
+  const conditions = [ofShown(knownAt, connections)]
+  if (filters.startTime !== undefined) {
+    conditions.push(`t.occurred_at >= ${bind((asked) => asked.filters.startTime)}::timestamptz`)
+  }
+  if (filters.endTime !== undefined) {
+    conditions.push(`t.occurred_at < ${bind((asked) => asked.filters.endTime)}::timestamptz`)
+  }
+  if (after !== undefined) {
+    const place = `${bind((asked) => asked.after?.occurredAt)}::timestamptz, ${bind((asked) => asked.after && toUuid(asked.after.id))}::uuid`
+    conditions.push(`(t.occurred_at, t.id) < (${place})`)
+  }
+  const rows = `select t.occurred_at, t.id, ${itemText} as item
+    from (${knownRows(knownAt, conditions.join(' and '), String(requestRowsMax))}) t
+    join shown s on s.connection_key = t.connection_key
+    order by ${newestFirst} limit ${limit}`
+  const text = readingText({ scope, columns: headColumns.v2, result: pageResult(rows, binder) })
+  const reading = await read<PageRow>(sql, access, text, binder.toValues(paged))
+  return reading && { ...reading, result: { page: toPage(reading.result, request.limit), removed: undefined } }
+}
+
+const oneText = readingText({
+  scope,
+  columns: headColumns.v2,
+  result: `select ${itemText} as item
+    from (${knownRows('$5', `${ofShown('$5')} and t.id = $4::uuid`, '1')}) t
+    join shown s on s.connection_key = t.connection_key`,
+})
+
+/** One transaction as ready JSON; null when none of this id was known then. */
+export async function readOneKnownAt(
+  sql: Sql,
+  access: Access,
+  { id, knownAt }: { id: string; knownAt: string },
+): Promise<Reading<{ item: string | null }> | undefined> {
+  return read(sql, access, oneText, [toUuid(id), knownAt])
+}

@@ -1,0 +1,119 @@
+/** What was held at a moment: as it was read then, or derived from a reading and what happened in between. */
+import { add, isZero, multiply, negate, parseDecimal, zero, type Decimal } from '@assay/core'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { markInstallation } from '../db/index.ts'
+import { dayMs, ledgerRow, openLedger } from '../ledger/test-ledger.ts'
+import { ownedBySuite } from '../oauth/test-oauth.ts'
+import type { ConnectionRef } from '../owner.ts'
+import { createPortfolio, type Access } from './index.ts'
+import { addConnection, addUser } from './test-portfolio.ts'
+
+const bitcoin = { assetId: 'crypto:bitcoin', symbol: 'BTC', name: 'Bitcoin', code: 'XXBT' }
+const ether = { assetId: 'crypto:ethereum', symbol: 'ETH', name: 'Ethereum', code: 'XETH' }
+const coins = [bitcoin, ether]
+
+interface Row {
+  asset_symbol: string
+  method: string
+  grade: string | null
+  price_in_usd: number | null
+  value_in_usd: string | null
+  exact: { asset_holdings: string; staked_holdings: string; total_holdings: string }
+}
+
+const step = fc.record({
+  kind: fc.constantFrom('move', 'move', 'read'),
+  coin: fc.nat(1),
+  out: fc.boolean(),
+  /** From seconds to days, so that several steps fall on one day and some days have none. */
+  passesMs: fc.constantFrom(1, 60_000, 3 * 3_600_000, 2 * dayMs),
+})
+
+describe('positions at a moment', async () => {
+  const { db, ledger, keepAt, derive } = await openLedger(ownedBySuite(), { price: parseDecimal('3') })
+  await markInstallation(db, true)
+  const portfolio = createPortfolio({ db })
+  let users = 0
+
+  async function newPerson(): Promise<{ access: Access; ref: ConnectionRef }> {
+    users += 1
+    const ann = await addUser(db, `ann${users}`)
+    return { access: ann.access, ref: await addConnection(db, ann, { key: 1, id: `con_${users}` }) }
+  }
+
+  async function listAt(access: Access, atMs: number): Promise<Row[]> {
+    const asOf = new Date(atMs).toISOString()
+    const reading = await portfolio.readPositionsAt(access, { limit: 100, after: undefined, asOf })
+    return JSON.parse(`[${reading?.result.items ?? ''}]`) as Row[]
+  }
+  const toHeld = (rows: readonly Row[]): Record<string, string> =>
+    Object.fromEntries(rows.map(({ asset_symbol, exact }) => [asset_symbol, exact.asset_holdings]))
+
+  it('are what a book of all movements says, between any steps of any story', async () => {
+    const methods = new Set<string>()
+    const story = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+      const { access, ref } = await newPerson()
+      const held = new Map<string, Decimal>(coins.map(({ symbol }) => [symbol, zero]))
+      const book: { atMs: number; held: Record<string, string> }[] = []
+      // Powers of two: a balance never comes back to what it was, which two readings could not tell from no change.
+      let amount = parseDecimal('0.01')
+      const read = (): Promise<unknown> =>
+        ledger.keepHoldings(
+          ref,
+          'kraken',
+          coins.map((coin) => ({ ...coin, liquid: held.get(coin.symbol) ?? zero, staked: zero })),
+        )
+      for (const [number, { kind, coin, out, passesMs }] of steps.entries()) {
+        await db.clock.advance(passesMs + 1)
+        const { symbol, code } = coins[coin] ?? bitcoin
+        if (kind === 'read') await read()
+        else {
+          amount = multiply(amount, parseDecimal('2'))
+          const signed = out ? negate(amount) : amount
+          held.set(symbol, add(held.get(symbol) ?? zero, signed))
+          const type = out ? 'withdrawal' : 'deposit'
+          await keepAt(
+            ref,
+            'ledger',
+            ledgerRow(`L${number}`, `R${number}`, { type, amount: signed, asset: code }, db.clock.now()),
+          )
+          await derive(ref)
+        }
+        const shown = [...held].filter(([, value]) => !isZero(value))
+        book.push({ atMs: db.clock.now(), held: Object.fromEntries(shown) })
+      }
+      await db.clock.advance(1_000)
+      await read()
+      for (const { atMs, held: expected } of book) {
+        const rows = await listAt(access, atMs)
+        assert.deepEqual(toHeld(rows), expected, new Date(atMs).toISOString())
+        for (const { method } of rows) methods.add(method)
+      }
+    })
+    await fc.assert(story, { numRuns: 15, endOnFailure: true })
+    assert.deepEqual([...methods].toSorted(), ['derived', 'observed'])
+  })
+
+  it('are nothing before the first record, and have the price of their own time', async () => {
+    const { access, ref } = await newPerson()
+    const firstMs = db.clock.now()
+    await keepAt(ref, 'ledger', ledgerRow('L1', 'R1', { amount: '2' }, firstMs))
+    await derive(ref)
+    // More than the history explains: what was there before the first record is not known.
+    await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: parseDecimal('5'), staked: zero }])
+    assert.deepEqual(await listAt(access, firstMs - 1), [])
+    await db.clock.advance(dayMs)
+    const day = new Date(firstMs).toISOString().slice(0, 10)
+    await db.execute(
+      `insert into daily_prices (asset_id, day, price_in_usd, source, method, known_at)
+       select $1, $2::date + n, 10 + n, 'test', 'market_chart', $3 from unnest(array[0, 1]) n
+       on conflict (asset_id, day) do update set price_in_usd = excluded.price_in_usd`,
+      [bitcoin.assetId, day, db.now()],
+    )
+    const [row] = await listAt(access, firstMs)
+    const price = firstMs % dayMs < dayMs / 2 ? 10 : 11
+    assert.deepEqual([row?.price_in_usd, row?.value_in_usd, row?.grade], [price, String(5 * price), null])
+  })
+})
