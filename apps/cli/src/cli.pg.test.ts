@@ -1,7 +1,5 @@
 /** The command line as a person or a script meets it: words in, text and an exit code out, in a process of its own. */
-import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,45 +7,13 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { text } from 'node:stream/consumers'
 import { emptyDatabase, testDatabase, toDatabaseUrl, type TestAddress } from '../../../test/postgres.ts'
 import { reservePort } from '../../../test/reserve-port.ts'
 import { until } from '../../../test/until.ts'
 import { testKeyTexts } from '../../server/src/test-keys.ts'
+import { run, start, type Ended, type Environment } from './test-cli.ts'
 
-const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
 const keys = testKeyTexts('test')
-
-type Environment = Record<string, string>
-
-interface Running {
-  child: ChildProcess
-  output(): string
-  /** All of standard error, once it has ended. */
-  errors: Promise<string>
-}
-
-function start(words: readonly string[], environment: Environment = {}): Running {
-  const child = spawn(process.execPath, [program, ...words], {
-    env: { PATH: readEnvironment()['PATH'], ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  return { child, output: () => output, errors: text(child.stderr) }
-}
-
-interface Ended {
-  code: number | null
-  out: string
-  err: string
-}
-
-async function run(words: readonly string[], environment: Environment = {}): Promise<Ended> {
-  const { child, output, errors } = start(words, environment)
-  const [err, [code]] = await Promise.all([errors, once(child, 'close') as Promise<[number | null]>])
-  return { code, out: output(), err }
-}
 
 function environmentOf(address: TestAddress): Environment {
   return { DATABASE_URL: toDatabaseUrl(address), ...keys }

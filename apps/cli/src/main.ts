@@ -24,6 +24,10 @@ const commands: Record<string, Command> = {
     summary: 'the service: --role api, worker or all (default all)',
   },
   worker: { load: async () => (await import('./serve.ts')).worker, summary: 'the same as serve --role worker' },
+  init: {
+    load: async () => (await import('./init.ts')).init,
+    summary: 'a production configuration: keys, settings, the first tenant and its application',
+  },
   migrate: {
     load: async () => (await import('./migrate.ts')).migrate,
     summary: 'bring the database schema up to date; --check only looks',

@@ -64,8 +64,9 @@ function toDuration(seconds: number): string {
 }
 
 export async function doctor(words: string[]): Promise<void> {
-  const { values } = parseArgs({ args: words, options: json })
-  const findings = await runDoctor(readEnvironment(), createLog({ level: 'error' }))
+  const options = { production: { type: 'boolean', default: false }, ...json } as const
+  const { values } = parseArgs({ args: words, options })
+  const findings = await runDoctor(readEnvironment(), createLog({ level: 'error' }), values)
   if (findings.some(({ well }) => !well)) process.exitCode = 1
   if (values.json) return writeJson(findings)
   for (const { check, well, warns = false, found, fix } of findings) {

@@ -21,6 +21,7 @@ import {
   examine,
   examineFailure,
   examineNative,
+  examineProduction,
   examineProxies,
   examineSettings,
   readStatus,
@@ -130,8 +131,15 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   }
 }
 
-/** Whatever is wrong becomes a finding, also when it keeps the installation from being opened. */
-export async function runDoctor(environment: Environment, log: Log): Promise<Finding[]> {
+/**
+ * Whatever is wrong becomes a finding, also when it keeps the installation from being opened. `production`: also what a
+ * service that strangers use should have.
+ */
+export async function runDoctor(
+  environment: Environment,
+  log: Log,
+  { production = false }: { production?: boolean } = {},
+): Promise<Finding[]> {
   let config: Config
   try {
     config = parseConfig(environment, 'command')
@@ -140,7 +148,8 @@ export async function runDoctor(environment: Environment, log: Log): Promise<Fin
     return [examineSettings(error.problems), await examineMachine(environment['DATABASE_URL'])]
   }
   const proxies = examineProxies(config.urls.base, config.trustedProxies)
-  const before = [examineSettings([]), await examineMachine(config.database.url), proxies]
+  const asked = production ? examineProduction(config) : []
+  const before = [examineSettings([]), await examineMachine(config.database.url), proxies, ...asked]
   try {
     const admin = await openAdmin(config, log)
     return [...before, ...(await admin.examine().finally(() => admin.close()))]

@@ -95,6 +95,55 @@ export function examineProxies(baseUrl: string | undefined, trustedProxies: read
   return { check, well: true, warns: true, found, fix: 'set ASSAY_TRUSTED_PROXIES to the address of the proxy' }
 }
 
+/** Of the settings, what decides whether this may serve strangers. */
+export interface Exposure {
+  mode: 'sandbox' | 'production'
+  urls: { base: string | undefined }
+  database: { url: string | undefined }
+  mail: object | undefined
+  metricsToken: string | undefined
+}
+
+/** `assay doctor --production`: settings that are right for a trial and missing in production. */
+export function examineProduction({ mode, urls, database, mail, metricsToken }: Exposure): Finding[] {
+  const isPublic = urls.base?.startsWith('https:') === true
+  return [
+    {
+      check: 'mode',
+      well: mode === 'production',
+      found: mode,
+      fix: 'leave ASSAY_MODE out: in sandbox mode anybody who reaches the service may sign in as anybody',
+    },
+    {
+      check: 'public address',
+      well: isPublic,
+      found: urls.base ?? 'none',
+      fix: 'set ASSAY_BASE_URL to the https address that applications and people use',
+    },
+    {
+      check: 'database',
+      well: true,
+      ...(database.url === undefined ? { warns: true } : {}),
+      found: database.url === undefined ? 'embedded, on this machine alone' : 'a server of its own',
+      fix: 'set DATABASE_URL, so that a second machine can take over',
+    },
+    {
+      check: 'mail',
+      well: true,
+      ...(mail === undefined ? { warns: true } : {}),
+      found: mail === undefined ? 'none: people can be signed in by login tokens only' : 'set',
+      fix: 'set ASSAY_SMTP_URL and ASSAY_MAIL_FROM',
+    },
+    {
+      check: 'metrics',
+      well: true,
+      ...(metricsToken === undefined ? { warns: true } : {}),
+      found: metricsToken === undefined ? 'off' : 'on',
+      fix: 'set ASSAY_METRICS_TOKEN, and let Prometheus read /metrics with it',
+    },
+  ]
+}
+
 export interface NativeDeps {
   /** Of Node, such as 24.21.0. */
   nodeVersion: string

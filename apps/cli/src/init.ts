@@ -1,0 +1,160 @@
+/**
+ * `assay init`: a production configuration, step by step. It looks at the database, makes the keys, writes one file of
+ * settings for API processes and one for workers, and registers the first tenant and its application.
+ *
+ * What is not named on the command line is asked for at a terminal; in a script it is an error that names every missing
+ * option at once. Nothing is written before the database has answered, and files that exist are never replaced: the keys
+ * in them may be the only ones that open what is stored.
+ */
+import { openAdmin, platformScopes, type Admin } from '@assay/server/admin'
+import { ConfigError, parseConfig } from '@assay/server/config'
+import { generateKeys } from '@assay/server/keys'
+import { createLog } from '@assay/server/log'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { UsageError, writeJson, writeLine } from './console.ts'
+
+const usage = `usage:
+  assay init [<directory>] --base-url <https://…> --database-url <postgres://…>
+             --tenant <name> --client <name> --redirect-uri <uri> [--json]
+The directory is ./assay-config unless named.`
+
+const questions = {
+  'base-url': 'The public address of the API, such as https://api.example',
+  'database-url': 'PostgreSQL 15 or later, such as postgres://assay:…@db.example/assay',
+  tenant: 'The organisation that integrates, such as Example Ltd',
+  client: 'Its application, such as Northwind',
+  'redirect-uri': 'Where that application takes its users back, such as https://app.example/callback',
+} as const
+
+type Answers = Record<keyof typeof questions, string>
+
+const options = {
+  'base-url': { type: 'string' },
+  'database-url': { type: 'string' },
+  tenant: { type: 'string' },
+  client: { type: 'string' },
+  'redirect-uri': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const
+
+interface Settings {
+  shared: Record<string, string>
+  api: Record<string, string>
+  worker: Record<string, string>
+}
+
+export async function init(words: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args: words, allowPositionals: true, options })
+  const [directory = 'assay-config', ...others] = positionals
+  if (others.length > 0) throw new UsageError(usage)
+  const files = { api: path.resolve(directory, 'api.env'), worker: path.resolve(directory, 'worker.env') }
+  const existing = Object.values(files).find((file) => existsSync(file))
+  if (existing !== undefined) {
+    throw new ConfigError([
+      `${existing} exists, and is not replaced: its keys may be the only ones that open your data`,
+    ])
+  }
+  const answers = await complete(values)
+  const settings = toSettings(answers)
+  const { tenantId, clientId, secret } = await register(settings, answers)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await writeSettings(files.api, 'API processes', { ...settings.shared, ...settings.api })
+  await writeSettings(files.worker, 'workers and commands', { ...settings.shared, ...settings.worker })
+  const made = { tenant_id: tenantId, client_id: clientId, client_secret: secret, files }
+  if (values.json) return writeJson(made)
+  describeNext(made, files)
+}
+
+async function complete(values: Partial<Record<keyof Answers, string | undefined>>): Promise<Answers> {
+  const names = Object.keys(questions) as (keyof Answers)[]
+  const missing = names.filter((name) => values[name] === undefined || values[name] === '')
+  if (missing.length > 0 && !process.stdin.isTTY) {
+    throw new UsageError(`${missing.map((name) => `--${name}`).join(', ')} missing\n${usage}`)
+  }
+  const answers: Partial<Answers> = {}
+  const terminal = missing.length > 0 ? createInterface({ input: process.stdin, output: process.stderr }) : undefined
+  try {
+    for (const name of names) {
+      let answer = values[name] ?? ''
+      while (answer === '') answer = ((await terminal?.question(`${questions[name]}\n> `)) ?? '').trim()
+      answers[name] = answer
+    }
+  } finally {
+    terminal?.close()
+  }
+  return answers as Answers
+}
+
+function toSettings(answers: Answers): Settings {
+  const keys = generateKeys('main')
+  return {
+    shared: {
+      ASSAY_BASE_URL: answers['base-url'],
+      DATABASE_URL: answers['database-url'],
+      ASSAY_SERVER_KEYS: keys.ASSAY_SERVER_KEYS,
+    },
+    api: { ASSAY_SEALING_PUBLIC_KEYS: keys.ASSAY_SEALING_PUBLIC_KEYS },
+    worker: { ASSAY_SEALING_PRIVATE_KEYS: keys.ASSAY_SEALING_PRIVATE_KEYS },
+  }
+}
+
+/** Mistakes in the settings, a database that does not answer and an address that cannot be registered end here. */
+async function register(
+  { shared, api, worker }: Settings,
+  answers: Answers,
+): Promise<{ tenantId: string; clientId: string; secret: string | null }> {
+  parseConfig({ ...shared, ...api }, 'api')
+  parseConfig({ ...shared, ...worker }, 'worker')
+  const admin = await openAdmin(parseConfig({ ...shared, ...worker }, 'command'), createLog({ level: 'warn' }))
+  try {
+    await refuseUsed(admin)
+    await admin.migrate()
+    const { tenantId } = await admin.tenants.createTenant(answers.tenant)
+    const { client, secret } = await admin.tenants.createClient(tenantId, {
+      name: answers.client,
+      scopes: platformScopes,
+      publicClient: false,
+      redirectUris: [answers['redirect-uri']],
+      s256Only: true,
+      requireCodeVerifier: true,
+    })
+    return { tenantId, clientId: client.clientId, secret }
+  } finally {
+    await admin.close()
+  }
+}
+
+/** New keys beside data that other keys have sealed would lock that data away. */
+async function refuseUsed(admin: Admin): Promise<void> {
+  const { applied } = await admin.checkMigrations()
+  if (applied.length === 0) return
+  if ((await admin.tenants.listTenants()).length === 0) return
+  throw new ConfigError([
+    'this database belongs to an installation with tenants of its own: use its settings, or name an empty database',
+  ])
+}
+
+async function writeSettings(file: string, of: string, settings: Record<string, string>): Promise<void> {
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  const head = `# Settings of ${of}, made by \`assay init\`. All settings: docs/configuration.md`
+  // `wx`: a file that appeared meanwhile is not replaced either.
+  await writeFile(file, `${[head, ...lines].join('\n')}\n`, { mode: 0o600, flag: 'wx' })
+}
+
+function describeNext(
+  made: { tenant_id: string; client_id: string; client_secret: string | null },
+  files: { api: string; worker: string },
+): void {
+  writeLine(`Tenant ${made.tenant_id}, application ${made.client_id}.`)
+  if (made.client_secret !== null) writeLine(`Secret (shown once, keep it out of frontends): ${made.client_secret}`)
+  writeLine()
+  writeLine('Next:')
+  writeLine(`  1. Keep a copy of ${files.worker} where the backups of the database are not: it opens every credential.`)
+  writeLine(`  2. node --env-file=${files.api} apps/cli/bin/assay.mjs serve --role api`)
+  writeLine(`  3. node --env-file=${files.worker} apps/cli/bin/assay.mjs serve --role worker`)
+  writeLine(`  4. node --env-file=${files.worker} apps/cli/bin/assay.mjs doctor --production`)
+}
