@@ -92,6 +92,87 @@ describe('the widget, hosted and opened elsewhere', () => {
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
     }))
 
+  /** A page of this origin, which has the loader and keeps what it hears. */
+  async function openWithLoader(page: Page, url: string, { widgetUrl }: WidgetWorld): Promise<void> {
+    await page.goto(url)
+    await page.evaluate(`(async () => {
+      window.heard = []
+      window.loader = await import('${widgetUrl}/loader.js')
+    })()`)
+  }
+  const hears = (page: Page, words: string): Promise<unknown> =>
+    page.waitForFunction(
+      `window.heard.map(({ type, code = '' }) => (type + ' ' + code).trim()).join().includes('${words}')`,
+    )
+  const openCall = ({ widgetUrl, clientId }: WidgetWorld, options: string): string => `
+    window.handle = loader.openConnect(
+      { widgetUrl: '${widgetUrl}', clientId: '${clientId}', codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        state: '0b7e6a0c-6a3e-4a75-9d6e-0e2b1f3f9a11' },
+      { ...${options}, onEvent: (event) => heard.push(event) })`
+
+  /** To wait for what a page has heard, the browser evaluates text, which the demo's own policy forbids. */
+  const whileWatched = { bypassCSP: true }
+
+  it('in an element of the page the frame is as high as its content, also when that changes', () =>
+    visit(async (page, here) => {
+      await openWithLoader(page, here.demo.url, here)
+      await page.evaluate(`document.body.append(document.createElement('section'))`)
+      await page.evaluate(openCall(here, `{ display: 'iframe', container: document.querySelector('section') }`))
+      const frame = page.frameLocator('iframe')
+      await seeHeading(frame, 'Northwind wants to see your crypto accounts')
+      const fits = `(() => {
+        const { scrollHeight, clientHeight } = document.documentElement
+        return Math.abs(scrollHeight - clientHeight) <= 1 && clientHeight > 200 ? clientHeight : 0
+      })()`
+      const [, inner] = page.frames()
+      const first = await inner?.waitForFunction(fits).then((handle) => handle.jsonValue())
+      await button(frame, 'Continue').click()
+      await seeHeading(frame, 'First, who are you?')
+      await inner?.waitForFunction(`${fits} !== 0 && ${fits} !== ${String(first)}`)
+      await hears(page, 'ready')
+    }, whileWatched))
+
+  it('Escape inside the frame closes the dialog that it is in', () =>
+    visit(async (page, here) => {
+      await openWithLoader(page, here.demo.url, here)
+      await page.evaluate(openCall(here, `{ display: 'iframe' }`))
+      const agree = button(page.frameLocator('iframe'), 'Continue')
+      await agree.press('Escape')
+      await hears(page, 'closed')
+      assert.equal(await page.locator('iframe').count(), 0)
+    }, whileWatched))
+
+  it('a window that the browser blocks is an error, and not taken for closed', () =>
+    visit(async (page, here) => {
+      await openWithLoader(page, here.demo.url, here)
+      await page.evaluate(`window.open = () => null`)
+      await page.evaluate(openCall(here, `{ display: 'popup' }`))
+      await hears(page, 'error popup_blocked')
+    }, whileWatched))
+
+  it('a page whose origin is not registered hears so, from a window and from a frame', (t) =>
+    visit(async (page, here) => {
+      const stranger = await servePages(async () => ({ type: 'text/html', body: '<!doctype html><title>s</title>' }))
+      t.after(stranger.stop)
+      for (const display of ['popup', 'iframe']) {
+        await openWithLoader(page, `${stranger.url}/`, here)
+        await page.evaluate(openCall(here, `{ display: '${display}' }`))
+        await hears(page, 'error origin_not_registered')
+        assert.equal(await page.evaluate(`handle.finished.then(({ type }) => type)`), 'error')
+      }
+    }, whileWatched))
+
+  it('in a window, the page hears when it is ready', () =>
+    visit(async (page, here) => {
+      await openWithLoader(page, here.demo.url, here)
+      const opened = page.waitForEvent('popup')
+      await page.evaluate(openCall(here, `{ display: 'popup' }`))
+      const popup = await opened
+      await hears(page, 'ready')
+      await popup.close()
+      await hears(page, 'closed')
+    }, whileWatched))
+
   it('declined in a frame, the page hears of it', () =>
     visit(async (page, { demo }) => {
       await page.goto(demo.url)

@@ -1,7 +1,7 @@
 /** Entry of index.html and callback/index.html. */
 import { render } from 'preact'
 import { loadConfig, applyLook } from './config.ts'
-import { isFramed, proveParent } from './flow/embedding.ts'
+import { followFrame, isFramed, proveParent, tell, tellClaimed, toError } from './flow/embedding.ts'
 import { openSession } from './flow/start.ts'
 import { toStopReason } from './flow/stop-reason.ts'
 import { ConnectApp } from './screens/app.tsx'
@@ -15,13 +15,14 @@ if (root !== null) void open(root)
 async function open(root: HTMLElement): Promise<void> {
   const asked = new URLSearchParams(location.search)
   applyLook(undefined, asked.get('theme'))
+  tellClaimed(location.search, { type: 'loaded' })
   try {
     const config = await loadConfig()
     applyLook(config.look, asked.get('theme'))
     const opening = await openSession(config)
     if (opening.kind === 'left') return
     const session = opening.kind === 'flow' ? opening.start.session : undefined
-    if (session !== undefined) await proveParent(session)
+    if (session !== undefined) followFrame(session, root, (await proveParent(session)).fitsContent)
     // A page that stopped has nobody to prove the parent by.
     else if (isFramed()) return
     applyLook(config.look, session?.theme ?? null)
@@ -37,7 +38,9 @@ async function open(root: HTMLElement): Promise<void> {
       </SpeechProvider>,
       root,
     )
+    if (session !== undefined) tell(session, { type: 'ready' })
   } catch (error) {
+    tellClaimed(asked.toString(), toError(toStopReason(error)))
     if (isFramed()) return
     const speech = await loadSpeech(navigator.languages)
     render(

@@ -4,7 +4,15 @@
  * lay the consent button under something harmless.
  */
 import type { Session } from '../api/session-api.ts'
-import { unwrap, wrap, type AuthorizationResult, type PageMessage, type WidgetMessage } from '../loader/protocol.ts'
+import {
+  unwrap,
+  wrap,
+  type AuthorizationResult,
+  type ErrorCode,
+  type PageMessage,
+  type WidgetMessage,
+} from '../loader/protocol.ts'
+import type { StopReason } from './stop-reason.ts'
 
 type Place = Pick<Session, 'display' | 'web_message_origin'>
 
@@ -13,16 +21,17 @@ export function isFramed(): boolean {
 }
 
 /** Never settles for a parent that is not the registered one. */
-export async function proveParent({ display, web_message_origin: origin }: Place): Promise<void> {
-  if (!isFramed()) return
+export async function proveParent({ display, web_message_origin: origin }: Place): Promise<{ fitsContent: boolean }> {
+  if (!isFramed()) return { fitsContent: false }
   if (display !== 'iframe' || origin === null || !areAncestors(origin)) return new Promise(() => undefined)
   const nonce = crypto.randomUUID()
-  await new Promise<void>((resolve) => {
+  return new Promise((resolve) => {
     addEventListener('message', function hear(event: MessageEvent<unknown>) {
       if (event.source !== window.parent || event.origin !== origin) return
-      if (unwrap<PageMessage>(event.data, ['welcome'])?.nonce !== nonce) return
+      const welcome = unwrap<PageMessage>(event.data, ['welcome'])
+      if (welcome?.nonce !== nonce) return
       removeEventListener('message', hear)
-      resolve()
+      resolve({ fitsContent: welcome.fitsContent })
     })
     // Delivered only if the parent really has this origin.
     window.parent.postMessage(wrap({ type: 'hello', nonce }), origin)
@@ -35,7 +44,56 @@ function areAncestors(origin: string): boolean {
   return ancestorOrigins === undefined || [...ancestorOrigins].every((ancestor) => ancestor === origin)
 }
 
-export function tell(place: Place, message: Exclude<WidgetMessage, { type: 'hello' }>): boolean {
+/** To the origin that the address claims, before the service has checked it: nothing is told that could harm. */
+export function tellClaimed(query: string, message: Extract<WidgetMessage, { type: 'loaded' | 'error' }>): void {
+  const origin = new URLSearchParams(query).get('web_message_origin')
+  const target = isFramed() ? window.parent : openerWindow()
+  if (target === null || origin === null || !URL.canParse(origin)) return
+  target.postMessage(wrap(message), origin)
+}
+
+/** The request was refused in a way that goes back to the application. */
+export function toRefusal(redirectTo: string): Extract<WidgetMessage, { type: 'error' }> {
+  const { searchParams } = new URL(redirectTo)
+  const message = searchParams.get('error_description') ?? searchParams.get('error') ?? ''
+  return {
+    type: 'error',
+    code: message.includes('web_message_origin') ? 'origin_not_registered' : 'invalid_request',
+    message,
+  }
+}
+
+const codes: Record<StopReason['name'], ErrorCode> = {
+  bad_request: 'invalid_request',
+  nothing: 'invalid_request',
+  expired: 'invalid_request',
+  finished: 'invalid_request',
+  declined: 'invalid_request',
+  unreachable: 'unreachable',
+  busy: 'busy',
+  failed: 'failed',
+  config: 'not_configured',
+}
+
+export function toError({ name, detail }: StopReason): Extract<WidgetMessage, { type: 'error' }> {
+  return { type: 'error', code: codes[name], message: detail ?? name }
+}
+
+/** What a frame cannot do by itself: be as high as its content, and close the dialog that it is in. */
+export function followFrame(place: Place, root: HTMLElement, fitsContent: boolean): void {
+  if (!isFramed()) return
+  document.documentElement.toggleAttribute('data-fits', fitsContent)
+  new ResizeObserver(() => {
+    tell(place, { type: 'height', height: Math.ceil(root.getBoundingClientRect().height) })
+  }).observe(root)
+  addEventListener('keydown', (event) => {
+    // A list that is open, or a question that is asked, takes the key for itself.
+    const isTaken = event.defaultPrevented || document.querySelector('dialog[open]') !== null
+    if (event.key === 'Escape' && !isTaken) tell(place, { type: 'escape' })
+  })
+}
+
+export function tell(place: Place, message: Exclude<WidgetMessage, { type: 'hello' | 'loaded' | 'error' }>): boolean {
   const { display, web_message_origin: origin } = place
   const target =
     display === 'iframe' ? (isFramed() ? window.parent : null) : display === 'popup' ? openerWindow() : null

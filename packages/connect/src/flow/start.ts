@@ -12,7 +12,7 @@ import {
   type SessionApi,
 } from '../api/session-api.ts'
 import type { WidgetConfig } from '../config.ts'
-import { isFramed } from './embedding.ts'
+import { isFramed, tellClaimed, toError, toRefusal } from './embedding.ts'
 import { handToOpener, readProviderAnswer } from './provider-page.ts'
 import { toStopReason, type StopReason } from './stop-reason.ts'
 import { forgetSecret, readKept } from './storage.ts'
@@ -46,6 +46,8 @@ async function begin(authUrl: string, query: string): Promise<Opening> {
     // The text as it came: a parameter that is there twice must be refused, not tidied away.
     const begun = await beginSession(authUrl, query)
     if (begun.redirect_to !== null) {
+      // A loader that listens hears the reason; without one, the redirect brings it.
+      tellClaimed(query, toRefusal(begun.redirect_to))
       // In a frame nothing may be shown, and the application's own page belongs at the top.
       if (!isFramed()) location.replace(begun.redirect_to)
       return { kind: 'left' }
@@ -56,13 +58,20 @@ async function begin(authUrl: string, query: string): Promise<Opening> {
     const start = { session: begun.session, agreed: false, codeSentTo: null, view: null, answer: undefined }
     return { kind: 'flow', api, start }
   } catch (error) {
-    return { kind: 'stopped', reason: toStopReason(error), client: null }
+    const reason = toStopReason(error)
+    tellClaimed(query, toError(reason))
+    return { kind: 'stopped', reason, client: null }
   }
 }
 
 async function resume(authUrl: string, answer: Start['answer']): Promise<Opening> {
   const kept = readKept()
   const client = kept?.client ?? null
+  if (kept?.secret === '' && kept.ended !== undefined && client !== null) {
+    const { outcome, home } = kept.ended
+    const known = { ...client, homepage_uri: client.homepage_uri ?? home }
+    return { kind: 'stopped', reason: { name: outcome }, client: known }
+  }
   if (kept === undefined || kept.secret === '')
     return { kind: 'stopped', reason: { name: client === null ? 'nothing' : 'expired' }, client }
   const api = createSessionApi(authUrl, kept.secret)

@@ -13,6 +13,14 @@ export interface Kept {
   agreed: boolean
   codeSentTo: string | null
   view: View | null
+  /** How the session ended, for a person who comes back to its pages with the browser's Back. */
+  ended?: Ended
+}
+
+export interface Ended {
+  outcome: 'finished' | 'declined'
+  /** The application's own origin, where it has no homepage; without the answer that it was given. */
+  home: string | null
 }
 
 const key = 'assay-connect'
@@ -40,9 +48,18 @@ export function writeKept(kept: Kept): void {
 }
 
 /** The client stays, so that "Back to Northwind" still knows where. */
-export function forgetSecret(): void {
+export function forgetSecret(ended?: Ended): void {
   const kept = readKept()
-  if (kept !== undefined) writeKept({ ...kept, secret: '', view: null })
+  if (kept !== undefined) writeKept({ ...kept, secret: '', view: null, ...(ended && { ended }) })
+}
+
+export function toEnded(redirectTo: string): Ended {
+  const { protocol, origin, searchParams } = new URL(redirectTo)
+  return {
+    outcome: searchParams.has('code') ? 'finished' : 'declined',
+    // An application on the device has an address that no page can lead to.
+    home: /^https?:$/.test(protocol) ? `${origin}/` : null,
+  }
 }
 
 function read(): string | null {

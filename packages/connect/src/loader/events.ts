@@ -1,16 +1,20 @@
 /** What an application hears from the widget it opened, and what it holds of it. */
-import type { AuthorizationResult, StepName } from './protocol.ts'
+import type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
 
 export type ConnectEvent =
   | { type: 'ready' }
   | { type: 'step'; step: StepName }
   | { type: 'connected'; providerId: string; connectionId: string }
   | { type: 'result'; result: AuthorizationResult }
+  /** The widget could not be shown. `message` is for the people who run the application. */
+  | { type: 'error'; code: ErrorCode; message: string }
   /** The person closed the window, or `close()` was called, before there was a result. */
   | { type: 'closed' }
 
+export type LastEvent = Extract<ConnectEvent, { type: 'result' | 'error' | 'closed' }>
+
 export interface ConnectHandle {
-  /** The last event: `result` or `closed`. Never settles for a redirect. */
-  finished: Promise<Extract<ConnectEvent, { type: 'result' | 'closed' }>>
+  /** The last event: `result`, `error` or `closed`. Never settles for a redirect. */
+  finished: Promise<LastEvent>
   close(): void
 }

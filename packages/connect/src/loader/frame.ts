@@ -2,6 +2,11 @@
 import type { ConnectEvent, ConnectHandle } from './events.ts'
 import { listenTo } from './listen.ts'
 
+/** Its script says that it is there before the page is loaded; that word only has to get here. */
+const silenceMaxMs = 3_000
+/** Until the widget has said how high it is. */
+const startHeight = 480
+
 export function openFrame(
   url: string,
   onEvent: (event: ConnectEvent) => void,
@@ -11,20 +16,43 @@ export function openFrame(
   frame.src = url
   frame.title = 'Connect your accounts'
   frame.referrerPolicy = 'no-referrer'
-  Object.assign(frame.style, { border: '0', width: '100%', height: '100%', display: 'block' })
+  Object.assign(frame.style, {
+    border: '0',
+    width: '100%',
+    height: container === undefined ? '100%' : `${startHeight}px`,
+    display: 'block',
+  })
 
   const dialog = container === undefined ? createDialog() : undefined
-  ;(dialog ?? container)?.append(frame)
+  let isLoaded = false
+  let blocked: ReturnType<typeof setTimeout> | undefined
   const listening = listenTo(
-    () => frame.contentWindow,
-    new URL(url).origin,
-    onEvent,
-    () => {
-      frame.remove()
-      dialog?.close()
-      dialog?.remove()
+    {
+      target: () => frame.contentWindow,
+      origin: new URL(url).origin,
+      fitsContent: dialog === undefined,
+      onLoaded: () => (isLoaded = true),
+      // In a dialog, the dialog has the height.
+      ...(dialog === undefined ? { onHeight: (height) => (frame.style.height = `${height}px`) } : {}),
+      // The keys that are pressed inside the frame never reach the dialog.
+      ...(dialog === undefined ? {} : { onEscape: () => listening.close() }),
+      tidy() {
+        clearTimeout(blocked)
+        frame.remove()
+        dialog?.close()
+        dialog?.remove()
+      },
     },
+    onEvent,
   )
+  // A frame that its host's policy forbids is said to be loaded, and stays silent.
+  frame.addEventListener('load', () => {
+    blocked = setTimeout(() => {
+      const message = `The widget did not answer in a frame of ${location.origin}. Is this an embed origin of the client?`
+      if (!isLoaded) listening.end({ type: 'error', code: 'blocked', message })
+    }, silenceMaxMs)
+  })
+  ;(dialog ?? container)?.append(frame)
   // Escape closes a dialog; the person has then decided.
   dialog?.addEventListener('cancel', () => listening.close())
   dialog?.showModal()

@@ -12,8 +12,8 @@ import { openFrame } from './frame.ts'
 import { openPopup } from './popup.ts'
 import type { ConnectEvent, ConnectHandle } from './events.ts'
 
-export type { ConnectEvent, ConnectHandle } from './events.ts'
-export type { AuthorizationResult, StepName } from './protocol.ts'
+export type { ConnectEvent, ConnectHandle, LastEvent } from './events.ts'
+export type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
 
 export interface ConnectRequest {
   /** {widget_url}, such as https://connect.example.com */
@@ -37,7 +37,7 @@ export interface ConnectRequest {
 export interface ConnectOptions {
   display?: 'redirect' | 'popup' | 'iframe'
   onEvent?: (event: ConnectEvent) => void
-  /** For an iframe: where it goes. Without it, a dialog over the page. */
+  /** For an iframe: where it goes, as high as its content. Without it, a dialog over the page. */
   container?: HTMLElement
 }
 

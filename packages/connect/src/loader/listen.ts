@@ -1,46 +1,74 @@
 /** Hears one widget window until it is done. What does not come from that window and that origin is not looked at. */
-import type { ConnectEvent, ConnectHandle } from './events.ts'
+import type { ConnectEvent, ConnectHandle, LastEvent } from './events.ts'
 import { unwrap, wrap, type WidgetMessage } from './protocol.ts'
 
 export interface Listening extends ConnectHandle {
   /** Nothing more will come. */
-  end(): void
+  end(event: LastEvent): void
 }
 
-export function listenTo(
-  target: () => Window | null,
-  origin: string,
-  onEvent: (event: ConnectEvent) => void,
-  tidy: () => void,
-): Listening {
-  const { promise, resolve } = withResolvers<Awaited<ConnectHandle['finished']>>()
+export interface WidgetWindow {
+  target: () => Window | null
+  origin: string
+  /** The frame takes the height of its content. */
+  fitsContent?: boolean
+  onLoaded?: () => void
+  onHeight?: (height: number) => void
+  onEscape?: () => void
+  tidy: () => void
+}
+
+const heard = ['loaded', 'error', 'hello', 'ready', 'step', 'connected', 'height', 'escape', 'result'] as const
+
+export function listenTo(from: WidgetWindow, onEvent: (event: ConnectEvent) => void): Listening {
+  const { promise, resolve } = withResolvers<LastEvent>()
   let ended = false
 
-  function settle(event: Awaited<ConnectHandle['finished']>): void {
+  function settle(event: LastEvent): void {
     if (ended) return
     ended = true
     removeEventListener('message', hear)
-    tidy()
+    from.tidy()
     onEvent(event)
     resolve(event)
   }
 
   function hear(event: MessageEvent<unknown>): void {
-    const window = target()
-    if (window === null || event.source !== window || event.origin !== origin) return
-    const message = unwrap<WidgetMessage>(event.data, ['hello', 'step', 'connected', 'result'])
-    if (message === undefined) return
-    if (message.type === 'hello') {
-      // Proves to the frame that the page around it has the registered origin: only that origin got the nonce.
-      window.postMessage(wrap({ type: 'welcome', nonce: message.nonce }), origin)
-      onEvent({ type: 'ready' })
-    } else if (message.type === 'result') settle({ type: 'result', result: message.result })
-    else if (message.type === 'step') onEvent({ type: 'step', step: message.step })
-    else onEvent({ type: 'connected', providerId: message.providerId, connectionId: message.connectionId })
+    const window = from.target()
+    if (window === null || event.source !== window || event.origin !== from.origin) return
+    const message = unwrap<WidgetMessage>(event.data, heard)
+    if (message !== undefined) handle(message, window)
+  }
+
+  function handle(message: WidgetMessage, window: Window): void {
+    from.onLoaded?.()
+    switch (message.type) {
+      case 'loaded':
+        return
+      case 'hello': {
+        // Proves to the frame that the page around it has the registered origin: only that origin got the nonce.
+        const { nonce } = message
+        return window.postMessage(wrap({ type: 'welcome', nonce, fitsContent: from.fitsContent === true }), from.origin)
+      }
+      case 'height':
+        return from.onHeight?.(message.height)
+      case 'escape':
+        return from.onEscape?.()
+      case 'result':
+        return settle({ type: 'result', result: message.result })
+      case 'error':
+        return settle({ type: 'error', code: message.code, message: message.message })
+      case 'ready':
+        return onEvent({ type: 'ready' })
+      case 'step':
+        return onEvent({ type: 'step', step: message.step })
+      case 'connected':
+        return onEvent({ type: 'connected', providerId: message.providerId, connectionId: message.connectionId })
+    }
   }
 
   addEventListener('message', hear)
-  return { finished: promise, close: () => settle({ type: 'closed' }), end: () => settle({ type: 'closed' }) }
+  return { finished: promise, close: () => settle({ type: 'closed' }), end: settle }
 }
 
 /** Promise.withResolvers is younger than the browsers we support. */

@@ -12,16 +12,15 @@ export function openPopup(url: string, onEvent: (event: ConnectEvent) => void): 
   const popup = open(url, 'assay-connect', `popup,width=${width},height=${height},left=${left},top=${top}`)
   // There is no event for a window that was closed by hand.
   const watch = setInterval(() => {
-    if (popup === null || popup.closed) listening.end()
+    if (popup?.closed === true) listening.close()
   }, closedCheckMs)
-  const listening = listenTo(
-    () => popup,
-    new URL(url).origin,
-    onEvent,
-    () => {
-      clearInterval(watch)
-      popup?.close()
-    },
-  )
+  const tidy = (): void => {
+    clearInterval(watch)
+    popup?.close()
+  }
+  const listening = listenTo({ target: () => popup, origin: new URL(url).origin, tidy }, onEvent)
+  const message = 'The browser did not open a window. Call openConnect directly from a click.'
+  // Later, so that the caller has the handle before its first event.
+  if (popup === null) queueMicrotask(() => listening.end({ type: 'error', code: 'popup_blocked', message }))
   return listening
 }
