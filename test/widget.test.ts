@@ -131,7 +131,7 @@ describe('the connect widget', () => {
   })
 
   describe('refusals of a key', () => {
-    it('each has its own words and one remedy, nothing typed is left, and a good key still connects', () =>
+    it('each has its own words and one remedy, a refused key is not left, and a good key still connects', () =>
       visit(async (page, here) => {
         const cases = [
           ['A key that does not exist', 'Kraken does not know this key', 'Enter it again'],
@@ -142,7 +142,7 @@ describe('the connect widget', () => {
         await reachChoice(page)
         await chooseKraken(page)
         for (const [scenario, title, remedy] of cases) {
-          await sendTestKey(page, scenario)
+          const { secret } = await sendTestKey(page, scenario)
           await seeHeading(page, title)
           if (scenario === 'A key with too many rights') {
             await page.getByText('Funds permissions - Withdraw').waitFor()
@@ -151,8 +151,16 @@ describe('the connect widget', () => {
           await seeAccessible(page, title)
           await button(page, remedy).click()
           await seeHeading(page, 'Connect Kraken')
-          assert.equal(await page.getByLabel('Private key').inputValue(), '')
+          // A provider that did not answer has said nothing about the key, and shows its secret only once.
+          const left = scenario === 'The exchange is away' ? secret : ''
+          assert.equal(await page.getByLabel('Private key').inputValue(), left)
         }
+        // What leads away from the provider forgets it.
+        await button(page, 'Connect').click()
+        await button(page, 'Choose another provider').click()
+        await seeHeading(page, 'Where are your assets?')
+        await chooseKraken(page)
+        assert.equal(await page.getByLabel('Private key').inputValue(), '')
         await sendTestKey(page, 'A new account')
         await seeHeading(page, 'Connected')
       }))
@@ -241,6 +249,21 @@ describe('the connect widget', () => {
         await seeHeading(page, 'Connect Kraken')
         await button(page, 'Back').click()
         await seeHeading(page, 'Where are your assets?')
+      }))
+
+    it('Back after “Finish” says that it is done, and leads to the application', () =>
+      visit(async (page, here) => {
+        await begin(page, here)
+        await reachChoice(page)
+        await chooseKraken(page)
+        await sendTestKey(page, 'A new account')
+        await seeHeading(page, 'Connected')
+        await button(page, 'Finish').click()
+        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+        await page.goBack()
+        await seeHeading(page, 'All done')
+        await page.getByRole('link', { name: 'Back to Northwind' }).click()
+        await page.getByRole('heading', { name: 'Holdings' }).waitFor()
       }))
 
     it('“Not now” asks first when something would be lost, and tells the application', () =>

@@ -9,7 +9,8 @@ import type { AddAnswer, AddRequest, ProviderAnswer, Session, SessionApi } from 
 import { useSpeech } from '../texts/index.ts'
 import { leave, tell } from './embedding.ts'
 import { onProviderAnswer, openProviderPage } from './provider-page.ts'
-import { forgetSecret, writeKept } from './storage.ts'
+import { forgetSecret, toEnded, writeKept } from './storage.ts'
+import { isPassing, useDraft, type Draft } from './use-draft.ts'
 import { useFollowing } from './use-following.ts'
 import { usePlace, type Places } from './use-place.ts'
 import { useRun, type Running } from './use-run.ts'
@@ -27,6 +28,7 @@ export interface Start {
 export interface Flow extends Pick<Places, 'screen' | 'go' | 'back'>, Omit<Running, 'run' | 'stop'>, Actions {
   api: SessionApi
   session: Session
+  draft: Draft
   codeSentTo: string | null
   setCodeSentTo: (email: string | null) => void
 }
@@ -47,7 +49,8 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   const places = usePlace(session, start)
   const { run, stop, ...running } = useRun()
   const { place, screen, go, back } = places
-  const showAdded = useAdded(api, setSession, go)
+  const draft = useDraft(screen)
+  const showAdded = useAdded(api, setSession, go, draft)
   const { language } = useSpeech()
 
   useEffect(() => {
@@ -68,10 +71,11 @@ export function useFlow(api: SessionApi, start: Start): Flow {
   const conclude = (ask: () => Promise<{ redirect_to: string }>): void =>
     run(async () => {
       const { redirect_to } = await ask()
-      forgetSecret()
+      const ended = toEnded(redirect_to)
+      forgetSecret(ended)
       leave(session, redirect_to)
       // A frame is taken away by its page; a window that may not close itself says that all is done.
-      stop({ name: new URL(redirect_to).searchParams.has('code') ? 'finished' : 'declined' })
+      stop({ name: ended.outcome })
     })
 
   const actions: Actions = {
@@ -113,7 +117,7 @@ export function useFlow(api: SessionApi, start: Start): Flow {
     finish: () => conclude(() => api.finish()),
     decline: () => conclude(() => api.decline()),
   }
-  return { api, session, screen, go, back, codeSentTo, setCodeSentTo, ...running, ...actions }
+  return { api, session, draft, screen, go, back, codeSentTo, setCodeSentTo, ...running, ...actions }
 }
 
 /** What follows from the answer to "add": the provider's page, the checking list, or the trouble. */
@@ -121,6 +125,7 @@ function useAdded(
   api: SessionApi,
   setSession: (session: Session) => void,
   go: (view: View) => void,
+  draft: Draft,
 ): (asked: { providerId: string; connectionId: string | null; byKey?: boolean }, answer: AddAnswer) => Promise<void> {
   return useCallback(
     async (asked, { data: { added, connection_id, redirect_url }, errors }) => {
@@ -128,6 +133,8 @@ function useAdded(
       // Read before the screen changes, so that it finds its connection.
       const { session } = await api.read()
       setSession(session)
+      const item: ErrorItem = errors[0] ?? { cause: 'internal', message: '' }
+      if (added || !isPassing(item.cause)) draft.drop()
       if (added && connection_id !== null) {
         tell(session, { type: 'connected', providerId: asked.providerId, connectionId: connection_id })
         if (session.existing.some((existing) => existing.connection_id === connection_id)) {
@@ -135,10 +142,9 @@ function useAdded(
         }
         return go({ name: 'checking', providerId: asked.providerId, connectionId: connection_id })
       }
-      const item: ErrorItem = errors[0] ?? { cause: 'internal', message: '' }
       go({ name: 'trouble', ...asked, item })
     },
-    [api, setSession, go],
+    [api, setSession, go, draft],
   )
 }
 

@@ -1,6 +1,7 @@
 /**
  * The key: three steps to make it at the provider, and fields that say at once what is wrong. What was typed leaves the
- * page with "Connect" and not before; secrets are dropped from the form in that moment.
+ * page with "Connect" and not before; the form is empty from then on, and filled again only when the provider could not
+ * be asked (flow/use-draft.ts).
  */
 import { cleanField, examineFields, isReady } from '@assay/core/credentials'
 import type { JSX } from 'preact'
@@ -118,7 +119,9 @@ interface FormProps {
 function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Element {
   const { t } = useSpeech()
   const fields = fieldsOf(provider)
-  const [values, setValues] = useState<Readonly<Record<string, string>>>(() => startValues(fields, view.address))
+  const [values, setValues] = useState<Readonly<Record<string, string>>>(
+    () => flow.draft.find(provider.provider_id) ?? startValues(fields, view.address),
+  )
   const remarks = useMemo(
     () =>
       examineFields(
@@ -138,6 +141,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
     event.preventDefault()
     if (!isReady(remarks) || flow.busy) return
     const clean = (name: string): string => cleanField(name, values[name] ?? '')
+    flow.draft.keep(provider.provider_id, values)
     setValues({})
     flow.add(toRequest(view, toCredentials(isWallet, clean)))
   }
