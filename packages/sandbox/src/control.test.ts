@@ -24,6 +24,7 @@ describe('the control API', () => {
         ['kraken', sandbox.urls.kraken],
         ['binance', sandbox.urls.binance],
         ['coinbase', sandbox.urls.coinbase],
+        ['bitcoin', sandbox.urls.bitcoin],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)

@@ -2,6 +2,9 @@
 import { controlBinance } from './binance/controlled.ts'
 import { createBinanceControls } from './binance/controls.ts'
 import { createBinance } from './binance/index.ts'
+import { controlBitcoin } from './bitcoin/controlled.ts'
+import { createBitcoinControls, type BitcoinControls } from './bitcoin/controls.ts'
+import { createBitcoin } from './bitcoin/index.ts'
 import { controlCoinbase } from './coinbase/controlled.ts'
 import { createCoinbase } from './coinbase/index.ts'
 import type { Controlled } from './control.ts'
@@ -12,6 +15,7 @@ import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
+import { bitcoinScenarios } from './scenarios/bitcoin/index.ts'
 import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 
@@ -46,6 +50,11 @@ export const simulators = {
     const coinbase = createCoinbase({ ...options, scenarios: coinbaseScenarios })
     const control = (url: string): Controlled => controlCoinbase(coinbase, url, options.nowMs)
     return { provider: coinbase.provider, control, controls: undefined }
+  },
+  bitcoin(options: SimulatorOptions): Simulator<BitcoinControls> {
+    const bitcoin = createBitcoin({ ...options, scenarios: bitcoinScenarios })
+    const controls = createBitcoinControls(bitcoin, options.nowMs)
+    return { provider: bitcoin.provider, control: (url) => controlBitcoin(bitcoin, url, options.nowMs), controls }
   },
 }
 

@@ -1,0 +1,118 @@
+/**
+ * A simulated Bitcoin network behind Esplora's API: written from its public documents, never from our own reader.
+ * Truth: https://github.com/Blockstream/esplora/blob/master/API.md.
+ *
+ * There are no keys: an address says which wallet a call is about, and calls are counted by IP address. Only what reads:
+ * transactions come from the stories of wallets and from the control API, there is no way to broadcast one.
+ */
+import { createAccounts, type Account, type Accounts } from '../core/accounts.ts'
+import type { WireAnswer } from '../core/listener.ts'
+import type { Pace } from '../core/pace.ts'
+import type { Provider } from '../core/provider-server.ts'
+import type { Scenario } from '../core/scenario.ts'
+import { answerEsplora, EsploraRefusal, textAnswer } from './api.ts'
+import { createLimits, documentedLimit } from './limits.ts'
+import { createNetwork, type Network } from './network.ts'
+import { receive } from './payments.ts'
+import { scriptOfAddress } from './script.ts'
+import { tellStory, type Story } from './story.ts'
+import { createWallet, type Wallet } from './wallet.ts'
+
+// A wallet lives as long as the process, because its addresses do not tell which account they are of.
+const walletsMax = 5_000
+
+export type BitcoinAccount = Account<Story, Story>
+
+export interface Bitcoin {
+  accounts: Accounts<Story, Story>
+  provider: Provider
+  network: Network
+  /** The account's wallet; the first call builds its history. Brings the chain up to the clock. */
+  open(account: BitcoinAccount): Wallet
+}
+
+export function createBitcoin(options: {
+  seed: string
+  pace: Pace
+  scenarios: readonly Scenario<Story>[]
+  nowMs: () => number
+}): Bitcoin {
+  const { seed, nowMs } = options
+  const accounts = createAccounts<Story, Story>({ ...options, provider: 'bitcoin', documentedLimit, build: (s) => s })
+  const network = createNetwork(seed)
+  const wallets = new Map<string, Wallet>()
+  const ownerOf = new Map<string, string>()
+  const limits = createLimits(options.pace)
+
+  function open(account: BitcoinAccount): Wallet {
+    network.chain.advance(nowMs())
+    const known = wallets.get(account.id)
+    if (known !== undefined) return known
+    if (wallets.size >= walletsMax) throw new RangeError(`${walletsMax} wallets are open already`)
+    const story = account.world()
+    const wallet = createWallet(seed, account.id, story, ({ script }) => ownerOf.set(script, account.id))
+    tellStory(network, wallet, story, nowMs())
+    wallets.set(account.id, wallet)
+    return wallet
+  }
+
+  function findAccount(path: string): BitcoinAccount | undefined {
+    const [, collection, subject = ''] = path.split('/')
+    if (collection === 'tx') return findById(network.find(subject)?.accountId)
+    if (collection !== 'address') return undefined
+    try {
+      return findById(ownerOf.get(scriptOfAddress(decodeURIComponent(subject)).toString('hex')))
+    } catch {
+      return undefined
+    }
+  }
+
+  function findById(id: string | undefined): BitcoinAccount | undefined {
+    return id === undefined ? undefined : accounts.findById(id)
+  }
+
+  const provider: Provider = {
+    id: 'bitcoin',
+    recognise(request) {
+      const account = findAccount(request.path)
+      if (account === undefined) return undefined
+      account.calls += 1
+      return { accountId: account.id, weather: account.scenario.weather, call: account.calls - 1 }
+    },
+    answer(request, context) {
+      network.chain.advance(nowMs())
+      if (!limits.accept(request.address, findAccount(request.path), nowMs())) return words.rateLimited()
+      try {
+        return answerEsplora(network, request.method, request.path, context)
+      } catch (error) {
+        if (error instanceof EsploraRefusal) return textAnswer(error.status, error.message)
+        throw error
+      }
+    },
+    words,
+    insertRow(accountId, lateMs) {
+      const account = accounts.findById(accountId)
+      if (account === undefined) return
+      const wallet = open(account)
+      const seconds = Math.floor((nowMs() - lateMs) / 1_000)
+      const height = network.chain.heightAtOrAfter(seconds) ?? network.chain.mine(nowMs())
+      const outputs = [{ to: wallet.at('receive', 0), value: 10_000n }]
+      receive({ network, wallet }, { seconds, height, feeRate: 5n }, outputs, { alone: true })
+    },
+  }
+  return { accounts, provider, network, open }
+}
+
+const words: Provider['words'] = {
+  rateLimited: () => gatewayPage(429, 'Too Many Requests'),
+  // A wallet has no key that could be taken back: the gateway refuses the caller instead.
+  revoked: () => gatewayPage(403, 'Forbidden'),
+  serviceUnavailable: () => gatewayPage(503, 'Service Temporarily Unavailable'),
+}
+
+/** nginx, in front of the server. It sends no Retry-After. */
+function gatewayPage(status: number, title: string): WireAnswer {
+  const heading = `${status} ${title}`
+  const body = `<html>\r\n<head><title>${heading}</title></head>\r\n<body>\r\n<center><h1>${heading}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`
+  return { status, headers: { 'content-type': 'text/html' }, body, error: title }
+}
