@@ -1,14 +1,14 @@
 /**
  * What happens to a wallet after its story: payments booked by hand, blocks, a block that is replaced, and transactions
- * that leave the mempool. Each throws a RangeError where the network could not be like that, and then changes nothing.
+ * that leave the mempool. Each throws a RangeError where the network could not be like that, and then leaves the wallet as it
+ * was.
  */
 import type { NewEntry } from '../control.ts'
 import type { Network } from './network.ts'
-import { receive, send, type Bank, type Moment } from './payments.ts'
+import { receive, send, strangerScript, type Bank, type Moment } from './payments.ts'
 import { AddressError, scriptOfAddress } from './script.ts'
 import { toSatoshi } from './story.ts'
 import { isCoinbase } from './transaction.ts'
-import { strangerScript } from './payments.ts'
 import type { OwnAddress, Wallet } from './wallet.ts'
 
 /** Deeper reorganisations do not happen on the main network, and a reader may take such blocks as final. */
@@ -55,10 +55,11 @@ function bookEntry(bank: Bank, entry: NewEntry, nowMs: number): string {
   throw new RangeError(`entries of a wallet are receive or send, not ${entry.type}`)
 }
 
-/** The block at that time; one more block when it has not come yet. */
+/** A payment of now has a block of its own; one of the past lies in the first block that came after it. */
 function heightOf({ chain }: Network, entry: NewEntry, seconds: number, nowMs: number): number | undefined {
   if (entry.subtype === 'unconfirmed') return undefined
-  return chain.heightAtOrAfter(seconds) ?? chain.mine(nowMs)
+  const known = entry.time === undefined ? undefined : chain.heightAtOrAfter(seconds)
+  return known ?? chain.mine(nowMs)
 }
 
 /** Behind the last one that was used. */

@@ -52,9 +52,9 @@ export function unconfirmedStory(): Story {
     events: [
       { at: '2026-09-01 09:00:00', kind: 'receive', amounts: ['0.04'] },
       { at: '2026-09-02 09:00:00', kind: 'receive', amounts: ['0.01'] },
-      { at: '2026-10-30 21:00:00', kind: 'receive', amounts: ['0.0025'], unconfirmed: true, feeRate: 1 },
-      { at: '2026-10-30 21:05:00', kind: 'send', amount: '0.045', payee: 'in a hurry', unconfirmed: true, feeRate: 1 },
-      { at: '2026-10-30 21:06:00', kind: 'send', amount: '0.001', payee: 'in a hurry', unconfirmed: true, feeRate: 1 },
+      { at: '2026-10-30 21:00:00', kind: 'send', amount: '0.045', payee: 'in a hurry', unconfirmed: true, feeRate: 1 },
+      { at: '2026-10-30 21:05:00', kind: 'send', amount: '0.001', payee: 'a friend', unconfirmed: true, feeRate: 1 },
+      { at: '2026-10-30 21:10:00', kind: 'receive', amounts: ['0.0025'], unconfirmed: true, feeRate: 1 },
     ],
   }
 }
