@@ -19,19 +19,32 @@ import { faultSchema, type Faults } from './core/faults.ts'
 import type { Journal } from './core/journal.ts'
 import type { WireAnswer, WireRequest } from './core/listener.ts'
 
+/** A chain runs beside this process, so what it does takes a moment; the other providers answer at once. */
+type Eventually<T> = T | Promise<T>
+
+interface Minted {
+  account_id: string
+  credentials: Record<string, string>
+}
+
 /** What a provider lends to the control API. */
 export interface Controlled {
   providerId: string
   url: string
   scenarios: readonly { name: string; title: string; description: string; expects: string }[]
-  mint(scenario: string, account: string): { account_id: string; credentials: Record<string, string> } | undefined
-  state(accountId: string): object | undefined
+  mint(scenario: string, account: string): Eventually<Minted | undefined>
+  state(accountId: string): Eventually<object | undefined>
   /** Throws a RangeError when the entries cannot be booked. `refid`: the reference that all of them get. */
-  addEntries(accountId: string, entries: readonly NewEntry[], nowMs: number, refid?: string): string[] | undefined
+  addEntries(
+    accountId: string,
+    entries: readonly NewEntry[],
+    nowMs: number,
+    refid?: string,
+  ): Eventually<string[] | undefined>
   /** Withdraws all records or none. Throws a RangeError when an id is unknown or a balance would become negative. */
-  withdraw(accountId: string, ids: readonly string[]): object | undefined
+  withdraw(accountId: string, ids: readonly string[]): Eventually<object | undefined>
   /** Absent where records cannot be changed. Throws a RangeError when the account could not be like that. */
-  changeRecord?(accountId: string, change: RecordChange): object | undefined
+  changeRecord?(accountId: string, change: RecordChange): Eventually<object | undefined>
   changeKey(accountId: string, change: KeyChange): object | undefined
 }
 
@@ -113,17 +126,17 @@ const routes: Readonly<Record<string, Route>> = {
     prices_url: pricesUrl,
   }),
   'POST accounts': mintAccount,
-  'GET accounts/:id/state': (_, deps, id) => found(ofAccount(deps, id).state(id)),
-  'POST accounts/:id/entries': (request, deps, id) => {
+  'GET accounts/:id/state': async (_, deps, id) => found(await ofAccount(deps, id).state(id)),
+  'POST accounts/:id/entries': async (request, deps, id) => {
     const { entries, refid } = parse(entriesSchema, request)
-    return { ids: found(ofAccount(deps, id).addEntries(id, entries, deps.clock.nowMs(), refid)) }
+    return { ids: found(await ofAccount(deps, id).addEntries(id, entries, deps.clock.nowMs(), refid)) }
   },
-  'POST accounts/:id/withdrawn': (request, deps, id) =>
-    found(ofAccount(deps, id).withdraw(id, parse(withdrawnSchema, request).ids)),
-  'POST accounts/:id/records': (request, deps, id) => {
+  'POST accounts/:id/withdrawn': async (request, deps, id) =>
+    found(await ofAccount(deps, id).withdraw(id, parse(withdrawnSchema, request).ids)),
+  'POST accounts/:id/records': async (request, deps, id) => {
     const provider = ofAccount(deps, id)
     if (provider.changeRecord === undefined) throw new ControlRefusal(404, `${provider.providerId} keeps its records`)
-    return found(provider.changeRecord(id, parse(recordChangeSchema, request)))
+    return found(await provider.changeRecord(id, parse(recordChangeSchema, request)))
   },
   'POST accounts/:id/key': (request, deps, id) =>
     found(ofAccount(deps, id).changeKey(id, parse(keyChangeSchema, request))),
@@ -152,7 +165,7 @@ const routes: Readonly<Record<string, Route>> = {
   },
 }
 
-export function answerControl(request: WireRequest, deps: ControlDeps): WireAnswer {
+export async function answerControl(request: WireRequest, deps: ControlDeps): Promise<WireAnswer> {
   const [, root, collection = '', id, ...rest] = request.path.split('/')
   const shape = [collection, ...(id === undefined ? [] : [':id']), ...rest].join('/')
   const key = `${request.method} ${shape}`
@@ -161,7 +174,7 @@ export function answerControl(request: WireRequest, deps: ControlDeps): WireAnsw
     // Browsers name the page that asks; programs do not. No web page has any business here.
     if (request.headers.origin !== undefined) throw new ControlRefusal(403, 'not for web pages')
     if (route === undefined) throw new ControlRefusal(404, 'no such control endpoint')
-    return { status: 200, body: JSON.stringify(route(request, deps, decodeURIComponent(id ?? ''))) }
+    return { status: 200, body: JSON.stringify(await route(request, deps, decodeURIComponent(id ?? ''))) }
   } catch (error) {
     const status = error instanceof ControlRefusal ? error.status : error instanceof RangeError ? 400 : undefined
     if (status === undefined) throw error
@@ -169,11 +182,11 @@ export function answerControl(request: WireRequest, deps: ControlDeps): WireAnsw
   }
 }
 
-function mintAccount(request: WireRequest, deps: ControlDeps): unknown {
+async function mintAccount(request: WireRequest, deps: ControlDeps): Promise<unknown> {
   const { provider_id, scenario, account } = parse(mintSchema, request)
   const provider = deps.providers.find((one) => one.providerId === provider_id)
   if (provider === undefined) throw new ControlRefusal(404, `no simulated provider ${provider_id}`)
-  const minted = provider.mint(scenario, account)
+  const minted = await provider.mint(scenario, account)
   if (minted !== undefined) return minted
   const names = provider.scenarios.map((one) => one.name).join(', ')
   throw new ControlRefusal(404, `${provider_id} has no scenario ${scenario}; there are ${names}`)

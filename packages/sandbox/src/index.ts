@@ -56,7 +56,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const byName = Object.fromEntries(urls) as Sandbox['urls']
     const providers = made.map(([name, simulator]) => simulator.control(byName[name]))
     const deps = { clock, journal, providers, pricesUrl, faults }
-    const control = await listen(host, ports.control ?? 0, async (request) => answerControl(request, deps), onBug)
+    const control = await listen(host, ports.control ?? 0, (request) => answerControl(request, deps), onBug)
     listeners.push(control)
     const controls = Object.fromEntries(made.map(([name, simulator]) => [name, simulator.controls]))
     return { controlUrl: control.url, urls: byName, controls: controls as unknown as AllControls, close: closeAll }
@@ -75,5 +75,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   async function closeAll(): Promise<void> {
     await Promise.all(listeners.map((listener) => listener.close()))
+    for (const [, simulator] of made) await simulator.close?.()
   }
 }

@@ -33,6 +33,8 @@ export interface Simulator<Controls = SimulatorControls | undefined> {
   control(url: string): Controlled
   /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
   controls: Controls
+  /** Ends what runs beside the listeners. */
+  close?(): Promise<void>
 }
 
 export const simulators = {

@@ -241,7 +241,7 @@ describe('the call limit', () => {
     }
   })
 
-  it('is 10,000 calls an hour, at fast pace in a hundredth of one', () => {
+  it('is 10,000 calls an hour, at fast pace in a hundredth of one', async () => {
     for (const [pace, hourMs] of [
       ['real', 3_600_000],
       ['fast', 36_000],
@@ -253,19 +253,20 @@ describe('the call limit', () => {
       // An access token instead of a key: twenty thousand signatures would take half a minute.
       const token = tokens.seal('access', { account, family: 'one', serial: 0, issuedMs: now.ms, scope: '' })
       const headers = { authorization: `Bearer ${token}` }
-      const call = (): number => {
+      const call = async (): Promise<number> => {
         const plain = { method: 'GET', path, query: new URLSearchParams(), rawQuery: '', headers, body: '' }
         const request = { ...plain, address: '127.0.0.1', signal: never }
-        return provider.answer(request, {
+        const answer = await provider.answer(request, {
           nowMs: now.ms,
           cutPage: (view, offset, size) => view.cut(offset, size),
           tellCount: (count) => count,
-        }).status
+        })
+        return answer.status
       }
-      const statuses = new Set(Array.from({ length: 10_000 }, call))
-      assert.deepEqual([...statuses, call()], [200, 429])
+      const statuses = new Set(await Promise.all(Array.from({ length: 10_000 }, call)))
+      assert.deepEqual([...statuses, await call()], [200, 429])
       now.ms += hourMs / 10_000
-      assert.deepEqual([call(), call()], [200, 429])
+      assert.deepEqual([await call(), await call()], [200, 429])
     }
   })
 })

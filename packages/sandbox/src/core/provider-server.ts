@@ -23,10 +23,10 @@ export interface Provider {
   id: string
   /** Whose call this is, before anything about it was checked, and what that account's weather is. */
   recognise(request: WireRequest): { accountId: string; weather: Weather; call: number } | undefined
-  answer(request: WireRequest, context: CallContext): WireAnswer
-  words: Record<'rateLimited' | 'revoked' | 'serviceUnavailable', () => WireAnswer>
+  answer(request: WireRequest, context: CallContext): WireAnswer | Promise<WireAnswer>
+  words: Record<'rateLimited' | 'revoked' | 'serviceUnavailable', (request: WireRequest) => WireAnswer>
   /** Adds a row to an account, as if something had happened there so long ago and was only booked now. */
-  insertRow(accountId: string, lateMs: number): void
+  insertRow(accountId: string, lateMs: number): void | Promise<void>
 }
 
 export function createProviderServer(
@@ -50,7 +50,7 @@ export function createProviderServer(
     if (weather !== undefined && !actsOnRows(weather.kind)) hits.push(weather)
 
     await holdBack(hits, request.signal)
-    const answer = standIn(hits, provider) ?? mangle(hits, answerCall(hits))
+    const answer = standIn(hits, provider, request) ?? mangle(hits, await answerCall(hits))
     const { status, error = null } = answer
     deps.journal.note({
       provider_id: provider.id,
@@ -61,7 +61,7 @@ export function createProviderServer(
     })
     return answer
 
-    function answerCall(effects: readonly Fault[]): WireAnswer {
+    async function answerCall(effects: readonly Fault[]): Promise<WireAnswer> {
       const onRows = weather !== undefined && actsOnRows(weather.kind) ? [weather] : []
       let shifting: Fault | undefined
       const context: CallContext = {
@@ -78,8 +78,10 @@ export function createProviderServer(
           return view.cut(offset - back, size + back)
         },
       }
-      const given = provider.answer(request, context)
-      if (shifting !== undefined && caller !== undefined) provider.insertRow(caller.accountId, shifting.late_ms ?? 0)
+      const given = await provider.answer(request, context)
+      if (shifting !== undefined && caller !== undefined) {
+        await provider.insertRow(caller.accountId, shifting.late_ms ?? 0)
+      }
       return given
     }
   }
@@ -111,15 +113,15 @@ function skewOf(hits: readonly Fault[]): number {
 }
 
 /** Answers that come from in front of the provider, or in its own words, before the call got anywhere. */
-function standIn(hits: readonly Fault[], provider: Provider): WireAnswer | undefined {
+function standIn(hits: readonly Fault[], provider: Provider, request: WireRequest): WireAnswer | undefined {
   for (const fault of hits) {
-    const answer = inPlaceOf(fault, provider)
+    const answer = inPlaceOf(fault, provider, request)
     if (answer !== undefined) return { error: fault.kind, ...answer }
   }
   return undefined
 }
 
-function inPlaceOf(fault: Fault, provider: Provider): WireAnswer | undefined {
+function inPlaceOf(fault: Fault, provider: Provider, request: WireRequest): WireAnswer | undefined {
   const retryAfter = { 'retry-after': String(fault.retry_after_s ?? 1) }
   const answers: Partial<Record<FaultKind, () => WireAnswer>> = {
     http_429: () => gatewayPage(429, 'Too Many Requests'),
@@ -128,9 +130,9 @@ function inPlaceOf(fault: Fault, provider: Provider): WireAnswer | undefined {
     http_5xx: () => gatewayPage(fault.status ?? 503, 'Bad gateway'),
     down: () => gatewayPage(503, 'Service Temporarily Unavailable'),
     html: () => gatewayPage(200, 'Just a moment...'),
-    rate_limited: provider.words.rateLimited,
-    revoked: provider.words.revoked,
-    service_unavailable: provider.words.serviceUnavailable,
+    rate_limited: () => provider.words.rateLimited(request),
+    revoked: () => provider.words.revoked(request),
+    service_unavailable: () => provider.words.serviceUnavailable(request),
   }
   return answers[fault.kind]?.()
 }
