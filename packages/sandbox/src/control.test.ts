@@ -25,6 +25,7 @@ describe('the control API', () => {
         ['binance', sandbox.urls.binance],
         ['coinbase', sandbox.urls.coinbase],
         ['bitcoin', sandbox.urls.bitcoin],
+        ['evm', sandbox.urls.evm],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)

@@ -11,12 +11,15 @@ import type { Controlled } from './control.ts'
 import type { SimulatorControls } from './core/controls.ts'
 import type { Pace } from './core/pace.ts'
 import type { Provider } from './core/provider-server.ts'
+import { controlEvm } from './evm/controlled.ts'
+import { createEvm } from './evm/index.ts'
 import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
 import { bitcoinScenarios } from './scenarios/bitcoin/index.ts'
 import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
+import { evmScenarios } from './scenarios/evm/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 
 export interface SimulatorOptions {
@@ -57,6 +60,10 @@ export const simulators = {
     const bitcoin = createBitcoin({ ...options, scenarios: bitcoinScenarios })
     const controls = createBitcoinControls(bitcoin, options.nowMs)
     return { provider: bitcoin.provider, control: (url) => controlBitcoin(bitcoin, url, options.nowMs), controls }
+  },
+  evm(options: SimulatorOptions): Simulator<undefined> {
+    const evm = createEvm({ ...options, scenarios: evmScenarios })
+    return { provider: evm.provider, control: (url) => controlEvm(evm, url), controls: undefined, close: evm.close }
   },
 }
 

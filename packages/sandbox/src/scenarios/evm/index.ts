@@ -1,0 +1,85 @@
+/** The scenarios of a simulated wallet, in the words an integrator reads (`GET /sandbox/scenarios`). */
+import type { KeyTraits, Scenario } from '../../core/scenario.ts'
+import type { Story } from '../../evm/story.ts'
+import { defaultStory } from './default.ts'
+import { largeStory } from './large.ts'
+
+// A wallet is an address: everyone may read it, and no key can be wrong or have too many rights.
+const noKey: KeyTraits = { permissions: [] }
+
+const emptyStory = (): Story => ({ steps: [], prepared: 0 })
+
+const calm = { key: noKey, limit: 'documented', weather: 'calm', story: defaultStory(1) } as const
+
+export const evmScenarios: readonly Scenario<Story>[] = [
+  {
+    ...calm,
+    name: 'default',
+    title: 'A lived-in wallet',
+    description:
+      'Some 350 transactions on two networks from March 2021 to October 2026: tokens, swaps, NFTs, internal transfers, failures, spam and validator withdrawals.',
+    expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
+    story: defaultStory(4),
+  },
+  {
+    ...calm,
+    name: 'empty',
+    title: 'A new wallet',
+    description: 'An address that no network has seen.',
+    expects: 'Connects; no holdings, no transactions, and nothing missing.',
+    story: emptyStory,
+  },
+  {
+    ...calm,
+    name: 'large',
+    title: 'A wallet paid in small parts',
+    description: '100,000 token transfers, without a call limit. Built when first asked for.',
+    expects: 'Connects; history arrives page by page, without growing memory.',
+    limit: 'none',
+    story: largeStory,
+  },
+  {
+    ...calm,
+    name: 'rate_limited',
+    title: 'A small call limit',
+    description: 'Takes 2 calls of the account API at once and then one in two seconds, so the limit does come up.',
+    expects: 'Connects; reading slows down and ends complete.',
+    limit: { max: 2, decayPerSecond: 0.5 },
+  },
+  {
+    ...calm,
+    name: 'down',
+    title: 'The index is away',
+    description: 'Every call that names the wallet is answered with HTTP 503.',
+    expects: 'Is not added: venue_down.',
+    weather: { always: 'down' },
+    story: emptyStory,
+  },
+  {
+    ...calm,
+    name: 'flaky',
+    title: 'A bad connection',
+    description:
+      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
+    expects: 'Connects; reading retries and ends complete, nothing twice.',
+    weather: {
+      calmCalls: 4,
+      cycle: [
+        'http_5xx',
+        'calm',
+        'reset',
+        'calm',
+        'duplicate_rows',
+        'truncated_json',
+        'calm',
+        'html',
+        'calm',
+        'duplicate_rows',
+        'service_unavailable',
+        'calm',
+        'rate_limited',
+        'calm',
+      ],
+    },
+  },
+]
