@@ -5,6 +5,7 @@ import { createBinance } from './binance/index.ts'
 import { controlBitcoin } from './bitcoin/controlled.ts'
 import { createBitcoinControls, type BitcoinControls } from './bitcoin/controls.ts'
 import { createBitcoin } from './bitcoin/index.ts'
+import { createBybit } from './bybit/index.ts'
 import { controlCoinbase } from './coinbase/controlled.ts'
 import { createCoinbase } from './coinbase/index.ts'
 import type { Controlled } from './control.ts'
@@ -18,9 +19,13 @@ import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
 import { bitcoinScenarios } from './scenarios/bitcoin/index.ts'
+import { bybitScenarios } from './scenarios/bybit/index.ts'
 import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
 import { evmScenarios } from './scenarios/evm/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
+import { controlSpot } from './spot/controlled.ts'
+import { createSpotControls } from './spot/controls.ts'
+import type { SpotExchange } from './spot/exchange.ts'
 
 export interface SimulatorOptions {
   /** Keys minted with a seed are known to every sandbox that has the same one. */
@@ -65,6 +70,14 @@ export const simulators = {
     const evm = createEvm({ ...options, scenarios: evmScenarios })
     return { provider: evm.provider, control: (url) => controlEvm(evm, url), controls: undefined, close: evm.close }
   },
+  bybit(options: SimulatorOptions): Simulator<SimulatorControls> {
+    return spot(createBybit({ ...options, scenarios: bybitScenarios }))
+  },
+}
+
+function spot(exchange: SpotExchange): Simulator<SimulatorControls> {
+  const { provider } = exchange
+  return { provider, control: (url) => controlSpot(exchange, url), controls: createSpotControls(exchange) }
 }
 
 export type SimulatorName = keyof typeof simulators

@@ -1,0 +1,142 @@
+/**
+ * The scenarios of the simulated spot exchanges, in the words an integrator reads (`GET /sandbox/scenarios`). They are the
+ * same for every exchange; an exchange brings the names of its permissions and the codes of its errors.
+ */
+import type { KeyTraits, Scenario } from '../../core/scenario.ts'
+import type { Story } from '../../spot/story.ts'
+import { boundStory, defaultStory, forgottenStory } from './default.ts'
+import { largeStory } from './large.ts'
+
+export interface SpotTerms {
+  readOnly: readonly string[]
+  /** What a key has that may also trade and withdraw. */
+  everything: readonly string[]
+  /** What is answered to a key that does not exist. */
+  unknownKey: string
+  /** What is answered to a key that is used from another address; undefined where the documents do not say. */
+  otherAddress: string | undefined
+  tooManyCalls: string
+  /** Calls of one endpoint in its window, for the scenario with a small limit. */
+  fewCalls: number
+  /** What the exchange forgets, and after how long; undefined where it forgets nothing. */
+  forgets: string | undefined
+}
+
+const emptyStory = (): Story => ({ events: [] })
+
+export function spotScenarios(terms: SpotTerms): readonly Scenario<Story>[] {
+  const key: KeyTraits = { permissions: terms.readOnly }
+  const calm = { key, limit: 'documented', weather: 'calm', story: defaultStory } as const
+  return [
+    {
+      ...calm,
+      name: 'default',
+      title: 'A lived-in account',
+      description: 'Some 270 records of every kind from January 2025 to October 2026, in two wallets, with odd digits.',
+      expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
+    },
+    {
+      ...calm,
+      name: 'empty',
+      title: 'A new account',
+      description: 'Opened and never funded.',
+      expects: 'Connects; no holdings, no transactions, and nothing missing.',
+      story: emptyStory,
+    },
+    {
+      ...calm,
+      name: 'large',
+      title: 'A trading robot',
+      description:
+        '50,000 trades of ten pairs, each two ledger entries, without a request limit. Built when first asked for.',
+      expects: 'Connects; history arrives page by page, without growing memory.',
+      limit: 'none',
+      story: largeStory,
+    },
+    {
+      ...calm,
+      name: 'invalid_credentials',
+      title: 'A key that does not exist',
+      description: `Every signed call is answered with ${terms.unknownKey}.`,
+      expects: 'Is not added: invalid_credentials.',
+      key: { ...key, refused: true },
+    },
+    {
+      ...calm,
+      name: 'can_trade',
+      title: 'A key with too many rights',
+      description: 'May trade, transfer and withdraw, besides reading.',
+      expects: 'Is not added: excess_permission, naming the rights to take away.',
+      key: { permissions: terms.everything },
+    },
+    {
+      ...calm,
+      name: 'rate_limited',
+      title: 'A small request limit',
+      description: `A few calls of each endpoint in its window, so ${terms.tooManyCalls} does come up, and passes.`,
+      expects: 'Connects; reading slows down and ends complete.',
+      limit: { max: terms.fewCalls, decayPerSecond: terms.fewCalls },
+    },
+    ...troubled(calm, terms),
+    ...ofTerms(calm, terms),
+  ]
+}
+
+type Calm = Pick<Scenario<Story>, 'key' | 'limit' | 'weather' | 'story'>
+
+function troubled(calm: Calm, terms: SpotTerms): Scenario<Story>[] {
+  return [
+    {
+      ...calm,
+      name: 'down',
+      title: 'The exchange is away',
+      description: 'Every call with this key is answered with HTTP 503.',
+      expects: 'Is not added: venue_down.',
+      weather: { always: 'down' },
+    },
+    {
+      ...calm,
+      name: 'revoked_later',
+      title: 'A key that is taken back',
+      description: `Works for 12 calls or one hour after the first, whichever ends sooner; then ${terms.unknownKey}.`,
+      expects: 'Connects and begins to read; then needs_reauth, and what was read stays.',
+      key: { ...calm.key, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
+    },
+    {
+      ...calm,
+      name: 'flaky',
+      title: 'A bad connection',
+      description:
+        'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
+      expects: 'Connects; reading retries and ends complete, nothing twice.',
+      weather: {
+        calmCalls: 4,
+        cycle: [
+          ...(['http_5xx', 'calm', 'reset', 'calm', 'duplicate_rows', 'truncated_json', 'calm'] as const),
+          ...(['html', 'calm', 'duplicate_rows', 'service_unavailable', 'calm', 'http_429_retry_after'] as const),
+          'calm',
+        ],
+      },
+    },
+  ]
+}
+
+function ofTerms(calm: Calm, { otherAddress, forgets }: SpotTerms): Scenario<Story>[] {
+  const bound: Scenario<Story> = {
+    ...calm,
+    name: 'ip_not_allowed',
+    title: 'A key that is bound to another address',
+    description: `Every signed call is answered with ${otherAddress ?? ''}.`,
+    expects: 'Is not added: ip_not_allowed.',
+    story: boundStory,
+  }
+  const forgetful: Scenario<Story> = {
+    ...calm,
+    name: 'forgotten',
+    title: 'An account older than what the exchange tells',
+    description: `The default account, with the documented limits: ${forgets ?? ''}.`,
+    expects: 'Connects; reading ends, and the beginning of the history is said to be missing.',
+    story: forgottenStory,
+  }
+  return [...(otherAddress === undefined ? [] : [bound]), ...(forgets === undefined ? [] : [forgetful])]
+}
