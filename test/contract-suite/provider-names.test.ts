@@ -7,8 +7,11 @@ import { listCatalog } from '@assay/connectors/catalog'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
-/** Codes of assets are curated in one place for all providers, and the contract's examples need a name. */
-const exempt = /^packages\/core\/src\/assets\/codes\.ts$|^packages\/contract\/src\/(endpoints\/|provider-ids\.ts$)/
+/**
+ * Codes of assets are curated in one place for all providers, and the contract's examples need a name. Assets and chains have
+ * names of their own, which a provider that reads a chain shares.
+ */
+const exempt = /^packages\/core\/src\/(assets|credentials)\/|^packages\/contract\/src\/(endpoints\/|provider-ids\.ts$)/
 const isTest = /\.test\.tsx?$|(^|\/)test-[a-z-]+\.ts$/
 
 describe('the names of providers', () => {

@@ -75,6 +75,7 @@ export type Credentials =
   | { type: 'api_key'; api_key: string; secret_key: string; passphrase?: string }
   | { type: 'wallet'; address: string }
   | { type: 'wallet'; extended_public_key: string }
+  | { type: 'wallet'; descriptor: string }
   | { type: 'oauth2' }
 
 export interface AddRequest {

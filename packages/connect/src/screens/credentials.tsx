@@ -3,7 +3,7 @@
  * page with "Connect" and not before; the form is empty from then on, and filled again only when the provider could not
  * be asked (flow/use-draft.ts).
  */
-import { cleanField, examineFields, isReady } from '@assay/core/credentials'
+import { cleanField, examineFields, isReady, recognizeWallet } from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { CredentialField, Provider } from '../api/catalog.ts'
@@ -130,6 +130,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
           required,
           shape,
           value: cleanField(name, values[name] ?? ''),
+          ...(isWallet ? { accepts: provider.credential_fields } : {}),
         })),
       ),
     [provider, values],
@@ -200,8 +201,12 @@ function toCredentials(isWallet: boolean, clean: (name: string) => string): AddR
       ...(passphrase === '' ? {} : { passphrase }),
     }
   }
-  const text = clean('address') || clean('extended_public_key')
-  return /^[xyztuv]pub/i.test(text) ? { type: 'wallet', extended_public_key: text } : { type: 'wallet', address: text }
+  // The form is sent only when the text was recognised.
+  const text = clean('address') || clean('extended_public_key') || clean('descriptor')
+  const found = recognizeWallet(text)
+  const { kind, value } = found !== undefined && 'wallet' in found ? found.wallet : { kind: 'address', value: text }
+  if (kind === 'descriptor') return { type: 'wallet', descriptor: value }
+  return kind === 'address' ? { type: 'wallet', address: value } : { type: 'wallet', extended_public_key: value }
 }
 
 function toRequest(view: CredentialsView, connection: AddRequest['connection']): AddRequest {

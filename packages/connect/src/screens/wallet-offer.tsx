@@ -1,5 +1,12 @@
 /** What the search field turns into when a wallet, or a wallet's secret, was pasted into it. */
-import type { PrivateMaterial, RecognizedWallet, WalletMistake } from '@assay/core/credentials'
+import {
+  chainNames,
+  fitsShape,
+  remarkOf,
+  type PrivateMaterial,
+  type Recognized,
+  type RecognizedWallet,
+} from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import type { Provider } from '../api/catalog.ts'
 import type { Flow } from '../flow/use-flow.ts'
@@ -8,10 +15,7 @@ import { ProviderMark } from '../parts/mark.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { Catalog } from './use-catalog.ts'
 
-export type Offer =
-  { secret: PrivateMaterial } | { wallet: RecognizedWallet } | { mistake: WalletMistake; chain: 'bitcoin' | 'evm' }
-
-const chainNames = { bitcoin: 'Bitcoin', evm: 'Ethereum' } as const
+export type Offer = { secret: PrivateMaterial } | Recognized
 
 export function WalletOffer({ offer, catalog, flow }: { offer: Offer; catalog: Catalog; flow: Flow }): JSX.Element {
   const { t } = useSpeech()
@@ -19,29 +23,33 @@ export function WalletOffer({ offer, catalog, flow }: { offer: Offer; catalog: C
     return <Warning text={t(`doctor.${offer.secret}`)} />
   }
   if ('mistake' in offer) {
-    return <Warning text={t(offer.mistake === 'checksum' ? 'doctor.wrong_checksum' : 'doctor.test_network')} />
+    return <Warning text={t(`doctor.${remarkOf(offer.mistake)}`)} />
   }
   const { wallet } = offer
-  const provider = findWalletProvider(catalog.providers ?? [], wallet)
-  const chain = chainNames[wallet.chain]
-  if (provider === undefined) {
+  const providers = listWalletProviders(catalog.providers ?? [], wallet)
+  if (providers.length === 0) {
     return (
       <div class="nothing" id="providers" role="status">
-        <p>{t('choose.wallet_unavailable', { chain })}</p>
+        <p>{t('choose.wallet_unavailable', { chain: chainNames[wallet.chain] })}</p>
       </div>
     )
   }
-  const connect = (): void =>
-    flow.go({ name: 'credentials', providerId: provider.provider_id, connectionId: null, address: wallet.value })
   return (
     <div class="providers" id="providers">
-      <button type="button" class="provider provider-current" onClick={connect}>
-        <ProviderMark id={provider.provider_id} name={provider.name} />
-        <span class="provider-name">
-          {t('choose.wallet', { chain })}
-          <span class="secondary wallet-text">{wallet.value}</span>
-        </span>
-      </button>
+      {providers.map(({ provider_id: providerId, name }, index) => (
+        <button
+          key={providerId}
+          type="button"
+          class={`provider${index === 0 ? ' provider-current' : ''}`}
+          onClick={() => flow.go({ name: 'credentials', providerId, connectionId: null, address: wallet.value })}
+        >
+          <ProviderMark id={providerId} name={name} />
+          <span class="provider-name">
+            {t('choose.wallet', { chain: name })}
+            <span class="secondary wallet-text">{wallet.value}</span>
+          </span>
+        </button>
+      ))}
     </div>
   )
 }
@@ -55,13 +63,11 @@ function Warning({ text }: { text: string }): JSX.Element {
   )
 }
 
-/** Chains are providers of kind wallet, named after the chain. */
-function findWalletProvider(providers: readonly Provider[], { chain, kind }: RecognizedWallet): Provider | undefined {
-  const ids = chain === 'bitcoin' ? ['bitcoin'] : ['ethereum', 'evm']
-  return providers.find(
-    (provider) =>
-      ids.includes(provider.provider_id) &&
-      provider.connection_types.includes('wallet') &&
-      provider.credential_fields.some(({ name }) => name === kind),
+/** Those that read what was pasted; the person chooses where a text is an address of several chains. */
+function listWalletProviders(providers: readonly Provider[], { kind, value }: RecognizedWallet): Provider[] {
+  return providers.filter(
+    ({ connection_types: types, credential_fields: fields }) =>
+      types.includes('wallet') &&
+      fields.some(({ name, shape }) => name === kind && shape !== null && fitsShape(shape, value)),
   )
 }

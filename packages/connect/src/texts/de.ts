@@ -94,7 +94,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Verbinden',
   'credentials.connect_repair': 'Reparieren',
   'credentials.promise': 'Bevor der Schlüssel behalten wird, fragen wir {provider}, ob er nur lesen kann.',
-  'credentials.promise_wallet': 'Mit einer Adresse kann man nur zusehen. Bewegen lässt sich damit nichts.',
+  'credentials.promise_wallet': 'Damit kann man nur zusehen. Bewegen lässt sich damit nichts.',
   'credentials.sign_in_at': 'Bei {provider} anmelden',
   'credentials.use_key': 'Stattdessen einen API-Schlüssel verwenden',
   'credentials.sign_in_lead': '{provider} fragt Sie, was gelesen werden darf, und bringt Sie hierher zurück.',
@@ -111,10 +111,24 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'doctor.wrong_checksum': 'Ein Zeichen ist falsch. Kopieren Sie die Adresse noch einmal.',
   'doctor.test_network': 'Das gehört zu einem Testnetz. Nehmen Sie eine Adresse mit echten Beständen.',
   'doctor.no_wallet': 'Diese Adresse kennen wir nicht. Kopieren Sie sie noch einmal aus Ihrer Wallet.',
+  'doctor.unsupported_script':
+    'Wallets mit mehreren Schlüsseln oder Bedingungen können wir noch nicht lesen. Fügen Sie stattdessen eine einzelne Adresse ein.',
+  'doctor.wallet_name':
+    'Das ist ein Name, keine Adresse. Öffnen Sie Ihre Wallet und kopieren Sie die Adresse, für die der Name steht.',
+  'doctor.other_chain':
+    'Das gehört zu {got}. Wählen Sie {got} als Anbieter oder fügen Sie eine {provider}-Adresse ein.',
+  'doctor.is_address':
+    'Das ist eine {got}-Adresse. Wir lesen ihren Bestand und ihre Transaktionen. Ausgeben lässt sich damit nichts.',
+  'doctor.is_extended_public_key':
+    'Das ist ein erweiterter öffentlicher Schlüssel für {got}. Wir lesen Bestand und Transaktionen der ganzen Wallet. Ausgeben lässt sich damit nichts.',
+  'doctor.is_descriptor':
+    'Das ist ein Deskriptor für {got}. Wir lesen Bestand und Transaktionen der ganzen Wallet. Ausgeben lässt sich damit nichts.',
   'doctor.seed_phrase':
     'Das sind Ihre Wiederherstellungswörter. Geben Sie sie nirgends ein. Sie haben diese Seite nicht verlassen: Leeren Sie das Feld.',
   'doctor.private_key':
     'Das ist ein privater Schlüssel: Damit kann man alles nehmen. Er hat diese Seite nicht verlassen: Leeren Sie das Feld.',
+  'doctor.private_key_or_hash':
+    'Das ist ein privater Schlüssel oder die Nummer einer Transaktion. Beides ist keine Adresse. Der Text hat diese Seite nicht verlassen: Leeren Sie das Feld.',
   'doctor.extended_private_key':
     'Das ist ein erweiterter privater Schlüssel: Damit kann man alles nehmen. Er hat diese Seite nicht verlassen: Leeren Sie das Feld.',
 

@@ -89,7 +89,7 @@ export const en = {
   'credentials.connect': 'Connect',
   'credentials.connect_repair': 'Repair',
   'credentials.promise': 'Before the key is kept, we ask {provider} whether it can only read.',
-  'credentials.promise_wallet': 'An address only lets one look. Nothing can be moved with it.',
+  'credentials.promise_wallet': 'It only lets us look. Nothing can be moved with it.',
   'credentials.sign_in_at': 'Sign in at {provider}',
   'credentials.use_key': 'Use an API key instead',
   'credentials.sign_in_lead': '{provider} asks you what may be read, and brings you back here.',
@@ -106,10 +106,22 @@ export const en = {
   'doctor.wrong_checksum': 'One character is wrong. Copy the address again.',
   'doctor.test_network': 'This belongs to a test network. Use an address with real funds.',
   'doctor.no_wallet': 'This is no address we know. Copy it again from your wallet.',
+  'doctor.unsupported_script':
+    'Wallets with several keys or conditions cannot be read yet. Paste a single address instead.',
+  'doctor.wallet_name':
+    'This is a name, not an address. Open your wallet and copy the address that the name stands for.',
+  'doctor.other_chain': 'This belongs to {got}. Choose {got} as the provider, or paste a {provider} address.',
+  'doctor.is_address': 'This is a {got} address. We will read its balance and transactions. It cannot spend.',
+  'doctor.is_extended_public_key':
+    'This is an extended public key for {got}. We will read the balance and transactions of the whole wallet. It cannot spend.',
+  'doctor.is_descriptor':
+    'This is a descriptor for {got}. We will read the balance and transactions of the whole wallet. It cannot spend.',
   'doctor.seed_phrase':
     'These are your recovery words. Never enter them anywhere. They have not left this page: clear the field.',
   'doctor.private_key':
     'This is a private key: with it one can take everything. It has not left this page: clear the field.',
+  'doctor.private_key_or_hash':
+    'This is a private key or the number of a transaction. Neither is an address. It has not left this page: clear the field.',
   'doctor.extended_private_key':
     'This is an extended private key: with it one can take everything. It has not left this page: clear the field.',
 

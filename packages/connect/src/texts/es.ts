@@ -89,7 +89,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Conectar',
   'credentials.connect_repair': 'Reparar',
   'credentials.promise': 'Antes de guardar la clave, preguntamos a {provider} si solo puede leer.',
-  'credentials.promise_wallet': 'Una dirección solo permite mirar. Con ella no se puede mover nada.',
+  'credentials.promise_wallet': 'Solo permite mirar. Con esto no se puede mover nada.',
   'credentials.sign_in_at': 'Entrar en {provider}',
   'credentials.use_key': 'Usar una clave API en su lugar',
   'credentials.sign_in_lead': '{provider} te pregunta qué se puede leer y te trae de vuelta aquí.',
@@ -106,10 +106,22 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'doctor.wrong_checksum': 'Un carácter está mal. Copia la dirección de nuevo.',
   'doctor.test_network': 'Esto es de una red de pruebas. Usa una dirección con fondos reales.',
   'doctor.no_wallet': 'No conocemos esta dirección. Cópiala de nuevo desde tu monedero.',
+  'doctor.unsupported_script':
+    'Aún no podemos leer monederos con varias claves o condiciones. Pega una sola dirección.',
+  'doctor.wallet_name':
+    'Es un nombre, no una dirección. Abre tu monedero y copia la dirección que corresponde a ese nombre.',
+  'doctor.other_chain': 'Esto es de {got}. Elige {got} como proveedor, o pega una dirección de {provider}.',
+  'doctor.is_address': 'Es una dirección de {got}. Leeremos su saldo y sus transacciones. Con ella no se puede gastar.',
+  'doctor.is_extended_public_key':
+    'Es una clave pública extendida de {got}. Leeremos el saldo y las transacciones de todo el monedero. Con ella no se puede gastar.',
+  'doctor.is_descriptor':
+    'Es un descriptor de {got}. Leeremos el saldo y las transacciones de todo el monedero. Con él no se puede gastar.',
   'doctor.seed_phrase':
     'Son tus palabras de recuperación. No las escribas nunca en ningún sitio. No han salido de esta página: vacía el campo.',
   'doctor.private_key':
     'Es una clave privada: con ella se puede llevar todo. No ha salido de esta página: vacía el campo.',
+  'doctor.private_key_or_hash':
+    'Es una clave privada o el número de una transacción. Ninguna de las dos es una dirección. No ha salido de esta página: vacía el campo.',
   'doctor.extended_private_key':
     'Es una clave privada extendida: con ella se puede llevar todo. No ha salido de esta página: vacía el campo.',
 

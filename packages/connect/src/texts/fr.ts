@@ -88,7 +88,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Connecter',
   'credentials.connect_repair': 'Réparer',
   'credentials.promise': 'Avant de garder la clé, nous demandons à {provider} si elle peut seulement lire.',
-  'credentials.promise_wallet': 'Une adresse permet seulement de regarder. Rien ne peut être déplacé avec elle.',
+  'credentials.promise_wallet': 'Cela permet seulement de regarder. Rien ne peut être déplacé avec.',
   'credentials.sign_in_at': 'S’identifier chez {provider}',
   'credentials.use_key': 'Utiliser plutôt une clé API',
   'credentials.sign_in_lead': '{provider} vous demande ce qui peut être lu, puis vous ramène ici.',
@@ -105,10 +105,24 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'doctor.wrong_checksum': 'Un caractère est faux. Copiez l’adresse à nouveau.',
   'doctor.test_network': 'Ceci appartient à un réseau de test. Utilisez une adresse avec de vrais fonds.',
   'doctor.no_wallet': 'Nous ne connaissons pas cette adresse. Copiez-la à nouveau depuis votre portefeuille.',
+  'doctor.unsupported_script':
+    'Nous ne pouvons pas encore lire les portefeuilles à plusieurs clés ou conditions. Collez plutôt une seule adresse.',
+  'doctor.wallet_name':
+    'C’est un nom, pas une adresse. Ouvrez votre portefeuille et copiez l’adresse que ce nom désigne.',
+  'doctor.other_chain':
+    'Ceci appartient à {got}. Choisissez {got} comme fournisseur, ou collez une adresse {provider}.',
+  'doctor.is_address':
+    'C’est une adresse {got}. Nous lirons son solde et ses transactions. Elle ne permet pas de dépenser.',
+  'doctor.is_extended_public_key':
+    'C’est une clé publique étendue pour {got}. Nous lirons le solde et les transactions de tout le portefeuille. Elle ne permet pas de dépenser.',
+  'doctor.is_descriptor':
+    'C’est un descripteur pour {got}. Nous lirons le solde et les transactions de tout le portefeuille. Il ne permet pas de dépenser.',
   'doctor.seed_phrase':
     'Ce sont vos mots de récupération. Ne les saisissez jamais nulle part. Ils n’ont pas quitté cette page : videz le champ.',
   'doctor.private_key':
     'C’est une clé privée : avec elle on peut tout prendre. Elle n’a pas quitté cette page : videz le champ.',
+  'doctor.private_key_or_hash':
+    'C’est une clé privée ou le numéro d’une transaction. Ni l’une ni l’autre n’est une adresse. Le texte n’a pas quitté cette page : videz le champ.',
   'doctor.extended_private_key':
     'C’est une clé privée étendue : avec elle on peut tout prendre. Elle n’a pas quitté cette page : videz le champ.',
 

@@ -80,7 +80,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': '接続する',
   'credentials.connect_repair': '修復する',
   'credentials.promise': 'キーを保存する前に、読み取りしかできないことを {provider} に確かめます。',
-  'credentials.promise_wallet': 'アドレスでできるのは見ることだけです。何も動かせません。',
+  'credentials.promise_wallet': 'これでできるのは見ることだけです。何も動かせません。',
   'credentials.sign_in_at': '{provider} にサインイン',
   'credentials.use_key': '代わりに API キーを使う',
   'credentials.sign_in_lead': '{provider} が読み取りを許す範囲をたずね、そのあとここに戻ります。',
@@ -97,10 +97,22 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'doctor.wrong_checksum': '文字が一つ違います。アドレスをコピーし直してください。',
   'doctor.test_network': 'テスト用ネットワークのものです。実際の資産があるアドレスを使ってください。',
   'doctor.no_wallet': '認識できないアドレスです。ウォレットからコピーし直してください。',
+  'doctor.unsupported_script':
+    '複数の鍵や条件を使うウォレットはまだ読み取れません。代わりにアドレスを一つ貼り付けてください。',
+  'doctor.wallet_name':
+    'これは名前で、アドレスではありません。ウォレットを開いて、その名前のアドレスをコピーしてください。',
+  'doctor.other_chain':
+    'これは {got} のものです。プロバイダーに {got} を選ぶか、{provider} のアドレスを貼り付けてください。',
+  'doctor.is_address': '{got} のアドレスです。残高と取引を読み取ります。支払いはできません。',
+  'doctor.is_extended_public_key':
+    '{got} の拡張公開鍵です。ウォレット全体の残高と取引を読み取ります。支払いはできません。',
+  'doctor.is_descriptor': '{got} のディスクリプタです。ウォレット全体の残高と取引を読み取ります。支払いはできません。',
   'doctor.seed_phrase':
     'これは復元用の単語です。どこにも入力しないでください。このページの外には出ていません。欄を空にしてください。',
   'doctor.private_key':
     'これは秘密鍵です。すべてを奪えるものです。このページの外には出ていません。欄を空にしてください。',
+  'doctor.private_key_or_hash':
+    'これは秘密鍵か取引の番号です。どちらもアドレスではありません。このページの外には出ていません。欄を空にしてください。',
   'doctor.extended_private_key':
     'これは拡張秘密鍵です。すべてを奪えるものです。このページの外には出ていません。欄を空にしてください。',
 

@@ -87,7 +87,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Conectar',
   'credentials.connect_repair': 'Reparar',
   'credentials.promise': 'Antes de guardar a chave, perguntamos a {provider} se ela só pode ler.',
-  'credentials.promise_wallet': 'Um endereço só permite olhar. Nada pode ser movido com ele.',
+  'credentials.promise_wallet': 'Isto só permite olhar. Nada pode ser movido com ele.',
   'credentials.sign_in_at': 'Entrar em {provider}',
   'credentials.use_key': 'Usar uma chave de API em vez disso',
   'credentials.sign_in_lead': '{provider} pergunta o que pode ser lido e traz você de volta para cá.',
@@ -104,10 +104,23 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'doctor.wrong_checksum': 'Um caractere está errado. Copie o endereço de novo.',
   'doctor.test_network': 'Isto é de uma rede de testes. Use um endereço com fundos reais.',
   'doctor.no_wallet': 'Não conhecemos este endereço. Copie de novo da sua carteira.',
+  'doctor.unsupported_script':
+    'Ainda não conseguimos ler carteiras com várias chaves ou condições. Cole um único endereço.',
+  'doctor.wallet_name':
+    'Isto é um nome, não um endereço. Abra sua carteira e copie o endereço que esse nome representa.',
+  'doctor.other_chain': 'Isto é de {got}. Escolha {got} como provedor ou cole um endereço de {provider}.',
+  'doctor.is_address':
+    'Este é um endereço de {got}. Vamos ler o saldo e as transações dele. Com ele não se pode gastar.',
+  'doctor.is_extended_public_key':
+    'Esta é uma chave pública estendida de {got}. Vamos ler o saldo e as transações da carteira inteira. Com ela não se pode gastar.',
+  'doctor.is_descriptor':
+    'Este é um descritor de {got}. Vamos ler o saldo e as transações da carteira inteira. Com ele não se pode gastar.',
   'doctor.seed_phrase':
     'Estas são suas palavras de recuperação. Nunca as digite em lugar nenhum. Elas não saíram desta página: limpe o campo.',
   'doctor.private_key':
     'Esta é uma chave privada: com ela se pode levar tudo. Ela não saiu desta página: limpe o campo.',
+  'doctor.private_key_or_hash':
+    'Esta é uma chave privada ou o número de uma transação. Nenhuma das duas é um endereço. O texto não saiu desta página: limpe o campo.',
   'doctor.extended_private_key':
     'Esta é uma chave privada estendida: com ela se pode levar tudo. Ela não saiu desta página: limpe o campo.',
 

@@ -98,7 +98,26 @@ describe('the credential doctor', () => {
     assert.deepEqual(remark, { field: 'api_key', code: 'seed_phrase', level: 'stop' })
     assert.ok(isReady(examineFields(anyKeys('anything-at-all', 'ab'.repeat(32)))))
     const wallet = examineFields([{ name: 'address', required: true, value: 'ab'.repeat(32) }])
-    assert.equal(wallet[0]?.code, 'private_key')
+    assert.equal(wallet[0]?.code, 'private_key_or_hash')
+  })
+
+  it('a wallet is named by its chain and kind, and refused where the provider does not read it', () => {
+    const shapeOf = (pattern: string): KeyShape => ({ pattern, alphabet: '', length_min: 1, length_max: 99 })
+    const accepts = [
+      { name: 'address' as const, shape: shapeOf('bc1.*') },
+      { name: 'extended_public_key' as const, shape: null },
+    ]
+    const examine = (value: string): Remark | undefined =>
+      examineFields([{ name: 'address', required: true, value, accepts }])[0]
+    const good = { field: 'address', level: 'good', got: 'Bitcoin' } as const
+    assert.deepEqual(examine('BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4'), { ...good, code: 'is_address' })
+    const zpub =
+      'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs'
+    assert.deepEqual(examine(zpub), { ...good, code: 'is_extended_public_key' })
+    const other = { field: 'address', level: 'stop', code: 'other_chain' } as const
+    assert.deepEqual(examine(`wpkh(${zpub}/0/*)`), { ...other, got: 'Bitcoin' })
+    assert.deepEqual(examine('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'), { ...other, got: 'Ethereum' })
+    assert.equal(examine('vitalik.eth')?.code, 'wallet_name')
   })
 })
 

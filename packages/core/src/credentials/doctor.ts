@@ -5,7 +5,7 @@
 import { anyKey, findForeignCharacter, fitsShape, type KeyShape } from './key-shapes.ts'
 import { findPem } from './pem.ts'
 import { findPrivateMaterial } from './private-material.ts'
-import { recognizeWallet } from './wallet.ts'
+import { chainNames, recognizeWallet, type WalletMistake } from './wallet.ts'
 
 type FieldName = 'api_key' | 'secret_key' | 'passphrase' | 'address' | 'extended_public_key' | 'descriptor'
 
@@ -16,6 +16,8 @@ export interface FieldToExamine {
   value: string
   /** From the provider's entry in the catalogue; null or absent when the shape of its keys is unknown. */
   shape?: KeyShape | null
+  /** For a field that takes any way to name a wallet: those that this provider reads. By default the field itself. */
+  accepts?: readonly { name: FieldName; shape: KeyShape | null }[]
 }
 
 export type RemarkCode =
@@ -30,9 +32,16 @@ export type RemarkCode =
   | 'broken_pem'
   | 'wrong_checksum'
   | 'test_network'
+  | 'unsupported_script'
+  | 'wallet_name'
+  | 'other_chain'
+  | 'is_address'
+  | 'is_extended_public_key'
+  | 'is_descriptor'
   | 'no_wallet'
   | 'seed_phrase'
   | 'private_key'
+  | 'private_key_or_hash'
   | 'extended_private_key'
 
 export interface Remark {
@@ -40,7 +49,7 @@ export interface Remark {
   code: RemarkCode
   /** `stop`: sending it could not work, or must not happen. `quiet`: not yet filled. */
   level: 'good' | 'quiet' | 'stop'
-  /** The character, or the lengths, the words speak of. */
+  /** The character, the lengths or the name of the chain that the words speak of. */
   got?: string | number
   expected?: number
 }
@@ -64,10 +73,10 @@ function examineField(field: FieldToExamine, all: readonly FieldToExamine[]): Re
   // Before anything else: this must not be sent, whatever it looks like besides. A hexadecimal API secret is no
   // private key of a wallet, though it has the same form.
   const hidden = findPrivateMaterial(value)
-  if (hidden !== undefined && (hidden !== 'private_key' || isWalletField(name))) {
+  if (hidden !== undefined && (hidden !== 'private_key_or_hash' || isWalletField(name))) {
     return { field: name, code: hidden, level: 'stop' }
   }
-  if (isWalletField(name)) return examineWallet(name, value)
+  if (isWalletField(name)) return examineWallet(field)
   if (name === 'passphrase') return { field: name, code: 'looks_right', level: 'good' }
   if (all.some((other) => other.name !== name && other.name !== 'passphrase' && other.value === value)) {
     return { field: name, code: 'same_twice', level: 'stop' }
@@ -103,14 +112,28 @@ function examineKey(name: 'api_key' | 'secret_key', value: string, shape: KeySha
   return { field: name, code: 'looks_right', level: 'good' }
 }
 
-function examineWallet(name: WalletField, value: string): Remark {
-  if (name === 'descriptor') return { field: name, code: 'looks_right', level: 'good' }
+function examineWallet({ name, value, shape = null, accepts = [{ name, shape }] }: FieldToExamine): Remark {
   const found = recognizeWallet(value)
   if (found === undefined) return { field: name, code: 'no_wallet', level: 'stop' }
-  if ('mistake' in found) {
-    return { field: name, code: found.mistake === 'checksum' ? 'wrong_checksum' : 'test_network', level: 'stop' }
-  }
-  return { field: name, code: 'looks_right', level: 'good' }
+  if ('mistake' in found) return { field: name, code: remarkOf(found.mistake), level: 'stop' }
+  const { kind, chain, value: written } = found.wallet
+  const got = chainNames[chain]
+  const isRead = accepts.some((one) => one.name === kind && (one.shape === null || fitsShape(one.shape, written)))
+  return isRead
+    ? { field: name, code: `is_${kind}`, level: 'good', got }
+    : { field: name, code: 'other_chain', level: 'stop', got }
+}
+
+const remarksOfMistakes = {
+  checksum: 'wrong_checksum',
+  test_network: 'test_network',
+  unsupported_script: 'unsupported_script',
+  name: 'wallet_name',
+} as const satisfies Record<WalletMistake, RemarkCode>
+
+/** What is said about a text that was meant as a wallet and is not right. */
+export function remarkOf(mistake: WalletMistake): (typeof remarksOfMistakes)[WalletMistake] {
+  return remarksOfMistakes[mistake]
 }
 
 /** Each would be right in the other's place, and at least one is wrong in its own. */

@@ -2,8 +2,10 @@
  * The credential doctor: what can be said about a pasted key, address or secret without asking anybody. Pure and free
  * of Node, because it runs in the widget while a person types, and again on the server before anything is stored.
  */
-export { examineFields, isReady, type FieldToExamine, type Remark, type RemarkCode } from './doctor.ts'
+export { findDescriptor, toDescriptorChecksum } from './descriptor.ts'
+export { examineFields, isReady, remarkOf, type FieldToExamine, type Remark, type RemarkCode } from './doctor.ts'
+export { findExtendedPublicKey, type ScriptKind } from './extended-key.ts'
 export { fitsShape, type KeyShape } from './key-shapes.ts'
 export { cleanField, cleanPasted } from './paste.ts'
 export { findPrivateMaterial, type PrivateMaterial } from './private-material.ts'
-export { recognizeWallet, type RecognizedWallet, type WalletMistake } from './wallet.ts'
+export { chainNames, recognizeWallet, type Recognized, type RecognizedWallet, type WalletMistake } from './wallet.ts'

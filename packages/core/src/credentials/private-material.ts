@@ -5,9 +5,14 @@
  * By shape, not by word list: the BIP-39 lists are 2,048 words in ten languages, and a false alarm costs a second look
  * while a miss could cost everything. https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki
  */
+import { base58 } from '@scure/base'
 import { findBase58Check } from './base58.ts'
 
-export type PrivateMaterial = 'seed_phrase' | 'private_key' | 'extended_private_key'
+/**
+ * `private_key_or_hash`: 32 bytes in hexadecimal are a private key or the hash of a transaction, and 64 bytes in base58 are
+ * a key or a signature of Solana. Nothing tells them apart, so both are kept on the page.
+ */
+export type PrivateMaterial = 'seed_phrase' | 'private_key' | 'private_key_or_hash' | 'extended_private_key'
 
 const phraseLengths = new Set([12, 15, 18, 21, 24])
 /** WIF: https://en.bitcoin.it/wiki/Wallet_import_format; mainnet and testnet version bytes. */
@@ -17,13 +22,18 @@ export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   const trimmed = text.trim()
   if (isSeedPhrase(trimmed)) return 'seed_phrase'
   const word = trimmed.replaceAll(/\s+/g, '')
-  if (/^[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}$/i.test(word)) return 'extended_private_key'
-  if (/^(0x)?[0-9a-f]{64}$/i.test(word)) return 'private_key'
+  // Also inside a descriptor.
+  if (/(?:^|[^1-9A-HJ-NP-Za-km-z])[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{20,}/i.test(word)) return 'extended_private_key'
+  if (/^(0x)?[0-9a-f]{64}$/i.test(word) || isSolanaKey(word)) return 'private_key_or_hash'
   if (/^[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}$/.test(word)) {
     const payload = findBase58Check(word)
     if (payload !== undefined && wifVersions.has(payload[0] ?? 0)) return 'private_key'
   }
   return undefined
+}
+
+function isSolanaKey(word: string): boolean {
+  return /^[1-9A-HJ-NP-Za-km-z]{64,90}$/.test(word) && base58.decode(word).length === 64
 }
 
 function isSeedPhrase(text: string): boolean {

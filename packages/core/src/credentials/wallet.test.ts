@@ -62,6 +62,28 @@ describe('wallets', () => {
     assert.deepEqual(recognizeWallet(address.replace('aAeb', 'aaeb')), { mistake: 'checksum', chain: 'evm' })
   })
 
+  it('Solana: 32 bytes in base58, also when they begin like a Bitcoin address', () => {
+    for (const address of [
+      'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+      '11111111111111111111111111111111',
+      '3Katmm9dhvLQijAvomteYMo6rfVbY5NaCRNq9ZBqBgr6',
+    ]) {
+      assert.deepEqual(recognizeWallet(address), { wallet: { chain: 'solana', kind: 'address', value: address } })
+    }
+  })
+
+  it('names are not looked up, and say so', () => {
+    assert.deepEqual(recognizeWallet('vitalik.eth'), { mistake: 'name', chain: 'evm' })
+    assert.deepEqual(recognizeWallet('Pay.Näme.eth'), { mistake: 'name', chain: 'evm' })
+    assert.deepEqual(recognizeWallet('toly.sol'), { mistake: 'name', chain: 'solana' })
+  })
+
+  it('SLIP-132: one key of a multi-signature wallet is not a wallet', () => {
+    const key =
+      'Zpub6vZyhw1ShkEwNxtqfjk7jiwoEbZYMJdbWLHvEwo6Ns2fFc9rdQn3SerYFQXYxtZYbA8a1d83shW3g4WbsnVsymy2L8m7wpeApiuPxug3ARu'
+    assert.deepEqual(recognizeWallet(key), { mistake: 'unsupported_script', chain: 'bitcoin' })
+  })
+
   it('a name, a number and another coin’s address are no wallets', () => {
     for (const text of ['kraken', '', '12345', 'LcHKaGtP3bSbrYuWWe1xNZJ5zRqpVvWt3e', '0x123']) {
       const found = recognizeWallet(text)
@@ -79,8 +101,13 @@ describe('what must not leave the page', () => {
     assert.equal(findPrivateMaterial(word.repeat(11)), undefined)
   })
 
-  it('private keys in hexadecimal and WIF, and extended private keys', () => {
-    assert.equal(findPrivateMaterial(`0x${'e9'.repeat(32)}`), 'private_key')
+  it('private keys in WIF, extended private keys, and what may be a key or a hash', () => {
+    assert.equal(findPrivateMaterial(`0x${'e9'.repeat(32)}`), 'private_key_or_hash')
+    assert.equal(findPrivateMaterial('e9'.repeat(32)), 'private_key_or_hash')
+    // A signature of Solana, which has the form of a key pair.
+    const signature = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'
+    assert.equal(findPrivateMaterial(signature), 'private_key_or_hash')
+    assert.equal(findPrivateMaterial(`wpkh(${xprv}/0/*)`), 'extended_private_key')
     assert.equal(findPrivateMaterial('5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'), 'private_key')
     assert.equal(findPrivateMaterial(xprv), 'extended_private_key')
   })

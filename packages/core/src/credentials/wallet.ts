@@ -3,37 +3,61 @@
  * at once and not after an empty read.
  *
  * Bitcoin: base58check (P2PKH, P2SH), BIP-173 bech32 for witness version 0, BIP-350 bech32m above; extended public
- * keys by SLIP-132 version bytes. EVM: EIP-55.
+ * keys by SLIP-132 version bytes; descriptors by BIP-380. EVM: EIP-55. Solana: 32 bytes in base58, without a checksum.
+ *
+ * No text is an address of two of these: a Bitcoin address has 25 bytes where Solana's has 32, and only EVM's begin with 0x.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { bech32, bech32m } from '@scure/base'
+import { base58, bech32, bech32m } from '@scure/base'
 import { findBase58Check } from './base58.ts'
+import { findDescriptor } from './descriptor.ts'
+import { findExtendedPublicKey } from './extended-key.ts'
+
+/** The kinds of chain that are told apart, and the name that people know each by. */
+export const chainNames = { bitcoin: 'Bitcoin', evm: 'Ethereum', solana: 'Solana' } as const
+export type Chain = keyof typeof chainNames
 
 export type RecognizedWallet =
-  | { chain: 'bitcoin' | 'evm'; kind: 'address'; value: string }
-  | { chain: 'bitcoin'; kind: 'extended_public_key'; value: string }
+  | { chain: Chain; kind: 'address'; value: string }
+  | { chain: 'bitcoin'; kind: 'extended_public_key' | 'descriptor'; value: string }
 
-export type WalletMistake = 'checksum' | 'test_network'
+/**
+ * `unsupported_script`: a wallet with several keys or conditions. `name`: a name such as `vitalik.eth`, which another
+ * service would have to look up.
+ */
+export type WalletMistake = 'checksum' | 'test_network' | 'unsupported_script' | 'name'
+
+export type Recognized = { wallet: RecognizedWallet } | { mistake: WalletMistake; chain: Chain }
 
 /** Undefined: no wallet we know. A `mistake`: surely meant as one, and not right. */
-export function recognizeWallet(
-  text: string,
-): { wallet: RecognizedWallet } | { mistake: WalletMistake; chain: 'bitcoin' | 'evm' } | undefined {
+export function recognizeWallet(text: string): Recognized | undefined {
   // `bitcoin:` and `ethereum:` links (BIP-21, EIP-681), as QR codes hold them.
-  const word =
-    text
-      .trim()
-      .replace(/^(bitcoin|ethereum):/i, '')
-      .split(/[?@]/, 1)[0] ?? ''
+  const whole = text.trim().replace(/^(bitcoin|ethereum|solana):/i, '')
+  const described = findDescriptor(whole)
+  if (described !== undefined) {
+    if ('mistake' in described) return { mistake: described.mistake, chain: 'bitcoin' }
+    return { wallet: { chain: 'bitcoin', kind: 'descriptor', value: whole } }
+  }
+  const word = whole.split(/[?@]/, 1)[0] ?? ''
   if (/^0x[0-9a-f]{40}$/i.test(word)) return recognizeEvm(word)
   if (/^(bc|tb|bcrt)1[0-9a-z]{6,87}$/i.test(word)) return recognizeSegwit(word)
   if (/^[xyztuv]pub[1-9A-HJ-NP-Za-km-z]{100,}$/i.test(word)) return recognizeExtendedKey(word)
-  if (/^[13mn2][1-9A-HJ-NP-Za-km-z]{25,34}$/.test(word)) return recognizeBase58(word)
-  return undefined
+  if (/^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.(?:eth|sol)$/iu.test(word)) {
+    return { mistake: 'name', chain: word.toLowerCase().endsWith('.sol') ? 'solana' : 'evm' }
+  }
+  const solana = recognizeSolana(word)
+  if (solana !== undefined) return solana
+  return /^[13mn2][1-9A-HJ-NP-Za-km-z]{25,34}$/.test(word) ? recognizeBase58(word) : undefined
+}
+
+/** The 32 bytes of a public key. They have no checksum. */
+function recognizeSolana(word: string): Recognized | undefined {
+  if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(word) || base58.decode(word).length !== 32) return undefined
+  return { wallet: { chain: 'solana', kind: 'address', value: word } }
 }
 
 /** EIP-55: the case of each letter is a bit of the hash. All lower or all upper case carries no checksum. */
-function recognizeEvm(word: string): ReturnType<typeof recognizeWallet> {
+function recognizeEvm(word: string): Recognized {
   const digits = word.slice(2)
   const lower = digits.toLowerCase()
   const plain = digits === lower || digits === digits.toUpperCase()
@@ -53,7 +77,7 @@ function toChecksumCase(lower: string): string {
     .join('')
 }
 
-function recognizeSegwit(word: string): ReturnType<typeof recognizeWallet> {
+function recognizeSegwit(word: string): Recognized {
   // BIP-173: mixed case is invalid.
   if (word !== word.toLowerCase() && word !== word.toUpperCase()) return { mistake: 'checksum', chain: 'bitcoin' }
   const lower = word.toLowerCase()
@@ -80,26 +104,15 @@ function isSegwit(lower: string): boolean {
   return false
 }
 
-/** SLIP-132: xpub, ypub, zpub on the main network; tpub, upub, vpub on test networks. */
-const extendedVersions: ReadonlyMap<number, 'main' | 'test'> = new Map([
-  [0x0488b21e, 'main'],
-  [0x049d7cb2, 'main'],
-  [0x04b24746, 'main'],
-  [0x043587cf, 'test'],
-  [0x044a5262, 'test'],
-  [0x045f1cf6, 'test'],
-])
-
-function recognizeExtendedKey(word: string): ReturnType<typeof recognizeWallet> {
-  const payload = findBase58Check(word)
-  if (payload?.length !== 78) return { mistake: 'checksum', chain: 'bitcoin' }
-  const network = extendedVersions.get(new DataView(payload.buffer, payload.byteOffset).getUint32(0))
-  if (network === undefined) return { mistake: 'checksum', chain: 'bitcoin' }
-  if (network === 'test') return { mistake: 'test_network', chain: 'bitcoin' }
+function recognizeExtendedKey(word: string): Recognized {
+  const key = findExtendedPublicKey(word)
+  if (key === undefined) return { mistake: 'checksum', chain: 'bitcoin' }
+  if (key.network === 'test') return { mistake: 'test_network', chain: 'bitcoin' }
+  if (key.scripts.length === 0) return { mistake: 'unsupported_script', chain: 'bitcoin' }
   return { wallet: { chain: 'bitcoin', kind: 'extended_public_key', value: word } }
 }
 
-function recognizeBase58(word: string): ReturnType<typeof recognizeWallet> {
+function recognizeBase58(word: string): Recognized | undefined {
   const payload = findBase58Check(word)
   const version = payload?.[0]
   if (payload?.length !== 21) return /^[13]/.test(word) ? { mistake: 'checksum', chain: 'bitcoin' } : undefined
