@@ -3,6 +3,7 @@
  * workers load, on first use (ccxt alone costs 0.8 s and 80 MB, so a test walks the static imports of this file).
  */
 import { binanceDefinition } from './binance/definition.ts'
+import { bitcoinDefinition } from './bitcoin/definition.ts'
 import { coinbaseDefinition } from './coinbase/definition.ts'
 import type { Connector } from './kit/connector.ts'
 import type { ProviderDefinition } from './kit/definition.ts'
@@ -17,6 +18,7 @@ const providers: Readonly<Record<string, Provider>> = {
   kraken: { definition: krakenDefinition, load: () => import('./kraken/connector.ts') },
   coinbase: { definition: coinbaseDefinition, load: () => import('./coinbase/connector.ts') },
   binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
+  bitcoin: { definition: bitcoinDefinition, load: () => import('./bitcoin/connector.ts') },
 }
 
 export const definitions: readonly ProviderDefinition[] = Object.values(providers).map(({ definition }) => definition)

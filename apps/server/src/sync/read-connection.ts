@@ -123,18 +123,23 @@ async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, req
   return what === 'assets' ? { kind: 'done' } : readHistory(deps, reading, run)
 }
 
+/** Waits when the allowance ends before all parts of the account were asked for: the next job begins behind them. */
 async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
   const { ref, opened, places } = reading
-  const asked = await reading.ask(opened.connector.budget.balances, () => opened.session.fetchBalances(reading.state))
-  if (asked.kind !== 'answer') return asked
-  const { balances, state } = asked.answer
-  if (await deps.ledger.keepHoldings(ref, opened.providerId, balances)) places.isProofDue = true
-  if (state === undefined) return undefined
-  const version = await store.replaceState(deps.db, ref, toStored(state), places.stateVersion)
-  if (version === undefined) return { kind: 'overtaken' }
-  Object.assign(places, { state, stateVersion: version })
-  Object.assign(reading, { state, isStateNew: true })
-  return undefined
+  for (;;) {
+    const asked = await reading.ask(opened.connector.budget.balances, () => opened.session.fetchBalances(reading.state))
+    if (asked.kind !== 'answer') return asked
+    const { balances, state, isPartial = false } = asked.answer
+    if (!isPartial && (await deps.ledger.keepHoldings(ref, opened.providerId, balances))) places.isProofDue = true
+    if (state !== undefined) {
+      const version = await store.replaceState(deps.db, ref, toStored(state), places.stateVersion)
+      if (version === undefined) return { kind: 'overtaken' }
+      Object.assign(places, { state, stateVersion: version })
+      Object.assign(reading, { state, isStateNew: true })
+    }
+    if (!isPartial) return undefined
+    if (!reading.allowance.mayReadOn()) return { kind: 'wait', ms: 0 }
+  }
 }
 
 /**

@@ -199,6 +199,11 @@ export interface Balances {
   spent?: readonly Spent[]
   /** Replaces the state, as a page's does. */
   state?: ConnectorState
+  /**
+   * Set when an account has more parts than one call may ask for (the addresses of a wallet): `state` says how far it came,
+   * nothing else is kept, and the engine asks again, within the budget. A failure then loses one call and not all of them.
+   */
+  isPartial?: true
 }
 
 /** What `verify` found out about the credentials and the account behind them. */

@@ -1,0 +1,378 @@
+/** The connector against a small chain of our own that answers as Esplora's API.md says. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { SourceError } from '@assay/core'
+import type { Balances, ConnectorState, Io, Page, RawRecord, Session, WalletCredentials } from '../kit/connector.ts'
+import { connector } from './connector.ts'
+import { gapLimit } from './definition.ts'
+import { toWallet } from './wallet.ts'
+
+const zpub =
+  'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs'
+const { branches } = toWallet({ type: 'wallet', extendedPublicKey: zpub })
+/** Derived once: that takes a millisecond or two, and the tests name hundreds of them. */
+const derived: string[] = []
+const receiving = (index: number): string => (derived[index] ??= branches[0].addressAt(index))
+const change = (index: number): string => branches[1]?.addressAt(index) ?? ''
+
+const hourMs = 3_600_000
+const startMs = Date.parse('2026-05-01T00:00:00Z')
+
+interface Transaction {
+  txid: string
+  vin: { is_coinbase: boolean; prevout: Output }[]
+  vout: Output[]
+  fee: number
+  status: { confirmed: boolean; block_height?: number; block_hash?: string; block_time?: number }
+}
+interface Output {
+  scriptpubkey_address: string
+  value: number
+}
+
+/** Newest last. A height of undefined is the mempool. */
+class TestChain {
+  tip = 900_000
+  nowMs = startMs
+  transactions: Transaction[] = []
+  asked: string[] = []
+  /** What the next calls are answered with instead. */
+  broken: (() => Response) | undefined
+  #count = 0
+
+  pay(from: Record<string, number>, to: Record<string, number>, height?: number): string {
+    const toOutputs = (side: Record<string, number>): Output[] =>
+      Object.entries(side).map(([scriptpubkey_address, value]) => ({ scriptpubkey_address, value }))
+    const sumOf = (outputs: Output[]): number => outputs.reduce((sum, { value }) => sum + value, 0)
+    const [spent, vout] = [toOutputs(from), toOutputs(to)]
+    const txid = (this.#count += 1).toString(16).padStart(64, '0')
+    const vin = spent.map((prevout) => ({ is_coinbase: false, prevout }))
+    this.transactions.push({ txid, vin, vout, fee: sumOf(spent) - sumOf(vout), status: { confirmed: false } })
+    if (height !== undefined) this.mine(txid, height)
+    return txid
+  }
+  mine(txid: string, height: number): void {
+    const found = this.transactions.find((one) => one.txid === txid)
+    assert.ok(found)
+    const block_time = Math.floor(startMs / 1000) - (900_000 - height) * 600
+    found.status = { confirmed: true, block_height: height, block_hash: height.toString(16), block_time }
+  }
+  drop(txid: string): void {
+    this.transactions = this.transactions.filter((one) => one.txid !== txid)
+  }
+
+  #touching(address: string): Transaction[] {
+    return this.transactions
+      .filter(({ vin, vout }) =>
+        [...vin.map(({ prevout }) => prevout), ...vout].some((one) => one.scriptpubkey_address === address),
+      )
+      .toSorted((a, b) => (b.status.block_height ?? Infinity) - (a.status.block_height ?? Infinity))
+  }
+  #statsOf(address: string, confirmed: boolean): object {
+    const touching = this.#touching(address).filter(({ status }) => status.confirmed === confirmed)
+    const sum = (outputs: Output[]): number =>
+      outputs.filter((one) => one.scriptpubkey_address === address).reduce((total, { value }) => total + value, 0)
+    return {
+      tx_count: touching.length,
+      funded_txo_sum: sum(touching.flatMap(({ vout }) => vout)),
+      spent_txo_sum: sum(touching.flatMap(({ vin }) => vin.map(({ prevout }) => prevout))),
+    }
+  }
+  #answer(path: string): unknown {
+    const [, kind, id = '', list, , lastSeen] = path.split('/')
+    if (path === '/blocks/tip/height') return this.tip
+    if (kind === 'tx') return this.transactions.find(({ txid }) => txid === id)
+    if (list === undefined) return { chain_stats: this.#statsOf(id, true), mempool_stats: this.#statsOf(id, false) }
+    const touching = this.#touching(id)
+    const confirmed = touching.filter(({ status }) => status.confirmed)
+    const place = confirmed.findIndex(({ txid }) => txid === lastSeen)
+    if (lastSeen !== undefined) return place === -1 ? [] : confirmed.slice(place + 1, place + 26)
+    return [...touching.filter(({ status }) => !status.confirmed), ...confirmed.slice(0, 25)]
+  }
+
+  open(credentials: Omit<WalletCredentials, 'type'> = { extendedPublicKey: zpub }): Session {
+    const io: Io = {
+      fetch: async (input) => {
+        const path = new URL(new Request(input).url).pathname.replace('/api', '')
+        this.asked.push(path)
+        if (this.broken !== undefined) return this.broken()
+        const answer = this.#answer(path)
+        return answer === undefined ? new Response('Transaction not found', { status: 404 }) : Response.json(answer)
+      },
+      now: () => this.nowMs,
+      nextNonce: () => '1',
+      baseUrl: undefined,
+    }
+    return connector.open({ type: 'wallet', ...credentials }, io)
+  }
+}
+
+/** What the engine keeps: records by key, and the newest state. */
+class Books {
+  state: ConnectorState = {}
+  records = new Map<string, RawRecord>()
+  withdrawn: string[] = []
+  pages: Page[] = []
+
+  async readBalance(session: Session): Promise<string | undefined> {
+    let answer: Balances
+    do {
+      answer = await session.fetchBalances(this.state)
+      this.state = JSON.parse(JSON.stringify(answer.state ?? this.state)) as ConnectorState
+    } while (answer.isPartial === true)
+    return answer.balances[0]?.liquid
+  }
+  async readWindow(session: Session, start: number, end: number): Promise<void> {
+    let position: string | null = null
+    do {
+      const request = { stream: 'transactions', partition: '', window: { unit: 'ms' as const, start, end } }
+      const page: Page = await session.fetchPage({ ...request, position, cursor: null, state: this.state })
+      this.pages.push(page)
+      for (const record of page.records) this.records.set(record.key, record)
+      for (const key of page.withdrawn ?? []) this.records.delete(key)
+      this.withdrawn.push(...(page.withdrawn ?? []))
+      this.state = JSON.parse(JSON.stringify(page.state ?? this.state)) as ConnectorState
+      position = page.next
+    } while (position !== null)
+  }
+  /** As the engine does it. */
+  async run(chain: TestChain, session = chain.open(), start = 0): Promise<string | undefined> {
+    const untilMs = chain.nowMs
+    const balance = await this.readBalance(session)
+    await this.readWindow(session, start, untilMs)
+    return balance
+  }
+  get keys(): string[] {
+    return [...this.records.keys()].toSorted()
+  }
+  isPending(txid: string): boolean | undefined {
+    const record = this.records.get(txid)
+    return record && record.pending === true
+  }
+}
+
+const keysOf = (chain: TestChain): string[] => chain.transactions.map(({ txid }) => txid).toSorted()
+const countOf = (chain: TestChain, pattern: RegExp): number => chain.asked.filter((path) => pattern.test(path)).length
+
+describe('a wallet', () => {
+  it('is found with its change, up to twenty unused addresses behind the last used one of each chain', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 1_000_000 }, { [receiving(0)]: 900_000 }, 800_000)
+    chain.pay({ payer: 1_000_000 }, { [receiving(gapLimit)]: 500_000 }, 800_001)
+    chain.pay({ [receiving(0)]: 900_000 }, { shop: 300_000, [change(2)]: 590_000 }, 800_002)
+    // Beyond the gap: a wallet would not find it either.
+    chain.pay({ payer: 1_000_000 }, { [receiving(gapLimit * 2 + 1)]: 1 }, 800_003)
+    const books = new Books()
+    assert.equal(await books.run(chain), '0.0109')
+    assert.deepEqual(books.keys, keysOf(chain).slice(0, 3))
+    const asked = new Set(chain.asked.filter((path) => /^\/address\/[^/]+$/.test(path)))
+    assert.equal(asked.size, gapLimit * 2 + 1 + (3 + gapLimit))
+  })
+
+  it('never shows its key to the server, the state or a record', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 1_000_000 }, { [receiving(0)]: 900_000 })
+    const books = new Books()
+    await books.run(chain)
+    const shown = JSON.stringify([chain.asked, books.state, books.pages])
+    assert.ok(shown.includes(receiving(0)))
+    assert.doesNotMatch(shown, /[xyz]pub/)
+    assert.ok(!shown.includes(zpub.slice(4, 30)))
+  })
+
+  it('is asked for what is funded or unused in every run, and for what is empty once a day', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 60; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(index)]: 1_000 }, 700_000 + index)
+      if (index !== 7) chain.pay({ [receiving(index)]: 1_000 }, { shop: 500 }, 750_000 + index)
+    }
+    const books = new Books()
+    assert.equal(await books.run(chain), '0.00001')
+    assert.equal(books.keys.length, 119)
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.equal(countOf(chain, /^\/address\/[^/]+$/), 1 + 2 * gapLimit)
+    assert.equal(countOf(chain, /\/txs/), 0)
+    // Somebody pays to an address that was used before.
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 899_000)
+    chain.nowMs += 24 * hourMs
+    chain.asked = []
+    assert.equal(await books.run(chain), '0.000025')
+    assert.equal(countOf(chain, /\/txs/), 1)
+    assert.equal(books.keys.length, 120)
+  })
+
+  it('of a key of unknown kind is asked for every kind once a day, and for the kind in use in every run', async () => {
+    const xpub =
+      'xpub6BosfCnifzxcFwrSzQiqu2DBVTshkCXacvNsWGYJVVhhawA7d4R5WSWGFNbi8Aw6ZRc1brxMyWMzG3DSSSSoekkudhUd9yLb6qx39T9nMdj'
+    const chain = new TestChain()
+    chain.pay({ payer: 2_000 }, { '1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA': 1_000 }, 700_000)
+    const books = new Books()
+    assert.equal(await books.run(chain, chain.open({ extendedPublicKey: xpub })), '0.00001')
+    assert.equal(countOf(chain, /^\/address\/[^/]+$/), 8 * gapLimit + 1)
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain, chain.open({ extendedPublicKey: xpub }))
+    assert.equal(countOf(chain, /^\/address\/[^/]+$/), 2 * gapLimit + 1)
+  })
+})
+
+describe('a history', () => {
+  const single = { address: receiving(0) }
+
+  it('of several pages is read to its end, and the rest of it from where the last weeks ended', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 130; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 880_000 + index * 150)
+    }
+    const books = new Books()
+    const session = chain.open(single)
+    const edge = startMs - 40 * 24 * hourMs
+    await books.run(chain, session, edge)
+    const [recent, asked] = [books.keys.length, countOf(chain, /\/txs/)]
+    assert.ok(recent > 25 && recent < 130)
+    await books.readWindow(session, 0, edge)
+    assert.deepEqual(books.keys, keysOf(chain))
+    // 130 are six pages in all: none was asked for twice.
+    assert.deepEqual([asked < 6, countOf(chain, /\/txs/)], [true, 6])
+  })
+
+  it('is read again only down to what is known', async () => {
+    const chain = new TestChain()
+    for (let index = 0; index < 100; index += 1) {
+      chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000 + index)
+    }
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    chain.asked = []
+    chain.nowMs += hourMs
+    for (let index = 0; index < 30; index += 1) chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 890_000 + index)
+    await books.run(chain, chain.open(single))
+    assert.deepEqual(books.keys, keysOf(chain))
+    assert.equal(countOf(chain, /\/txs/), 2)
+  })
+
+  it('asks for nothing but the addresses when nothing has changed', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain, chain.open(single))
+    assert.deepEqual(chain.asked, [`/address/${receiving(0)}`])
+  })
+
+  it('keeps a transaction that cannot be read, and goes on', async () => {
+    const chain = new TestChain()
+    const odd = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
+    chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_001)
+    Object.assign(chain.transactions[0] ?? {}, { fee: 'much' })
+    const books = new Books()
+    await books.run(chain, chain.open(single))
+    assert.deepEqual(books.keys, keysOf(chain))
+    assert.match(books.records.get(odd)?.unreadable ?? '', /fee/)
+  })
+})
+
+describe('a transaction that may still change', () => {
+  it('is pending in the mempool and until six blocks deep, then confirmed', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    const txid = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 })
+    assert.equal(await books.run(chain), '0')
+    assert.equal(books.records.get(txid)?.occurredAtMs, startMs)
+    const balances = []
+    for (const [height, isPending] of [
+      [900_001, true],
+      [900_005, true],
+      [900_006, false],
+    ] as const) {
+      chain.mine(txid, 900_001)
+      chain.tip = height
+      chain.nowMs += hourMs
+      balances.push(await books.run(chain))
+      assert.equal(books.isPending(txid), isPending, `at ${height}`)
+    }
+    assert.deepEqual(balances, ['0.00001', '0.00001', '0.00001'])
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.equal(countOf(chain, /\/tx/), 0, 'a final transaction is not asked for again')
+  })
+
+  it('is withdrawn when the mempool drops it, and its replacement is found though it is worth the same', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    const first = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 })
+    await books.run(chain)
+    chain.drop(first)
+    const second = chain.pay({ payer: 1_900 }, { [receiving(0)]: 1_000 })
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.deepEqual([books.keys, books.withdrawn], [[second], [first]])
+    chain.drop(second)
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.deepEqual([books.keys, books.withdrawn], [[], [first, second]])
+  })
+
+  it('leaves no duplicate and no ghost when its block is replaced', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    const moved = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 899_999)
+    const lost = chain.pay({ payer: 3_000 }, { [receiving(1)]: 2_000 }, 900_000)
+    assert.equal(await books.run(chain), '0.00003')
+    chain.drop(lost)
+    chain.mine(moved, 900_001)
+    chain.tip = 900_002
+    chain.nowMs += hourMs
+    assert.equal(await books.run(chain), '0.00001')
+    assert.deepEqual([books.keys, books.withdrawn], [[moved], [lost]])
+    assert.match(books.records.get(moved)?.body ?? '', /"block_height":900001/)
+  })
+})
+
+describe('a server', () => {
+  const faults: [string, () => Response, string][] = [
+    ['HTTP 429', () => new Response('slow down', { status: 429 }), 'rate_limited'],
+    ['HTTP 503', () => new Response('', { status: 503 }), 'venue_down'],
+    ['half of the JSON', () => new Response('{"chain_stats":{'), 'unreadable_answer'],
+    ['another form', () => Response.json({ chain_stats: {} }), 'unreadable_answer'],
+    [
+      'an address that it cannot read',
+      () => new Response('Invalid Bitcoin address', { status: 400 }),
+      'invalid_credentials',
+    ],
+  ]
+  for (const [name, answer, fault] of faults) {
+    it(`that answers with ${name} is ${fault}, and the error names no address`, async () => {
+      const chain = new TestChain()
+      chain.broken = answer
+      const session = chain.open()
+      for (const ask of [() => session.verify(), () => session.fetchBalances({})]) {
+        await assert.rejects(ask(), (error) => {
+          assert.ok(error instanceof SourceError)
+          assert.equal(error.fault, fault)
+          assert.ok(!error.message.includes(receiving(0)))
+          return true
+        })
+      }
+    })
+  }
+
+  it('that fails in the middle of a wallet loses one batch, and the next call goes on behind the others', async () => {
+    const chain = new TestChain()
+    const session = chain.open()
+    const first = await session.fetchBalances({})
+    assert.equal(first.isPartial, true)
+    chain.broken = () => new Response('', { status: 503 })
+    await assert.rejects(session.fetchBalances(first.state ?? {}))
+    chain.broken = undefined
+    chain.asked = []
+    const second = await chain.open().fetchBalances(first.state ?? {})
+    assert.equal(second.isPartial, undefined)
+    assert.equal(chain.asked.length, gapLimit)
+  })
+})

@@ -1,0 +1,64 @@
+/**
+ * Requests to an Esplora server. Sources: github.com/Blockstream/esplora, API.md; for the limits of the public server
+ * issues #449 and #302 there (429 comes without `Retry-After`; 700 calls an hour from one address).
+ *
+ * An unused address is answered with zeros. An address that the server cannot read is HTTP 400, a transaction that it does
+ * not know (any more) HTTP 404.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Io } from '../kit/connector.ts'
+import { fetchAnswer, toStatusError } from '../kit/http.ts'
+import { parseJson, parseJsonVerbatim } from '../kit/json.ts'
+import { bitcoinDefinition } from './definition.ts'
+
+const digits = z.string().regex(/^\d{1,18}$/)
+const stats = z.object({ tx_count: digits, funded_txo_sum: digits, spent_txo_sum: digits })
+const addressAnswer = z.object({ chain_stats: stats, mempool_stats: stats })
+const listAnswer = z.array(z.unknown())
+
+export type AddressStats = z.infer<typeof addressAnswer>
+
+export interface Esplora {
+  fetchStats(address: string): Promise<AddressStats>
+  /** Newest first, numbers verbatim; mempool and the newest 25 confirmed ones, or the 25 confirmed ones after `lastSeen`. */
+  fetchTransactions(address: string, lastSeen: string | null): Promise<unknown[]>
+  /** Undefined when neither the chain nor the mempool has it. */
+  findTransaction(txid: string): Promise<unknown>
+  fetchTipHeight(): Promise<number>
+}
+
+export function createEsplora(io: Io): Esplora {
+  const base = (io.baseUrl ?? bitcoinDefinition.baseUrl).replace(/\/$/, '')
+
+  async function find(path: string): Promise<string | undefined> {
+    const answer = await fetchAnswer(io, `${base}${path}`)
+    if (answer.status === 200) return answer.text
+    if (answer.status === 404) return undefined
+    throw toStatusError(answer, io, { 400: 'invalid_credentials' })
+  }
+  async function get(path: string): Promise<string> {
+    const text = await find(path)
+    if (text === undefined) throw new SourceError('venue_down', 'the server does not have this part of the API')
+    return text
+  }
+
+  return {
+    async fetchStats(address) {
+      return readAnswer('address', addressAnswer, parseJson(await get(`/address/${address}`)))
+    },
+    async fetchTransactions(address, lastSeen) {
+      const path = lastSeen === null ? '/txs' : `/txs/chain/${lastSeen}`
+      return readAnswer('txs', listAnswer, parseJsonVerbatim(await get(`/address/${address}${path}`)))
+    },
+    async findTransaction(txid) {
+      const text = await find(`/tx/${txid}`)
+      return text === undefined ? undefined : parseJsonVerbatim(text)
+    },
+    async fetchTipHeight() {
+      const text = readAnswer('tip height', z.string().regex(/^\d{1,9}$/), parseJson(await get('/blocks/tip/height')))
+      return Number(text)
+    },
+  }
+}

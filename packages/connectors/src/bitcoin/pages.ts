@@ -1,0 +1,194 @@
+/**
+ * The walk over a wallet's transactions, in this order:
+ *
+ *   poll        the addresses are asked for, unless a round of questions has ended since the window did
+ *   unsettled   each transaction that may still change is asked for by its id. One that the chain no longer knows (a
+ *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
+ *   addresses   of each address that changed, the newest transactions down to those that are known
+ *
+ * Esplora's lists go from the newest to the oldest and cannot be entered at a time, so an address is read from its top. The
+ * first window of a new connection is the last weeks; where an address goes further back, the place is kept in the state
+ * (`below`), and the window of the rest continues there instead of reading the top again.
+ *
+ * What is unread and unsettled follows from the state, which is committed together with each page. So a walk can be resumed
+ * at every position, and a page that is read twice adds nothing.
+ */
+import { z } from 'zod'
+import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { confirmationsNeeded } from './definition.ts'
+import type { Esplora } from './esplora.ts'
+import { pollBatch } from './poll.ts'
+import { toSeen, type SeenTransaction } from './records.ts'
+import { readState, type KnownAddress, type WalletState } from './state.ts'
+import type { Wallet } from './wallet.ts'
+
+/** API.md: "Returns 25 transactions per page." A shorter page is the last one. */
+const pageSize = 25
+/** Times of blocks may be up to two hours ahead, and are not in the order of their heights. */
+const blockTimeToleranceMs = 3 * 3_600_000
+
+const positionSchema = z.union([
+  z.object({ at: z.literal('poll') }),
+  z.object({ at: z.literal('unsettled'), tipHeight: z.number(), after: z.string() }),
+  z.object({
+    at: z.literal('addresses'),
+    tipHeight: z.number(),
+    /** The address that is being read, or the last that was. */
+    address: z.string(),
+    /** The place in its list; null when it was read. */
+    from: z.object({ txid: z.string(), seen: z.number(), top: z.number().nullable() }).nullable(),
+  }),
+])
+type Position = z.infer<typeof positionSchema>
+
+interface Walk {
+  wallet: Wallet
+  esplora: Esplora
+  window: Window
+  state: WalletState
+  nowMs: number
+}
+
+/** What one step of the walk found; `next` undefined ends the walk. */
+interface Step {
+  records: RawRecord[]
+  withdrawn?: string[]
+  next: Position | undefined
+}
+
+export async function fetchPage(wallet: Wallet, esplora: Esplora, request: PageRequest, nowMs: number): Promise<Page> {
+  const { window, position: text } = request
+  const state = readState(request.state)
+  const before = JSON.stringify(state)
+  const walk = { wallet, esplora, window, state, nowMs }
+  const position = text === null ? undefined : positionSchema.parse(JSON.parse(text))
+  const step = await takeStep(walk, position)
+  return {
+    records: step.records,
+    next: step.next === undefined ? null : JSON.stringify(step.next),
+    ...(step.withdrawn === undefined ? {} : { withdrawn: step.withdrawn }),
+    ...(JSON.stringify(state) === before ? {} : { state }),
+  }
+}
+
+async function takeStep(walk: Walk, position: Position | undefined): Promise<Step> {
+  const { wallet, esplora, state, window, nowMs } = walk
+  if (position !== undefined && position.at !== 'poll') return readOn(walk, position)
+  if (state.polledAtMs < Math.min(window.end, nowMs)) {
+    await pollBatch(wallet, esplora, state, nowMs)
+    // Also after the last batch: the next step begins with the state that this page commits.
+    return { records: [], next: { at: 'poll' } }
+  }
+  const isIdle = Object.keys(state.unsettled).length === 0 && !state.addresses.some((one) => isDue(one, window))
+  return isIdle ? { records: [], next: undefined } : readOn(walk, undefined)
+}
+
+async function readOn(walk: Walk, position: Exclude<Position, { at: 'poll' }> | undefined): Promise<Step> {
+  const tipHeight = position?.tipHeight ?? (await walk.esplora.fetchTipHeight())
+  if (position?.at === 'addresses') return readAddress(walk, position)
+  const after = position?.after ?? ''
+  const txid = Object.keys(walk.state.unsettled)
+    .toSorted()
+    .find((one) => one > after)
+  if (txid !== undefined) return lookAgain(walk, txid, tipHeight)
+  return readAddress(walk, { at: 'addresses', tipHeight, address: '', from: null })
+}
+
+// ------------------------------------------------------------------------------------------------------------- unsettled
+
+async function lookAgain(walk: Walk, txid: string, tipHeight: number): Promise<Step> {
+  const { esplora, state } = walk
+  const next: Position = { at: 'unsettled', tipHeight, after: txid }
+  const found = await esplora.findTransaction(txid)
+  if (found !== undefined) return { records: [keep(walk, toSeen(found, contextOf(walk, tipHeight)))], next }
+  // What replaced it may be worth exactly as much, so that the sums of its addresses are unchanged.
+  const touched = new Set(state.unsettled[txid]?.addresses)
+  for (const entry of state.addresses) if (touched.has(entry.address)) delete entry.isRead
+  state.unsettled = Object.fromEntries(Object.entries(state.unsettled).filter(([one]) => one !== txid))
+  return { records: [], withdrawn: [txid], next }
+}
+
+function contextOf({ window, state, nowMs }: Walk, tipHeight: number): Parameters<typeof toSeen>[1] {
+  return { window, tipHeight, seenMs: (txid) => state.unsettled[txid]?.seenMs ?? nowMs }
+}
+
+/** Notes whether it may still change. */
+function keep({ state, nowMs }: Walk, { record, txid, addresses }: SeenTransaction): RawRecord {
+  if (txid === undefined) return record
+  if (record.pending !== true) {
+    if (txid in state.unsettled) {
+      state.unsettled = Object.fromEntries(Object.entries(state.unsettled).filter(([one]) => one !== txid))
+    }
+    return record
+  }
+  const own = state.addresses.flatMap(({ address }) => (addresses.has(address) ? [address] : []))
+  state.unsettled[txid] = { seenMs: state.unsettled[txid]?.seenMs ?? nowMs, addresses: own }
+  return record
+}
+
+// ------------------------------------------------------------------------------------------------------------- addresses
+
+function isDue({ stats, isRead, below }: KnownAddress, { start }: Window): boolean {
+  return stats !== undefined && (isRead !== true || (below !== undefined && below.timeMs >= start))
+}
+
+async function readAddress(walk: Walk, position: Extract<Position, { at: 'addresses' }>): Promise<Step> {
+  const { state, window } = walk
+  const place = state.addresses.findIndex(({ address }) => address === position.address)
+  const entry =
+    position.from === null ? state.addresses.slice(place + 1).find((one) => isDue(one, window)) : state.addresses[place]
+  if (entry === undefined) return { records: [], next: undefined }
+  const { tipHeight } = position
+  const from = position.from ?? startOf(entry)
+  const rows = await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null)
+  const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
+  const records = seen.map((one) => keep(walk, one))
+  const goesOn = moveOn(entry, { seen, from, window, tipHeight })
+  const isMore =
+    goesOn !== null || state.addresses.slice(state.addresses.indexOf(entry) + 1).some((one) => isDue(one, window))
+  return { records, next: isMore ? { ...position, address: entry.address, from: goesOn } : undefined }
+}
+
+type Place = NonNullable<Extract<Position, { at: 'addresses' }>['from']>
+
+/** The top of an address that changed, or where the last window stopped. */
+function startOf({ isRead, below }: KnownAddress): Place | null {
+  return isRead === true && below !== undefined ? { txid: below.txid, seen: below.seen, top: null } : null
+}
+
+interface Shown {
+  seen: readonly SeenTransaction[]
+  from: Place | null
+  window: Window
+  tipHeight: number
+}
+
+/** Where the list of this address goes on; null when it was read as far as it is needed now, which `entry` then says. */
+function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): Place | null {
+  const confirmed = seen.flatMap(({ txid, block }) =>
+    txid === undefined || block === undefined ? [] : [{ txid, ...block }],
+  )
+  const last = confirmed.at(-1)
+  const count = (from?.seen ?? 0) + confirmed.length
+  const settled = confirmed.find(({ height }) => tipHeight - height + 1 >= confirmationsNeeded)?.height ?? null
+  const isDeeper = entry.isRead === true
+  const top = isDeeper ? null : (from?.top ?? settled)
+  const knownHeight = isDeeper ? undefined : entry.height
+  const total = Number(entry.stats?.count ?? 0)
+  if (last === undefined && from !== null && count < total) {
+    // The transaction that the list was continued from is not in it any more: its block was replaced. The next run begins
+    // at the top again.
+    for (const member of ['isRead', 'height', 'below'] as const) delete entry[member]
+    return null
+  }
+  const isKnown = knownHeight !== undefined && confirmed.some(({ height }) => height <= knownHeight)
+  // A total may be wrong, so it never ends the list; a page that is not full does, unless the total says that there is more.
+  const isEnd = last === undefined || (confirmed.length < pageSize && count >= total)
+  const isPast = knownHeight === undefined && last !== undefined && last.timeMs < window.start - blockTimeToleranceMs
+  if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top }
+  if (!isKnown) delete entry.below
+  if (!isKnown && !isEnd) entry.below = { txid: last.txid, timeMs: last.timeMs, seen: count }
+  if (top !== null) entry.height = top
+  entry.isRead = true
+  return null
+}

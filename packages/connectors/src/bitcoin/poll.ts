@@ -1,0 +1,95 @@
+/**
+ * Asking for the addresses of a wallet, a batch at a time: what the chain has of each, and how far the wallet goes. One
+ * small answer for an address gives its balance and says whether there is anything to read, so the cost of a run grows with
+ * what the wallet holds and does, and not with the length of its past.
+ *
+ *   funded and unused addresses   in every round
+ *   emptied addresses             once a day: wallets do not use them again, but people may send to them
+ *   kinds of address that a key of unknown kind was never used with   once a day, as soon as one kind was used
+ */
+import { SourceError } from '@assay/core'
+import { gapLimit } from './definition.ts'
+import type { AddressStats, Esplora } from './esplora.ts'
+import { isEmptied, type KnownAddress, type WalletState } from './state.ts'
+import type { Branch, Wallet } from './wallet.ts'
+
+/** Addresses in one batch. The budget charges for so many calls. */
+export const batchSize = 20
+const parallelMax = 5
+const dayMs = 24 * 3_600_000
+/** A round that was interrupted is continued, unless what it began with is older than this. */
+const roundMaxMs = 10 * 60_000
+/** The state may have 1 MiB, and an address takes up to 250 bytes of it. */
+const addressesMax = 3_000
+
+type Round = NonNullable<WalletState['round']>
+
+/** Changes `state`. True when the round has ended: everything that was due has been asked for. */
+export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletState, nowMs: number): Promise<boolean> {
+  const round = startOrContinue(state, nowMs)
+  const due = listDue(wallet, state, round)
+  await inParallel(due, async (entry) => note(entry, await esplora.fetchStats(entry.address)))
+  round.index = (due.at(-1)?.index ?? -1) + 1
+  const known = new Set(state.addresses)
+  state.addresses.push(...due.filter((entry) => !known.has(entry)))
+  if (state.addresses.length > addressesMax) {
+    throw new SourceError('data_hole', `a wallet with more than ${addressesMax} addresses`)
+  }
+  if (listDue(wallet, state, round).length > 0) return false
+  state.polledAtMs = round.startedAtMs
+  if (round.isWhole) state.polledWholeAtMs = round.startedAtMs
+  delete state.round
+  return true
+}
+
+function startOrContinue(state: WalletState, nowMs: number): Round {
+  const { round } = state
+  if (round !== undefined && nowMs - round.startedAtMs < roundMaxMs) return round
+  const isWhole = nowMs - state.polledWholeAtMs >= dayMs
+  return (state.round = { startedAtMs: nowMs, isWhole, branch: 0, index: 0 })
+}
+
+/** The next addresses of one branch, whose end is known only after they were asked for. `round` skips what is not due. */
+function listDue({ branches }: Wallet, state: WalletState, round: Round): KnownAddress[] {
+  for (; round.branch < branches.length; round.branch += 1, round.index = 0) {
+    const branch = branches[round.branch]
+    if (branch === undefined) break
+    const known = new Map(state.addresses.filter((one) => one.branch === branch.id).map((one) => [one.index, one]))
+    const lastUsed = Math.max(-1, ...[...known.values()].flatMap(({ stats, index }) => (stats ? [index] : [])))
+    if (lastUsed === -1 && !round.isWhole && isOtherKindUsed(state, branch)) continue
+    const end = branch.length ?? lastUsed + 1 + gapLimit
+    const due: KnownAddress[] = []
+    for (let { index } = round; index < end && due.length < batchSize; index += 1) {
+      const entry = known.get(index)
+      if (entry === undefined || round.isWhole || !isEmptied(entry)) {
+        due.push(entry ?? { branch: branch.id, index, address: branch.addressAt(index) })
+      }
+    }
+    if (due.length > 0) return due
+  }
+  return []
+}
+
+/** A key is used with one kind of address. The change of a kind that is used is asked for, though it may be unused yet. */
+function isOtherKindUsed({ addresses }: WalletState, { id }: Branch): boolean {
+  const kindOf = (branch: string): string | undefined => branch.split('/')[0]
+  const used = new Set(addresses.flatMap(({ stats, branch }) => (stats === undefined ? [] : [kindOf(branch)])))
+  return used.size > 0 && !used.has(kindOf(id))
+}
+
+function note(entry: KnownAddress, { chain_stats: chain, mempool_stats: mempool }: AddressStats): void {
+  const waiting =
+    mempool.tx_count === '0' ? '' : `${mempool.tx_count}/${mempool.funded_txo_sum}/${mempool.spent_txo_sum}`
+  const stats = { count: chain.tx_count, funded: chain.funded_txo_sum, spent: chain.spent_txo_sum, waiting }
+  const isUsed = chain.tx_count !== '0' || waiting !== ''
+  if (isUsed && JSON.stringify(entry.stats) === JSON.stringify(stats)) return
+  delete entry.isRead
+  delete entry.stats
+  if (isUsed) entry.stats = stats
+}
+
+async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  for (let start = 0; start < items.length; start += parallelMax) {
+    await Promise.all(items.slice(start, start + parallelMax).map(run))
+  }
+}

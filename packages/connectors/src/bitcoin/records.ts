@@ -1,0 +1,111 @@
+/**
+ * A transaction of the chain as a record, and back. The body keeps what money moved, from where and to where; scripts,
+ * signatures and witnesses are left out, because they are most of the bytes and say nothing about amounts.
+ */
+import { z } from 'zod'
+import type { RawRecord, StoredRecord, Window } from '../kit/connector.ts'
+import { isJsonObject, parseJson } from '../kit/json.ts'
+import { toRawRecord } from '../kit/records.ts'
+import { confirmationsNeeded } from './definition.ts'
+
+const digits = z.string().regex(/^\d{1,18}$/)
+const txidSchema = z.string().regex(/^[0-9a-f]{64}$/)
+
+const outputSchema = z.object({ scriptpubkey_address: z.string().nullish(), value: digits })
+const inputSchema = z.object({ is_coinbase: z.boolean().default(false), prevout: outputSchema.nullish() })
+const statusSchema = z.object({
+  confirmed: z.boolean(),
+  block_height: digits.nullish(),
+  block_time: digits.nullish(),
+})
+const transactionSchema = z.object({
+  txid: txidSchema,
+  vin: z.array(inputSchema).min(1),
+  vout: z.array(outputSchema).min(1),
+  fee: digits,
+  status: statusSchema,
+})
+export type ChainTransaction = z.infer<typeof transactionSchema>
+
+/** Throws for a body that cannot be read. */
+export function readTransaction({ body }: Pick<StoredRecord, 'body'>): ChainTransaction {
+  return transactionSchema.parse(parseJson(body))
+}
+
+export interface ReadContext {
+  window: Window
+  tipHeight: number
+  /** For a transaction in no block: when it was first seen. The chain does not tell. */
+  seenMs(txid: string): number
+}
+
+/** What a page has to know of a transaction beside its record. */
+export interface SeenTransaction {
+  record: RawRecord
+  /** Undefined in a record that cannot be read. */
+  txid: string | undefined
+  /** Of its block; undefined while it has none. */
+  block: { height: number; timeMs: number } | undefined
+  /** Every address that it takes from or gives to. */
+  addresses: ReadonlySet<string>
+}
+
+export function toSeen(verbatim: unknown, context: ReadContext): SeenTransaction {
+  const txid = isJsonObject(verbatim) && typeof verbatim['txid'] === 'string' ? verbatim['txid'] : undefined
+  let seen: Omit<SeenTransaction, 'record' | 'txid'> = { block: undefined, addresses: new Set() }
+  const record = toRawRecord(
+    JSON.stringify(toKept(verbatim)),
+    context.window,
+    (body) => {
+      const transaction = readTransaction({ body })
+      const block = findBlock(transaction)
+      seen = { block, addresses: listAddresses(transaction) }
+      const isSettled = block !== undefined && context.tipHeight - block.height + 1 >= confirmationsNeeded
+      return {
+        key: transaction.txid,
+        occurredAtMs: block?.timeMs ?? context.seenMs(transaction.txid),
+        ...(isSettled ? {} : { pending: true }),
+      }
+    },
+    txid,
+  )
+  return { record, txid: record.unreadable === undefined ? record.key : undefined, ...seen }
+}
+
+function findBlock({ status }: ChainTransaction): SeenTransaction['block'] {
+  if (!status.confirmed) return undefined
+  // A confirmed transaction without its block would be filed under a wrong time.
+  const { block_height: height, block_time: time } = status
+  if (!height || !time) throw new RangeError('status: a confirmed transaction names no block')
+  return { height: Number(height), timeMs: Number(time) * 1_000 }
+}
+
+function listAddresses({ vin, vout }: ChainTransaction): Set<string> {
+  const outputs = [...vin.flatMap(({ prevout }) => prevout ?? []), ...vout]
+  return new Set(outputs.flatMap(({ scriptpubkey_address: address }) => address ?? []))
+}
+
+/** A transaction of an unexpected form is kept whole. */
+function toKept(verbatim: unknown): unknown {
+  if (!isJsonObject(verbatim) || !Array.isArray(verbatim['vin']) || !Array.isArray(verbatim['vout'])) return verbatim
+  const { txid, vin, vout, fee, status } = verbatim
+  return {
+    txid,
+    vin: (vin as unknown[]).map((input) =>
+      isJsonObject(input)
+        ? { ...pick(input, ['txid', 'vout', 'is_coinbase']), prevout: toKeptOutput(input['prevout']) }
+        : input,
+    ),
+    vout: (vout as unknown[]).map(toKeptOutput),
+    fee,
+    status,
+  }
+}
+
+function toKeptOutput(output: unknown): unknown {
+  return isJsonObject(output) ? pick(output, ['scriptpubkey_type', 'scriptpubkey_address', 'value']) : output
+}
+
+function pick(from: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.flatMap((name) => (name in from ? [[name, from[name]]] : [])))
+}

@@ -1,0 +1,62 @@
+/**
+ * What is kept of a wallet between runs: its addresses as the chain knew them when they were last asked for, how far each
+ * was read, and the transactions that may still change. Addresses are public; the key that they come from is not here.
+ */
+import { z } from 'zod'
+import type { ConnectorState } from '../kit/connector.ts'
+
+const digits = z.string().regex(/^\d+$/)
+
+const addressSchema = z.object({
+  branch: z.string(),
+  index: z.number(),
+  address: z.string(),
+  /** Absent until the address is used for the first time. */
+  stats: z
+    .object({
+      count: digits,
+      funded: digits,
+      spent: digits,
+      /** Transactions in the mempool, and what they bring and take. */
+      waiting: z.string(),
+    })
+    .exactOptional(),
+  /** Its newest transactions were read after the last change of `stats`. */
+  isRead: z.boolean().exactOptional(),
+  /** Transactions in blocks up to this one were read, down to `below`. All of them are final. */
+  height: z.number().exactOptional(),
+  /** Older transactions than this one are still to be read. */
+  below: z.object({ txid: z.string(), timeMs: z.number(), seen: z.number() }).exactOptional(),
+})
+export type KnownAddress = z.infer<typeof addressSchema>
+
+const stateSchema = z.object({
+  addresses: z.array(addressSchema).default([]),
+  /** By transaction: those in the mempool or in a block that may still be replaced. */
+  unsettled: z.record(z.string(), z.object({ seenMs: z.number(), addresses: z.array(z.string()) })).default({}),
+  /** A round of questions that has begun and not ended, and the place of its next one. */
+  round: z
+    .object({ startedAtMs: z.number(), isWhole: z.boolean(), branch: z.number(), index: z.number() })
+    .exactOptional(),
+  /** When the last round began that has ended, and the last one that asked for emptied addresses too. */
+  polledAtMs: z.number().default(0),
+  polledWholeAtMs: z.number().default(0),
+})
+export type WalletState = z.infer<typeof stateSchema>
+
+/** A copy, so that a page which fails leaves the caller's state alone. */
+export function readState(state: ConnectorState): WalletState {
+  return stateSchema.parse(state)
+}
+
+export function toBalance({ addresses }: WalletState): bigint {
+  return addresses.reduce(
+    (sum, { stats }) => (stats === undefined ? sum : sum + BigInt(stats.funded) - BigInt(stats.spent)),
+    0n,
+  )
+}
+
+/** Used, and nothing is left on it or on its way. */
+export function isEmptied({ stats }: KnownAddress): boolean {
+  return stats !== undefined && stats.funded === stats.spent && stats.waiting === ''
+}

@@ -1,0 +1,123 @@
+/**
+ * From a transaction of the chain to a draft. A transaction takes whole outputs of earlier ones and gives new outputs, so
+ * the change comes back to an address of the wallet: what counts is what its own addresses gave and got.
+ *
+ *   none of the inputs is own    received; from nothing at all, it was mined
+ *   all of them are              sent, with the network's fee; if nothing went to others, the fee alone
+ *   some of them are             several people paid together (CoinJoin, PayJoin): who paid the fee is not known
+ */
+import { getAsset, parseDecimal, type Decimal, type Leg, type TransactionDraft } from '@assay/core'
+import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
+import { readTransaction, type ChainTransaction } from './records.ts'
+
+export function toTransactions(records: readonly StoredRecord[], facts: AccountFacts): TransactionDraft[] {
+  return records.map((record) => toDraft(record, facts.addresses))
+}
+
+export const asset = getAsset('crypto:bitcoin')
+const satoshiPerBitcoin = 10n ** 8n
+
+/** Satoshi to bitcoin, in whole numbers. */
+export function toBitcoin(satoshi: bigint): Decimal {
+  const magnitude = satoshi < 0n ? -satoshi : satoshi
+  const fraction = String(magnitude % satoshiPerBitcoin).padStart(8, '0')
+  return parseDecimal(`${satoshi < 0n ? '-' : ''}${magnitude / satoshiPerBitcoin}.${fraction}`)
+}
+
+/** What moved, in satoshi, as the wallet sees it. */
+interface Moves {
+  ownIn: bigint
+  ownOut: bigint
+  fee: bigint
+  from: string[]
+  to: string[]
+  isMined: boolean
+  hasForeignInput: boolean
+}
+
+type Kind = Pick<
+  TransactionDraft,
+  'type' | 'category' | 'method' | 'confidence' | 'inputs' | 'outputs' | 'fees' | 'incomplete'
+>
+
+function toDraft(record: StoredRecord, own: ReadonlySet<string>): TransactionDraft {
+  const transaction = readTransaction(record)
+  const { txid, status } = transaction
+  const moves = toMoves(transaction, own)
+  const isPending = record.pending === true
+  return {
+    naturalKey: `tx:${txid}`,
+    ...toKind(moves),
+    status: isPending ? 'pending' : 'confirmed',
+    // The balance is that of the blocks, however deep they are.
+    ...(isPending && status.confirmed ? { isDebited: true } : {}),
+    occurredAtMs: record.occurredAtMs,
+    network: 'bitcoin',
+    hash: txid,
+    fromAddress: onlyOne(moves.from),
+    toAddress: onlyOne(moves.to),
+    spam: false,
+    providerReference: null,
+    description: null,
+  }
+}
+
+function toMoves({ vin, vout, fee }: ChainTransaction, own: ReadonlySet<string>): Moves {
+  const isOwn = ({ scriptpubkey_address: address }: { scriptpubkey_address?: string | null | undefined }): boolean =>
+    own.has(address ?? '')
+  const spent = vin.flatMap(({ prevout }) => prevout ?? [])
+  const [ownSpent, ownGiven] = [spent.filter(isOwn), vout.filter(isOwn)]
+  const addressesOf = (outputs: typeof vout): string[] =>
+    outputs.map(({ scriptpubkey_address: address }) => address ?? '')
+  // For what was sent, the change is not where it went; for what came, only the own part is.
+  const given = ownSpent.length === 0 ? ownGiven : vout.filter((output) => !isOwn(output))
+  return {
+    ownIn: sumOf(ownSpent),
+    ownOut: sumOf(ownGiven),
+    fee: BigInt(fee),
+    from: addressesOf(spent),
+    to: addressesOf(given.length > 0 ? given : ownGiven),
+    isMined: vin.every(({ is_coinbase: isCoinbase }) => isCoinbase),
+    hasForeignInput: ownSpent.length < vin.length,
+  }
+}
+
+function sumOf(outputs: readonly { value: string }[]): bigint {
+  return outputs.reduce((sum, { value }) => sum + BigInt(value), 0n)
+}
+
+/** Several addresses on one side have no order that means anything, so none of them is named. */
+function onlyOne(addresses: readonly string[]): string | null {
+  const [first, ...others] = new Set(addresses)
+  return first === undefined || first === '' || others.length > 0 ? null : first
+}
+
+function toKind({ ownIn, ownOut, fee, isMined, hasForeignInput }: Moves): Kind {
+  const certain: Omit<Kind, 'type' | 'category'> = {
+    ...{ method: 'venue', confidence: 1, inputs: [], outputs: [], fees: [], incomplete: [] },
+  }
+  if (ownIn === 0n && ownOut > 0n) {
+    const inputs = [toLeg(ownOut)]
+    if (isMined) return { ...certain, inputs, type: 'input_only', category: 'mining' }
+    return { ...certain, inputs, type: 'receive', category: 'deposit' }
+  }
+  if (hasForeignInput) return toSharedKind(ownOut - ownIn)
+  const sent = ownIn - ownOut - fee
+  if (sent <= 0n) {
+    // Coins were moved to the wallet's own addresses. A fee alone is an output of category `fee`.
+    return { ...certain, outputs: [toLeg(ownIn - ownOut)], type: 'output_only', category: 'fee' }
+  }
+  const fees = [{ ...toLeg(fee), kind: 'network' as const }]
+  return { ...certain, outputs: [toLeg(sent)], fees, type: 'send', category: 'withdrawal' }
+}
+
+function toSharedKind(change: bigint): Kind {
+  const guess = { method: 'rule', confidence: 0.5, fees: [], incomplete: ['fees'] } satisfies Partial<Kind>
+  if (change > 0n) return { ...guess, inputs: [toLeg(change)], outputs: [], type: 'receive', category: 'deposit' }
+  if (change < 0n) return { ...guess, inputs: [], outputs: [toLeg(-change)], type: 'send', category: 'withdrawal' }
+  return { ...guess, inputs: [], outputs: [], type: 'uncategorized', category: 'other', incomplete: ['type', 'fees'] }
+}
+
+function toLeg(satoshi: bigint): Leg {
+  return { assetId: asset.assetId, symbol: asset.symbol, amount: toBitcoin(satoshi) }
+}
