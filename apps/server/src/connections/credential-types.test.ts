@@ -162,4 +162,30 @@ describe('a wallet', () => {
       assert.ok(!JSON.stringify(refused).includes(value))
     }
   })
+
+  it('of a chain is checked to its checksum, and each mistake has its own words', () => {
+    const bitcoin = findProvider('bitcoin')
+    assert.ok(bitcoin)
+    const zpub =
+      'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs'
+    const messageOf = (given: Omit<Extract<NewCredentials, { type: 'wallet' }>, 'type'>): string | undefined =>
+      checkCredentials({ type: 'wallet', ...given }, bitcoin, confirm)?.message
+    for (const right of [
+      { address: 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4' },
+      { address: 'bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa?amount=1' },
+      { extendedPublicKey: zpub },
+      { descriptor: `wpkh([d34db33f/84h/0h/0h]${zpub}/<0;1>/*)` },
+    ]) {
+      assert.equal(messageOf(right), undefined, JSON.stringify(right))
+    }
+    assert.match(messageOf({ address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb' }) ?? '', /checksum/)
+    assert.match(messageOf({ address: 'mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn' }) ?? '', /test network/)
+    assert.match(messageOf({ address: 'vitalik.eth' }) ?? '', /name/)
+    assert.match(messageOf({ descriptor: `wsh(multi(1,${zpub}/0/*))` }) ?? '', /several keys/)
+    assert.match(messageOf({ address: 'e9'.repeat(32) }) ?? '', /private key or the hash/)
+    assert.match(messageOf({ address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }) ?? '', /not a valid Address/)
+    const misplaced = checkCredentials({ type: 'wallet', address: zpub }, bitcoin, confirm)
+    assert.equal(misplaced?.fix, 'Send it as extended_public_key.')
+    assert.ok(!JSON.stringify(misplaced).includes(zpub))
+  })
 })

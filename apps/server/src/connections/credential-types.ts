@@ -8,7 +8,7 @@
  *             sealed: they reveal every past and future address of their owner
  */
 import { invalidParameter, type ErrorItem } from '@assay/core'
-import { findPrivateMaterial, fitsShape } from '@assay/core/credentials'
+import { findPrivateMaterial, fitsShape, recognizeWallet, type WalletMistake } from '@assay/core/credentials'
 import type {
   ApiKeyCredentials,
   ConnectionType,
@@ -236,13 +236,40 @@ function checkWallet(given: WalletCredentials, provider: ProviderMetadata): Erro
     const accepted = credential_fields.map((one) => one.name).join(' or ')
     throw invalidParameter(`connection.${only.field}`, `is not accepted for ${name}; send ${accepted}`)
   }
+  const refuse = (message: string, fix: string): ErrorItem => ({ cause: 'invalid_address', provider_id, message, fix })
   // Words and keys that can spend must never be stored, not even for the moment until a worker looks at them.
-  if (findPrivateMaterial(only.value) !== undefined || /\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{20}/.test(only.value)) {
-    const message = 'This is a secret that can spend, not an address. Nothing was stored.'
-    const fix = 'Never paste it anywhere. Move your funds to a new wallet if somebody may have seen it.'
-    return { cause: 'invalid_address', provider_id, message, fix }
+  const secret = findPrivateMaterial(only.value)
+  if (secret === 'private_key_or_hash') {
+    const message = 'This is a private key or the hash of a transaction, not an address. Nothing was stored.'
+    return refuse(message, 'Copy the address from your wallet. If it is a private key, never paste it anywhere.')
   }
-  if (field.shape === null || fitsShape(field.shape, only.value)) return undefined
-  const fix = 'Copy it again from your wallet.'
-  return { cause: 'invalid_address', provider_id, message: `This is not a valid ${field.label} of ${name}.`, fix }
+  if (secret !== undefined) {
+    const message = 'This is a secret that can spend, not an address. Nothing was stored.'
+    return refuse(message, 'Never paste it anywhere. Move your funds to a new wallet if somebody may have seen it.')
+  }
+  const found = recognizeWallet(only.value)
+  if (found !== undefined && 'mistake' in found) return refuse(...mistakes[found.mistake])
+  const isOther = found !== undefined && found.wallet.kind !== only.field
+  if (isOther && credential_fields.some((one) => one.name === found.wallet.kind)) {
+    return refuse(
+      `This is not the ${field.label} but another way to name a wallet.`,
+      `Send it as ${found.wallet.kind}.`,
+    )
+  }
+  const value = found?.wallet.value ?? only.value
+  if (!isOther && (field.shape === null || fitsShape(field.shape, value))) return undefined
+  return refuse(`This is not a valid ${field.label} of ${name}.`, 'Copy it again from your wallet.')
+}
+
+const mistakes: Readonly<Record<WalletMistake, [message: string, fix: string]>> = {
+  checksum: [
+    'A character of this address or key is wrong: its checksum does not match.',
+    'Copy it again from your wallet.',
+  ],
+  test_network: ['This belongs to a test network.', 'Use an address or key of the main network.'],
+  unsupported_script: [
+    'Wallets with several keys or conditions cannot be read.',
+    'Use an address, or a descriptor with one extended public key.',
+  ],
+  name: ['This is a name, not an address. Names are not looked up.', 'Copy the address that the name stands for.'],
 }

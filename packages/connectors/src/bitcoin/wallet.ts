@@ -85,27 +85,29 @@ function toBranches({ key, branches, isRanged }: Account, script: ScriptKind): B
   return branches.map((steps) => {
     let parent: HDKey | undefined
     // Derived on first use: a session that only verifies needs one address.
-    const getParent = (): HDKey => (parent ??= steps.reduce((node, step) => node.deriveChild(step), toNode(key)))
+    const getParent = (): HDKey => (parent ??= steps.reduce((node, step) => node.deriveChild(step), new HDKey(key)))
     return {
       id: [script, ...steps].join('/'),
       length: isRanged ? null : 1,
-      addressAt(index) {
-        const { publicKey } = isRanged ? getParent().deriveChild(index) : getParent()
-        const address = publicKey === null ? undefined : toAddress[script](publicKey)
-        if (address === undefined) throw new RangeError('a public key gave no address')
-        return address
-      },
+      addressAt: (index) =>
+        guard(() => {
+          const { publicKey } = isRanged ? getParent().deriveChild(index) : getParent()
+          return publicKey === null ? undefined : toAddress[script](publicKey)
+        }),
     }
   })
 }
 
-function toNode({ chainCode, publicKey }: Account['key']): HDKey {
+/** A key with a right checksum may still be no point of the curve. The library's message could quote it. */
+function guard(derive: () => string | undefined): string {
+  let address: string | undefined
   try {
-    return new HDKey({ chainCode, publicKey })
+    address = derive()
   } catch {
-    // The library's message may quote the key.
-    throw new SourceError('invalid_credentials', 'the extended public key is not a point of the curve')
+    address = undefined
   }
+  if (address === undefined) throw new SourceError('invalid_credentials', 'no address follows from this public key')
+  return address
 }
 
 /** The same for an `xpub` and a `zpub` of one key, and for a descriptor with its two branches: they are one account. */
