@@ -11,12 +11,22 @@ export interface SandboxDialect {
   /** Set to sign in at a provider that also has keys. */
   signIn?: true
   toHeld(state: never): Held
-  permissions: Readonly<Record<'read_only' | 'excess' | 'missing', readonly string[]>>
+  /** Of an account with a history; `default` unless told. */
+  scenario?: string
+  /** Left out for wallets, which have no rights. */
+  permissions?: Readonly<Record<'read_only' | 'excess' | 'missing', readonly string[]>>
 }
 
 interface Minted {
   account_id: string
-  credentials: { api_key?: string; secret_key?: string; account?: string }
+  credentials: {
+    api_key?: string
+    secret_key?: string
+    account?: string
+    address?: string
+    extended_public_key?: string
+    descriptor?: string
+  }
 }
 
 export function createSandboxSimulator(sandbox: Sandbox, dialect: SandboxDialect): SimulatorUnderTest {
@@ -31,8 +41,9 @@ export function createSandboxSimulator(sandbox: Sandbox, dialect: SandboxDialect
     return (await response.json()) as T
   }
 
-  async function newAccount(scenario: 'default' | 'empty'): Promise<SimulatedAccount> {
+  async function newAccount(kind: 'default' | 'empty'): Promise<SimulatedAccount> {
     const account = randomUUID()
+    const scenario = kind === 'empty' ? kind : (dialect.scenario ?? kind)
     const minted = await control<Minted>('POST', 'accounts', { provider_id: providerId, scenario, account })
     const path = `accounts/${minted.account_id}`
     return {
@@ -50,7 +61,7 @@ export function createSandboxSimulator(sandbox: Sandbox, dialect: SandboxDialect
         await control('POST', `${path}/withdrawn`, { ids })
       },
       async setRights(rights) {
-        await control('POST', `${path}/key`, { permissions: dialect.permissions[rights] })
+        await control('POST', `${path}/key`, { permissions: dialect.permissions?.[rights] })
       },
       async arm(fault) {
         await control('POST', `providers/${providerId}/faults`, { account_id: minted.account_id, ...fault })
@@ -83,10 +94,14 @@ function withoutKey({ account_id, credentials: { account = '' } }: Minted): Mint
   return { account_id, credentials: { account } }
 }
 
-/** A key is handed out as it is; for a sign-in the provider's page is opened and allowed, as a browser would. */
+/** A key or a wallet is handed out as it is; for a sign-in the provider's page is opened and allowed, as a browser would. */
 async function authorize({ credentials }: Minted, toSignInUrl: SignInUrl): Promise<NewCredentials> {
   const { api_key: apiKey, secret_key: secretKey, account = '' } = credentials
   if (apiKey !== undefined && secretKey !== undefined) return { type: 'api_key', apiKey, secretKey }
+  const { address, extended_public_key: extendedPublicKey, descriptor } = credentials
+  if (address !== undefined) return { type: 'wallet', address }
+  if (extendedPublicKey !== undefined) return { type: 'wallet', extendedPublicKey }
+  if (descriptor !== undefined) return { type: 'wallet', descriptor }
   const codeVerifier = randomBytes(32).toString('base64url')
   const redirectUri = 'http://127.0.0.1:1/callback'
   const codeChallenge = createHash('sha256').update(codeVerifier).digest('base64url')

@@ -88,6 +88,7 @@ export const bitcoinDefinition = {
     features: { holdings: true, staking: false, transactions: true },
     known_limits: [
       'A single address does not show the change that your wallet keeps on its other addresses: paste the extended public key to see all of it.',
+      `A wallet is read up to ${gapLimit} unused addresses in a row. What lies further on is not found.`,
       'Amounts that no block has yet are shown as pending transactions and are not in the balance.',
       'Wallets with several keys (multisig) and Lightning are not read.',
     ],

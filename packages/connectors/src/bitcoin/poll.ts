@@ -17,8 +17,8 @@ import type { Branch, Wallet } from './wallet.ts'
 export const batchSize = 20
 const parallelMax = 5
 const dayMs = 24 * 3_600_000
-/** A round that was interrupted is continued, unless what it began with is older than this. */
-const roundMaxMs = 10 * 60_000
+/** A round that was interrupted is continued, unless it began earlier than this: a busy public server may take an hour. */
+const roundMaxMs = 2 * 3_600_000
 /** The state may have 1 MiB, and an address takes up to 250 bytes of it. */
 const addressesMax = 3_000
 
@@ -36,7 +36,7 @@ export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletS
     throw new SourceError('data_hole', `a wallet with more than ${addressesMax} addresses`)
   }
   if (listDue(wallet, state, round).length > 0) return false
-  state.polledAtMs = round.startedAtMs
+  state.polledAtMs = nowMs
   if (round.isWhole) state.polledWholeAtMs = round.startedAtMs
   delete state.round
   return true

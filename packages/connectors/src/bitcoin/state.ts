@@ -38,7 +38,7 @@ const stateSchema = z.object({
   round: z
     .object({ startedAtMs: z.number(), isWhole: z.boolean(), branch: z.number(), index: z.number() })
     .exactOptional(),
-  /** When the last round began that has ended, and the last one that asked for emptied addresses too. */
+  /** When the last round ended, and when the last one began that asked for emptied addresses too. */
   polledAtMs: z.number().default(0),
   polledWholeAtMs: z.number().default(0),
 })
