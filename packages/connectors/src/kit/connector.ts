@@ -20,8 +20,15 @@ export interface Io {
   nextNonce(): string
   /** Replaces the provider's own host (sandbox, region), such as `http://127.0.0.1:4201`. */
   baseUrl: string | undefined
+  /** Nodes and indexes of chains that the operator has chosen, by the name of the chain, such as `evm:1`. */
+  chainUrls?: Readonly<Record<string, ChainUrls>>
   /** Replaces `requestTimeoutMs` below. */
   requestTimeoutMs?: number
+}
+
+export interface ChainUrls {
+  rpc?: string
+  index?: string
 }
 
 /** Connectors give up on a request after this long, unless `Io` says otherwise. */

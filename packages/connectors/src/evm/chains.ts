@@ -1,0 +1,122 @@
+/**
+ * The chains that are read, as plain data. An address is valid on all of them.
+ *
+ * The defaults need no key. Indexes: Blockscout's own instances, and Routescan for Avalanche (both speak Etherscan's
+ * `module=account` dialect). Nodes: PublicNode. BNB Smart Chain has no index that answers without a key (Routescan says
+ * "chain not supported", Etherscan's free plan leaves it out), so it is read only where the operator names one.
+ *
+ * `depth` is how many blocks lie on a block before we take it for final. Ethereum finalises after two epochs (64 slots); the
+ * others are deep enough that no replaced block was reported beyond it: Polygon's longest known ones were about 150 blocks,
+ * and those of rollups follow their sequencer, which has taken back minutes and not hours.
+ */
+export interface Chain {
+  id: number
+  /** As transactions and the person's choice of networks name it. */
+  network: string
+  name: string
+  nativeAssetId: string
+  /** In blocks. */
+  depth: number
+  wrapped: {
+    /** The wrapped native coin, in small letters. */
+    address: string
+    /** WETH9 and its copies log Deposit and Withdrawal, which Etherscan does not list as transfers. This one logs both. */
+    logsTransfers?: true
+  }
+  /** Fees for the data on the first layer are in the receipt, beside the gas (docs.optimism.io, "Transaction fees"). */
+  isOpStack?: true
+  /** Validators' withdrawals arrive here (EIP-4895). */
+  hasWithdrawals?: true
+  rpcUrl: string
+  /** Null where no index answers without a key. */
+  indexUrl: string | null
+  inSandbox?: true
+}
+
+export const chains: readonly Chain[] = [
+  {
+    id: 1,
+    network: 'ethereum',
+    name: 'Ethereum',
+    nativeAssetId: 'crypto:ethereum',
+    depth: 64,
+    wrapped: { address: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' },
+    hasWithdrawals: true,
+    rpcUrl: 'https://ethereum-rpc.publicnode.com',
+    indexUrl: 'https://eth.blockscout.com/api',
+    inSandbox: true,
+  },
+  {
+    id: 8453,
+    network: 'base',
+    name: 'Base',
+    nativeAssetId: 'crypto:ethereum',
+    depth: 300,
+    wrapped: { address: '0x4200000000000000000000000000000000000006' },
+    isOpStack: true,
+    rpcUrl: 'https://base-rpc.publicnode.com',
+    indexUrl: 'https://base.blockscout.com/api',
+    inSandbox: true,
+  },
+  {
+    id: 42161,
+    network: 'arbitrum',
+    name: 'Arbitrum One',
+    nativeAssetId: 'crypto:ethereum',
+    depth: 1_200,
+    wrapped: { address: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1', logsTransfers: true },
+    rpcUrl: 'https://arbitrum-one-rpc.publicnode.com',
+    indexUrl: 'https://arbitrum.blockscout.com/api',
+  },
+  {
+    id: 10,
+    network: 'optimism',
+    name: 'OP Mainnet',
+    nativeAssetId: 'crypto:ethereum',
+    depth: 300,
+    wrapped: { address: '0x4200000000000000000000000000000000000006' },
+    isOpStack: true,
+    rpcUrl: 'https://optimism-rpc.publicnode.com',
+    indexUrl: 'https://optimism.blockscout.com/api',
+  },
+  {
+    id: 137,
+    network: 'polygon',
+    name: 'Polygon PoS',
+    nativeAssetId: 'crypto:polygon',
+    depth: 256,
+    wrapped: { address: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270' },
+    rpcUrl: 'https://polygon-bor-rpc.publicnode.com',
+    indexUrl: 'https://polygon.blockscout.com/api',
+  },
+  {
+    id: 56,
+    network: 'bnb',
+    name: 'BNB Smart Chain',
+    nativeAssetId: 'crypto:bnb',
+    depth: 64,
+    wrapped: { address: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c' },
+    rpcUrl: 'https://bsc-rpc.publicnode.com',
+    indexUrl: null,
+  },
+  {
+    id: 43114,
+    network: 'avalanche',
+    name: 'Avalanche C-Chain',
+    nativeAssetId: 'crypto:avalanche',
+    depth: 32,
+    wrapped: { address: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7' },
+    rpcUrl: 'https://avalanche-c-chain-rpc.publicnode.com',
+    indexUrl: 'https://api.routescan.io/v2/network/mainnet/evm/43114/etherscan/api',
+  },
+]
+
+/** Reads overlap by this, so that everything that was not final yet is read again, on every chain. */
+export const depthMax = Math.max(...chains.map(({ depth }) => depth))
+
+/** A partition is the id of a chain. */
+export function getChain(partition: string): Chain {
+  const chain = chains.find(({ id }) => String(id) === partition)
+  if (chain === undefined) throw new RangeError(`no chain ${JSON.stringify(partition)}`)
+  return chain
+}

@@ -1,0 +1,145 @@
+/**
+ * Calls to one chain: its node (JSON-RPC 2.0, ethereum.github.io/execution-apis) and its index (Etherscan's account module).
+ * viem's own transport is not used: it retries and wraps errors, and a connector does neither.
+ *
+ * An index answers HTTP 200 for nearly everything: `status` "1" with rows, "0" with a message. Of the messages, "No …
+ * found" means an empty list, and one about a rate limit means to wait. Blockscout's status "2" means that its internal
+ * transactions of these blocks are not complete yet.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Io } from '../kit/connector.ts'
+import { fetchText } from '../kit/http.ts'
+import { isJsonObject, parseJson, parseJsonVerbatim } from '../kit/json.ts'
+import { chains, type Chain } from './chains.ts'
+
+export interface ChainClient {
+  chain: Chain
+  rpc(method: string, params: readonly unknown[]): Promise<unknown>
+  /** Rows as the index wrote them, to be kept verbatim. */
+  list(action: string, params: Readonly<Record<string, string | number>>): Promise<unknown[]>
+  now(): number
+}
+
+/** A contract refused the call. Whether that matters is for the caller to say. */
+export class RevertedCall extends SourceError {}
+
+interface ChainUrls {
+  rpc: string
+  index: string
+}
+
+/** The chains that can be read here. */
+export function createClients(io: Io): ChainClient[] {
+  return chains.flatMap((chain) => {
+    const urls = findUrls(chain, io)
+    return urls === undefined ? [] : [createClient(chain, urls, io)]
+  })
+}
+
+function findUrls(chain: Chain, { baseUrl, chainUrls }: Io): ChainUrls | undefined {
+  if (baseUrl !== undefined) {
+    if (chain.inSandbox !== true) return undefined
+    return { rpc: `${baseUrl}/rpc/${chain.id}`, index: `${baseUrl}/index/${chain.id}/api` }
+  }
+  const { rpc = chain.rpcUrl, index = chain.indexUrl } = chainUrls?.[`evm:${chain.id}`] ?? {}
+  return index === null ? undefined : { rpc, index }
+}
+
+function createClient(chain: Chain, urls: ChainUrls, io: Io): ChainClient {
+  return {
+    chain,
+    async rpc(method, params) {
+      const headers = { 'Content-Type': 'application/json' }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const text = await fetchText(io, urls.rpc, { method: 'POST', headers, body })
+      const { result, error } = readAnswer(method, rpcAnswer, parseJson(text))
+      if (error !== undefined && error !== null) throw toRpcError(chain, method, error)
+      if (result === undefined) throw new SourceError('unreadable_answer', `${chain.name}: ${method} has no result`)
+      return result
+    },
+    async list(action, params) {
+      const url = new URL(urls.index)
+      const query = { module: 'account', action, ...params }
+      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
+      const text = await fetchText(io, url.href, {
+        faultByStatus: { 400: 'unreadable_answer', 404: 'unreadable_answer' },
+      })
+      return readRows(`${chain.name}: ${action}`, text)
+    },
+    now: () => io.now(),
+  }
+}
+
+const rpcAnswer = z.object({
+  result: z.unknown(),
+  error: z.object({ code: z.coerce.string(), message: z.string().catch('') }).nullish(),
+})
+
+/** EIP-1474 §"Error codes", and what nodes send beside it: 3 is a revert with data (geth), −32005 a limit. */
+function toRpcError(chain: Chain, method: string, { code, message }: { code: string; message: string }): SourceError {
+  const detail = `${chain.name}: ${method}: error ${code}`
+  if (code === '3' || /revert|invalid opcode|out of gas/i.test(message)) {
+    return new RevertedCall('unreadable_answer', detail)
+  }
+  if (code === '-32005' || code === '429' || /rate limit|too many requests/i.test(message)) {
+    return new SourceError('rate_limited', detail)
+  }
+  const isOurs = ['-32600', '-32601', '-32602', '-32700'].includes(code)
+  return new SourceError(isOurs ? 'unreadable_answer' : 'venue_down', detail)
+}
+
+const indexAnswer = z.custom<Record<string, unknown>>(isJsonObject).pipe(
+  z.looseObject({
+    // A number in some answers of Routescan.
+    status: z.preprocess((value) => (typeof value === 'string' ? value : JSON.stringify(value)), z.string()),
+    message: z.string().catch(''),
+    result: z.unknown(),
+  }),
+)
+
+function readRows(what: string, text: string): unknown[] {
+  const { status, message, result } = readAnswer(what, indexAnswer, parseJsonVerbatim(text))
+  if (status === '1' && Array.isArray(result)) return result
+  const words = `${message} ${typeof result === 'string' ? result : ''}`
+  if (status === '0' && /^no\b.*\bfound/i.test(message)) return []
+  if (/rate limit|limit reached|too many requests/i.test(words)) throw new SourceError('rate_limited', what)
+  if (/time-?out/i.test(words)) throw new SourceError('venue_down', `${what}: the index timed out`)
+  if (status === '2') throw new SourceError('data_hole', `${what}: not indexed yet`)
+  throw new SourceError('unreadable_answer', `${what}: status ${status.slice(0, 20)} without rows`)
+}
+
+const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
+
+/** A number as JSON-RPC writes it. */
+export function toBigInt(what: string, value: unknown): bigint {
+  return BigInt(readAnswer(what, quantity, value))
+}
+
+export async function fetchBlockNumber(client: ChainClient): Promise<number> {
+  return Number(toBigInt('eth_blockNumber', await client.rpc('eth_blockNumber', [])))
+}
+
+const blockAnswer = z.object({ timestamp: quantity })
+
+/** In epoch milliseconds; undefined when the node does not have the block. */
+export async function findBlockTime(client: ChainClient, block: number): Promise<number | undefined> {
+  const answer = await client.rpc('eth_getBlockByNumber', [`0x${block.toString(16)}`, false])
+  if (answer === null) return undefined
+  return Number(BigInt(readAnswer('eth_getBlockByNumber', blockAnswer, answer).timestamp)) * 1000
+}
+
+/** `ask` for all of them, a few at a time: public nodes refuse more. */
+export async function inGroups<Item, Answer>(
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (let at = 0; at < items.length; at += groupSize) {
+    answers.push(...(await Promise.all(items.slice(at, at + groupSize).map(ask))))
+  }
+  return answers
+}
+
+const groupSize = 10

@@ -1,0 +1,93 @@
+/**
+ * Wallets on Ethereum and the chains that work like it, as plain data. An address is public: there is no key, and nothing to
+ * allow. Lists are those of Etherscan's account module (docs.etherscan.io, api-reference), which Blockscout and others offer
+ * too; chains.ts says where they are.
+ */
+import type { Stream } from '../kit/connector.ts'
+import type { ProviderDefinition } from '../kit/definition.ts'
+import { depthMax } from './chains.ts'
+
+const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }
+
+export const evmDefinition = {
+  metadata: {
+    provider_id: 'evm',
+    name: 'Ethereum and EVM wallets',
+    aliases: [
+      'Ethereum',
+      'ETH',
+      'EVM',
+      'MetaMask',
+      'Rabby',
+      'Ledger',
+      'Trezor',
+      'Base',
+      'Arbitrum',
+      'Optimism',
+      'Polygon',
+      'BNB Smart Chain',
+      'Avalanche',
+    ],
+    kind: 'wallet',
+    connection_types: ['wallet'],
+    permission_check: 'full',
+    credential_fields: [
+      {
+        name: 'address',
+        label: 'address',
+        secret: false,
+        required: true,
+        hint: 'Your wallet’s address: 0x and 40 further characters. Never a seed phrase or a private key.',
+        shape: address,
+      },
+    ],
+    required_permissions: [],
+    guide: null,
+    features: { holdings: true, staking: false, transactions: true },
+    known_limits: [
+      'Addresses of contracts, such as multi-signature wallets, cannot be connected.',
+      'What a wallet has deposited in a protocol is shown as the tokens that it got for it, or as sent.',
+      'BNB Smart Chain is read only if the operator of this service has named an index for it.',
+      'Of wallets with many tokens, at most 1,500 tokens and 600 collectibles are shown as holdings.',
+      'A network where the wallet only ever received tokens is found within a day.',
+    ],
+    status: 'available',
+    website: 'https://ethereum.org',
+    brand: { color: '#627eea', short_name: 'Ξ' },
+    popularity_rank: 4,
+  },
+  streams: [
+    listStream('transactions'),
+    listStream('internal', {
+      providerLimit: 'Blockscout lists transfers between contracts and wallets (internal transactions) late.',
+    }),
+    listStream('erc20'),
+    listStream('erc721'),
+    listStream('erc1155'),
+    listStream('withdrawals'),
+  ],
+  // All records of one hash have the time of one block, except while a replaced block is read again.
+  storySpanMs: 3_600_000,
+  settlesMs: 60_000,
+  baseUrl: 'https://eth.blockscout.com',
+} as const satisfies ProviderDefinition
+
+function listStream<const Name extends string>(name: Name, special: Partial<Stream> = {}): Stream & { name: Name } {
+  return {
+    unit: 'block',
+    partitioned: true,
+    // Indexes search by address, so the years in which a wallet did nothing cost no request.
+    windowMax: null,
+    retentionMs: null,
+    // Twice the depth: an index is behind its chain.
+    overlap: 2 * depthMax,
+    cost: { index: 1, rpc: 1 },
+    required: true,
+    providerLimit: null,
+    remedy: null,
+    ...special,
+    name,
+  }
+}
+
+export type StreamName = (typeof evmDefinition.streams)[number]['name']

@@ -1,0 +1,117 @@
+/**
+ * What one transaction moved into and out of a wallet: coins, tokens and pieces of collections, from the rows that the lists
+ * have of it. Pure.
+ */
+import type { Decimal } from '@assay/core'
+import { nativeAsset, nftAsset, tokenAsset, type NamedAsset } from './assets.ts'
+import type { Chain } from './chains.ts'
+import { movesValue, type Internal, type Receipt, type Token, type Transaction } from './records.ts'
+import { isFungible, listPieces, toAmount, toContract, toDecimals, wrappedContract } from './tokens.ts'
+
+/** The rows of one hash. */
+export interface Rows {
+  transaction: Transaction | undefined
+  receipt: Receipt | undefined
+  internals: readonly Internal[]
+  tokens: readonly Token[]
+  nfts: readonly Token[]
+}
+
+export interface Move {
+  asset: NamedAsset
+  amount: Decimal
+  isIn: boolean
+  /** The other side. */
+  counterpart: string
+  /** Between coins and wrapped coins. */
+  isWrap: boolean
+}
+
+const nativeDecimals = 18
+
+/** A transaction that failed moved nothing, whatever was tried in it. */
+export function isFailed({ transaction }: Rows): boolean {
+  // Before Byzantium receipts had no status, and `isError` alone tells.
+  return transaction?.isError === '1' || transaction?.txreceipt_status === '0'
+}
+
+export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): Move[] {
+  if (isFailed(rows)) return []
+  const coins = listCoins(chain, own, rows)
+  const tokens = rows.tokens.filter(isFungible).flatMap((row) => {
+    const asset = tokenAsset(chain, toContract(row))
+    return toMoves(own, row, asset, toAmount(BigInt(row.value ?? '0'), toDecimals(row)))
+  })
+  const pieces = rows.nfts.flatMap((row) =>
+    listPieces(row).flatMap(({ tokenId, amount }) =>
+      toMoves(own, row, nftAsset(chain, toContract(row), tokenId), toAmount(BigInt(amount), 0)),
+    ),
+  )
+  return [...withWraps(chain, coins, rows), ...tokens, ...pieces]
+}
+
+interface Sides {
+  from: string
+  to: string
+}
+
+/** Nothing moves from a wallet to itself, or by an amount of zero. */
+function toMoves(own: ReadonlySet<string>, { from, to }: Sides, asset: NamedAsset, amount: Decimal): Move[] {
+  const [isOut, isIn] = [own.has(from), own.has(to)]
+  if (isOut === isIn || amount === '0') return []
+  return [{ asset, amount, isIn, counterpart: isIn ? from : to, isWrap: false }]
+}
+
+function listCoins(chain: Chain, own: ReadonlySet<string>, { transaction, internals }: Rows): Move[] {
+  const asset = nativeAsset(chain)
+  const toCoins = (row: Transaction | Internal): Move[] => {
+    const to = row.to === '' ? row.contractAddress : row.to
+    return toMoves(own, { from: row.from, to }, asset, toAmount(BigInt(row.value), nativeDecimals))
+  }
+  const inside = internals.filter((row) => movesValue(row) && !isTopLevel(row, transaction))
+  return [...(transaction === undefined ? [] : toCoins(transaction)), ...inside.flatMap(toCoins)]
+}
+
+/**
+ * Some indexes list the call that a transaction begins with among its internal ones (Blockscout numbers it 0). Only the
+ * sender itself can make a call from the sender's address to the same recipient with the same value.
+ */
+function isTopLevel(row: Internal, transaction: Transaction | undefined): boolean {
+  if (transaction === undefined) return row.index === '0'
+  return row.from === transaction.from && row.to === transaction.to && row.value === transaction.value
+}
+
+/**
+ * WETH9 makes and burns tokens without a Transfer event, so that most indexes list no transfer: coins that go to its contract
+ * become as many tokens, and coins that come from it were tokens (only their holder can withdraw them).
+ */
+function withWraps(chain: Chain, coins: readonly Move[], { tokens }: Rows): Move[] {
+  const { address, logsTransfers } = chain.wrapped
+  const isListed = tokens.some(({ contractAddress }) => contractAddress === address)
+  return coins.flatMap((move): Move[] => {
+    if (move.counterpart !== address) return [move]
+    const coin = { ...move, isWrap: true }
+    if (logsTransfers === true || isListed) return [coin]
+    return [coin, { ...coin, asset: tokenAsset(chain, wrappedContract(chain)), isIn: !move.isIn }]
+  })
+}
+
+export interface Fees {
+  gas: Decimal
+  /** For the data on the first layer. */
+  data: Decimal
+  isComplete: boolean
+}
+
+/** The sender pays, also for a transaction that failed. */
+export function toFees(own: ReadonlySet<string>, { transaction, receipt }: Rows): Fees | undefined {
+  if (transaction === undefined || !own.has(transaction.from)) return undefined
+  const { gasPrice, gasUsed, l1Fee } = transaction
+  const isComplete = gasPrice !== undefined && gasPrice !== null && gasPrice !== ''
+  const data = l1Fee ?? receipt?.l1Fee ?? '0'
+  return {
+    gas: toAmount(BigInt(gasUsed) * BigInt(isComplete ? gasPrice : '0'), nativeDecimals),
+    data: toAmount(BigInt(data), nativeDecimals),
+    isComplete,
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * One page of a list of a chain. An index gives at most 10,000 rows of one question (`page` × `offset`), and the free plan of
+ * Etherscan 1,000, so a list is read by blocks: after a full page the next question begins at that page's last block, whose
+ * rows may have been cut off (docs.etherscan.io, "Get an address's full transaction history"). Pages are counted only inside
+ * one block, and to find the empty page that ends a window.
+ *
+ * Replaced blocks. Everything that is not final yet is remembered in the list's cursor, and each later read covers it again
+ * (the streams overlap by more than the depth). What such a read does not show is looked up in the chain itself: a record
+ * whose transaction is no longer in its block is withdrawn at once. A record that the chain still has stays: the index is
+ * behind.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { toRawRecord } from '../kit/records.ts'
+import { findBlockTime, inGroups, type ChainClient } from './client.ts'
+import type { StreamName } from './definition.ts'
+import { headReaders, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
+
+const actions: Readonly<Record<StreamName, string>> = {
+  transactions: 'txlist',
+  internal: 'txlistinternal',
+  erc20: 'tokentx',
+  erc721: 'tokennfttx',
+  erc1155: 'token1155tx',
+  withdrawals: 'txsBeaconWithdrawal',
+}
+
+export function toAction(stream: StreamName): string {
+  return actions[stream]
+}
+
+export const pageSize = 1_000
+/** Receipts are asked for one by one, within the time of one page. */
+const pageSizeWithReceipts = 100
+const windowRowsMax = 10_000
+/** More unfinished records of one list than a person makes. Those beyond are found by the engine, in two reads. */
+const recentMax = 100
+
+const recent = z.object({
+  key: z.string(),
+  hash: z.string(),
+  block: z.number(),
+  blockHash: z.string().nullable(),
+})
+type Recent = z.infer<typeof recent>
+
+const place = z.object({
+  from: z.number(),
+  page: z.number(),
+  /** How often each row of the last block was shown, on the pages before this one. */
+  counts: z.array(z.tuple([z.string(), z.number()])),
+  /** Unfinished records of earlier reads that this walk has not shown yet. */
+  unseen: z.array(recent),
+  /** Unfinished records that this walk has shown. */
+  shown: z.array(recent),
+})
+type Place = z.infer<typeof place>
+
+export interface Height {
+  height: number
+  /** When it was asked for. */
+  atMs: number
+}
+
+export interface PageContext {
+  client: ChainClient
+  /** The wallet's, in small letters. */
+  address: string
+  height: Height
+  /** Of the session, because all lists of a chain have the same edges. */
+  findTime(block: number): Promise<number | undefined>
+}
+
+export async function fetchPage(context: PageContext, stream: StreamName, request: PageRequest): Promise<Page> {
+  const { client, address, height } = context
+  const { window, position, cursor } = request
+  const at = position === null ? startOf(window, cursor) : readPlace(position)
+  const hasReceipts = stream === 'transactions' && client.chain.isOpStack === true
+  const size = hasReceipts ? pageSizeWithReceipts : pageSize
+  const rows = await client.list(actions[stream], {
+    ...{ address, startblock: at.from, endblock: window.end - 1 },
+    ...{ page: at.page, offset: size, sort: 'asc' },
+  })
+  const finalBlock = height.height - client.chain.depth
+  const read = readRows(stream, rows, window, at, { ...height, finalBlock })
+  const next = findNext(at, read, rows.length, size)
+  const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
+  const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
+  const records = [...kept.map(({ record }) => record), ...receipts]
+  const walked = note(at, kept)
+  if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
+  return { records, next: null, ...(await finish(context, window, cursor, walked)) }
+}
+
+function startOf(window: Window, cursor: string | null): Place {
+  const unseen = readCursor(cursor).filter(({ block }) => isInside(window, block))
+  return { from: window.start, page: 1, counts: [], unseen, shown: [] }
+}
+
+function readPlace(position: string): Place {
+  return place.parse(JSON.parse(position))
+}
+
+function readCursor(cursor: string | null): Recent[] {
+  return cursor === null ? [] : z.array(recent).parse(JSON.parse(cursor))
+}
+
+function isInside({ start, end }: Window, block: number): boolean {
+  return start <= block && block < end
+}
+
+interface ReadRow {
+  record: RawRecord
+  /** Of an unreadable row: the block that the page begins with, so that nothing is skipped over. */
+  block: number
+  head: Head | undefined
+  name: string
+}
+
+function readRows(
+  stream: StreamName,
+  rows: readonly unknown[],
+  window: Window,
+  { from, counts }: Place,
+  { finalBlock, atMs }: Height & { finalBlock: number },
+): ReadRow[] {
+  const seen = new Map(counts)
+  return rows.flatMap((row): ReadRow[] => {
+    const heads: Head[] = []
+    const record = toRawRecord(JSON.stringify(row), window, (body) => {
+      const head = headReaders[stream](body)
+      heads.push(head)
+      const count = (seen.get(head.name) ?? 0) + 1
+      seen.set(head.name, count)
+      const key = count === 1 ? head.name : `${head.name}#${count}`
+      return { key, occurredAtMs: head.occurredAtMs, ...(head.block > finalBlock ? { pending: true } : {}) }
+    })
+    const [head] = heads
+    // A row without a time is filed under now: a window in blocks does not tell one.
+    if (head === undefined) {
+      return [{ record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }]
+    }
+    return isInside(window, head.block) ? [{ record, block: head.block, head, name: head.name }] : []
+  })
+}
+
+type Next = Pick<Place, 'from' | 'page' | 'counts'>
+
+/** Null at the end of the window: a page was empty. */
+function findNext(at: Place, read: readonly ReadRow[], rowCount: number, size: number): Next | null {
+  if (rowCount === 0) return null
+  const blocks = read.map(({ block }) => block)
+  const last = Math.max(at.from, ...blocks)
+  const first = Math.min(last, ...blocks)
+  if (rowCount >= size && last > first) return { from: last, page: 1, counts: [] }
+  if ((at.page + 1) * size > windowRowsMax) {
+    if (rowCount < size) return null
+    throw new SourceError('data_hole', `block ${last} has more rows than an index gives`)
+  }
+  const counts = new Map(at.counts)
+  for (const { name, block } of read) if (block === last) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return { from: at.from, page: at.page + 1, counts: [...counts] }
+}
+
+/** The place after these rows: which unfinished records were shown. */
+function note(at: Place, rows: readonly ReadRow[]): Place {
+  const keys = new Set(rows.map(({ record }) => record.key))
+  const shown = rows.flatMap(({ record: { key, pending }, head }): Recent[] =>
+    pending !== true || head === undefined || head.hash === null
+      ? []
+      : [{ key, hash: head.hash, block: head.block, blockHash: head.blockHash }],
+  )
+  return {
+    ...at,
+    unseen: at.unseen.filter(({ key }) => !keys.has(key)),
+    shown: [...at.shown, ...shown].slice(-recentMax),
+  }
+}
+
+async function finish(
+  context: PageContext,
+  window: Window,
+  cursor: string | null,
+  { unseen, shown }: Place,
+): Promise<Omit<Page, 'records' | 'next'>> {
+  const judged = await inGroups(unseen, async (record) => ({ record, stands: await stands(context.client, record) }))
+  const elsewhere = readCursor(cursor).filter(({ block }) => !isInside(window, block))
+  const waiting = judged.filter((one) => one.stands).map(({ record }) => record)
+  const unfinished = [...elsewhere, ...waiting, ...shown].filter(
+    ({ block }) => block > context.height.height - context.client.chain.depth,
+  )
+  const withdrawn = judged.filter((one) => !one.stands).map(({ record }) => record.key)
+  const times = await findTimes(context, window)
+  return {
+    ...(cursor === null && unfinished.length === 0 ? {} : { cursor: JSON.stringify(unfinished.slice(-recentMax)) }),
+    ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.flatMap((key) => [key, receiptKey(key)]) }),
+    ...(times === undefined ? {} : { times, complete: window }),
+  }
+}
+
+/** Whether the chain still has the transaction in the block in which it was seen. */
+async function stands(client: ChainClient, { hash, block, blockHash }: Recent): Promise<boolean> {
+  const found = await findReceipt(client, hash)
+  if (found === undefined || Number(found.receipt.blockNumber) !== block) return false
+  return blockHash === null || blockHash === '' || blockHash.toLowerCase() === found.receipt.blockHash.toLowerCase()
+}
+
+async function findReceipt(client: ChainClient, hash: string): Promise<{ receipt: Receipt; body: string } | undefined> {
+  const answer = await client.rpc('eth_getTransactionReceipt', [hash])
+  return answer === null ? undefined : { receipt: readReceipt(answer), body: JSON.stringify(answer) }
+}
+
+/** Receipts of what the wallet itself paid for, where the index does not give the fee of the first layer. */
+async function fetchReceipts(
+  { client, address }: PageContext,
+  rows: readonly ReadRow[],
+  finalBlock: number,
+): Promise<RawRecord[]> {
+  const paid = rows.filter(({ head, record }) => head?.from === address && !/"l1Fee":"?\d/.test(record.body))
+  const found = await inGroups(paid, async ({ record, head }) => ({
+    record,
+    isPending: (head?.block ?? 0) > finalBlock,
+    receipt: await findReceipt(client, record.key),
+  }))
+  return found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
+    // Most receipts say nothing of a first layer only where there is none. Without one the row says it all.
+    if (receipt === undefined || receipt.receipt.l1Fee === undefined || receipt.receipt.l1Fee === null) return []
+    return [{ key: receiptKey(key), occurredAtMs, body: receipt.body, ...(isPending ? { pending: true } : {}) }]
+  })
+}
+
+/**
+ * The times between which this window shows everything. Several blocks may have one time (Arbitrum makes four a second), so
+ * the edges lie where no block outside the window can be.
+ */
+async function findTimes(
+  { height: { height, atMs }, findTime }: PageContext,
+  { start, end }: Window,
+): Promise<{ startMs: number; endMs: number } | undefined> {
+  // The first block of Ethereum has no time.
+  const startMs = start === 0 ? await findTime(Math.min(1, height)) : await findTime(start - 1)
+  const endMs =
+    end > height ? Math.max(atMs, ((await findTime(Math.min(end - 1, height))) ?? 0) + 1) : await findTime(end)
+  if (startMs === undefined || endMs === undefined) return undefined
+  const edgeMs = start === 0 ? startMs : startMs + 1
+  return edgeMs < endMs ? { startMs: edgeMs, endMs: Math.round(endMs) } : undefined
+}
+
+/** The time of a block does not change within one session, short of a replaced one. */
+export function rememberTimes(client: ChainClient): PageContext['findTime'] {
+  const known = new Map<number, Promise<number | undefined>>()
+  return (block) => {
+    const time = known.get(block) ?? findBlockTime(client, block)
+    known.set(block, time)
+    return time
+  }
+}

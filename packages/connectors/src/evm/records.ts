@@ -1,0 +1,188 @@
+/**
+ * Rows of an index and receipts of a node, from stored text to typed values. Shapes: docs.etherscan.io (txlist,
+ * txlistinternal, tokentx, tokennfttx, token1155tx, txsBeaconWithdrawal) and Blockscout's address_view.ex. Only members that
+ * we use are looked at, and all numbers are text. Addresses come in small letters (Etherscan) or with a checksum, and are in
+ * small letters from here on.
+ *
+ * A transfer of a token or between contracts has no id that all indexes give (`traceId` is Etherscan's, `index` and
+ * `logIndex` are Blockscout's). What it says is its id, with a number for the second of two that say the same: so an operator
+ * can change the index without doubling a history.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { parseJson } from '../kit/json.ts'
+import type { StreamName } from './definition.ts'
+
+const digits = z.string().regex(/^\d{1,78}$/)
+const hash = z
+  .string()
+  .regex(/^0x[0-9a-f]{64}$/i)
+  .transform((text) => text.toLowerCase())
+const address = z
+  .string()
+  .regex(/^0x[0-9a-f]{40}$/i)
+  .transform((text) => text.toLowerCase())
+/** Contract creations have no recipient. */
+const maybeAddress = z
+  .union([address, z.literal('')])
+  .nullish()
+  .transform((text) => text ?? '')
+const text = z.string().nullish()
+const block = z.string().regex(/^\d{1,12}$/)
+const seconds = z.string().regex(/^\d{1,11}$/)
+
+const transaction = z.object({
+  blockNumber: block,
+  timeStamp: seconds,
+  hash,
+  blockHash: text,
+  from: address,
+  to: maybeAddress,
+  contractAddress: maybeAddress,
+  value: digits,
+  gasPrice: z.union([digits, z.literal('')]).nullish(),
+  gasUsed: digits,
+  isError: text,
+  /** Empty before Byzantium, when receipts had no status. */
+  txreceipt_status: text,
+  functionName: text,
+  /** In wei, where the index of a rollup gives it. */
+  l1Fee: digits.nullish(),
+})
+const internal = z.object({
+  blockNumber: block,
+  timeStamp: seconds,
+  hash: hash.nullish(),
+  transactionHash: hash.nullish(),
+  from: address,
+  to: maybeAddress,
+  contractAddress: maybeAddress,
+  value: digits,
+  type: text,
+  callType: text,
+  index: text,
+  isError: text,
+})
+const token = z.object({
+  blockNumber: block,
+  timeStamp: seconds,
+  hash,
+  blockHash: text,
+  from: address,
+  to: address,
+  contractAddress: address,
+  tokenName: text,
+  tokenSymbol: text,
+  tokenDecimal: text,
+  value: digits.nullish(),
+  tokenID: digits.nullish(),
+  tokenValue: digits.nullish(),
+  /** Blockscout, for a batch of ERC-1155. */
+  tokenIDs: z.array(digits).nullish(),
+  values: z.array(digits).nullish(),
+})
+const withdrawal = z.object({
+  withdrawalIndex: digits,
+  validatorIndex: digits,
+  address,
+  /** In gwei. */
+  amount: digits,
+  blockNumber: block,
+  timestamp: seconds,
+})
+const receipt = z.object({
+  transactionHash: hash,
+  blockHash: z.string(),
+  blockNumber: z.string().regex(/^0x[0-9a-f]{1,12}$/i),
+  l1Fee: z
+    .string()
+    .regex(/^0x[0-9a-f]{1,64}$/i)
+    .nullish(),
+})
+
+export type Transaction = z.infer<typeof transaction>
+export type Token = z.infer<typeof token>
+export type Withdrawal = z.infer<typeof withdrawal>
+export type Receipt = z.infer<typeof receipt>
+export type Internal = Omit<z.infer<typeof internal>, 'hash' | 'transactionHash'> & { hash: string }
+
+export const parseTransaction = (body: string): Transaction => transaction.parse(parseJson(body))
+export const parseToken = (body: string): Token => token.parse(parseJson(body))
+export const parseWithdrawal = (body: string): Withdrawal => withdrawal.parse(parseJson(body))
+export const readReceipt = (answer: unknown): Receipt => receipt.parse(answer)
+export const parseReceipt = (body: string): Receipt => readReceipt(parseJson(body))
+
+export function parseInternal(body: string): Internal {
+  const { hash: named, transactionHash, ...row } = internal.parse(parseJson(body))
+  const found = named ?? transactionHash
+  if (found === undefined || found === null) throw new RangeError('an internal transaction without a hash')
+  return { ...row, hash: found }
+}
+
+/** The code of another contract runs with the caller's own money: nothing moves. A call that failed moved nothing either. */
+export function movesValue({ isError, callType, type }: Pick<Internal, 'isError' | 'callType' | 'type'>): boolean {
+  return isError !== '1' && ![callType, type].some((kind) => /^(?:delegatecall|staticcall|callcode)$/i.test(kind ?? ''))
+}
+
+/** What paging needs to know of a row. */
+export interface Head {
+  /** Unique within its list, but for rows that say the same within one transaction. */
+  name: string
+  block: number
+  occurredAtMs: number
+  /** Null for what no transaction did. */
+  hash: string | null
+  blockHash: string | null
+  from: string | null
+}
+
+interface Dated {
+  blockNumber: string
+  timeStamp: string
+}
+
+function headOf({ blockNumber, timeStamp }: Dated, more: Omit<Head, 'block' | 'occurredAtMs'>): Head {
+  return { block: Number(blockNumber), occurredAtMs: Number(timeStamp) * 1000, ...more }
+}
+
+function contentName(of: string, ...parts: readonly unknown[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  return `${of}:${digest.slice(0, 16)}`
+}
+
+function readToken(body: string): Head {
+  const row = parseToken(body)
+  const { hash: of, from, to, contractAddress, value, tokenID, tokenValue, tokenIDs, values } = row
+  const what = [value ?? '', tokenID ?? '', tokenValue ?? '', tokenIDs ?? [], values ?? []]
+  const name = contentName(of, contractAddress, from, to, ...what)
+  return headOf(row, { name, hash: of, blockHash: row.blockHash ?? null, from })
+}
+
+export const headReaders: Readonly<Record<StreamName, (body: string) => Head>> = {
+  transactions(body) {
+    const row = parseTransaction(body)
+    return headOf(row, { name: row.hash, hash: row.hash, blockHash: row.blockHash ?? null, from: row.from })
+  },
+  internal(body) {
+    const row = parseInternal(body)
+    const name = contentName(row.hash, row.from, row.to, row.contractAddress, row.value, movesValue(row))
+    return headOf(row, { name, hash: row.hash, blockHash: null, from: row.from })
+  },
+  erc20: readToken,
+  erc721: readToken,
+  erc1155: readToken,
+  withdrawals(body) {
+    const row = parseWithdrawal(body)
+    const dated = { blockNumber: row.blockNumber, timeStamp: row.timestamp }
+    return headOf(dated, { name: row.withdrawalIndex, hash: null, blockHash: null, from: null })
+  },
+}
+
+/** A receipt lies beside its transaction, in the same list. */
+export function receiptKey(of: string): string {
+  return `${of}:receipt`
+}
+
+export function isReceiptKey(key: string): boolean {
+  return key.endsWith(':receipt')
+}

@@ -1,0 +1,328 @@
+/**
+ * Rows of the documented form in (docs.etherscan.io: txlist, txlistinternal, tokentx, tokennfttx, token1155tx,
+ * txsBeaconWithdrawal; Blockscout's address_view.ex where it differs), drafts out.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isSpamTransfer, type TransactionDraft } from '@assay/core'
+import type { StoredRecord } from '../kit/connector.ts'
+import { linkKeys, toTransactions } from './transactions.ts'
+
+const own = '0x52908400098527886e0f7030069857d2e4169ee7'
+const friend = '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+const router = '0xde709f2102306220921060314715629080e2fb77'
+const coin = '0x1111111111111111111111111111111111111111'
+const collection = '0x2222222222222222222222222222222222222222'
+const weth = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+const hash = `0x${'ab'.repeat(32)}`
+const zeroAddress = `0x${'0'.repeat(40)}`
+
+const place = { blockNumber: '14923678', timeStamp: '1654646411', hash }
+const at = Number(place.timeStamp) * 1000
+
+let count = 0
+function record(stream: string, body: object, more: Partial<StoredRecord> = {}): StoredRecord {
+  count += 1
+  const key = stream === 'transactions' ? hash : `${hash}:${count}`
+  return { stream, partition: '1', key, occurredAtMs: at, body: JSON.stringify(body), ...more }
+}
+
+const transaction = (more: object) =>
+  record('transactions', {
+    ...place,
+    blockHash: hash,
+    from: own,
+    to: friend,
+    contractAddress: '',
+    value: '0',
+    gasPrice: '30000000000',
+    gasUsed: '21000',
+    isError: '0',
+    txreceipt_status: '1',
+    ...more,
+  })
+const internal = (more: object) =>
+  record('internal', {
+    ...place,
+    from: router,
+    to: own,
+    value: '0',
+    contractAddress: '',
+    type: 'call',
+    isError: '0',
+    ...more,
+  })
+const token = (more: object) =>
+  record('erc20', {
+    ...place,
+    from: friend,
+    to: own,
+    contractAddress: coin,
+    value: '1500000',
+    tokenName: 'Some Coin',
+    tokenSymbol: 'SOME',
+    tokenDecimal: '6',
+    ...more,
+  })
+const nft = (stream: 'erc721' | 'erc1155', more: object) =>
+  record(stream, {
+    ...place,
+    from: friend,
+    to: own,
+    contractAddress: collection,
+    tokenID: '7',
+    tokenName: 'Pictures',
+    tokenSymbol: 'PIC',
+    tokenDecimal: '0',
+    ...more,
+  })
+
+function draftsOf(...records: StoredRecord[]): TransactionDraft[] {
+  return toTransactions(records, { addresses: new Set([own]) })
+}
+
+function only(...records: StoredRecord[]): TransactionDraft {
+  const [draft, ...others] = draftsOf(...records)
+  assert.ok(draft)
+  assert.equal(others.length, 0)
+  // The order in which the records come does not matter.
+  assert.deepEqual(draftsOf(...records.toReversed()), [draft])
+  return draft
+}
+
+const legs = (list: TransactionDraft['inputs']): string[] => list.map(({ assetId, amount }) => `${amount} ${assetId}`)
+
+function summary({ type, category, inputs, outputs, fees }: TransactionDraft): unknown[] {
+  return [type, category, legs(inputs), legs(outputs), legs(fees)]
+}
+
+describe('coins', () => {
+  it('sent: the sender pays the gas', () => {
+    const draft = only(transaction({ value: '1000000000000000001' }))
+    const sent = ['1.000000000000000001 crypto:ethereum']
+    assert.deepEqual(summary(draft), ['send', 'withdrawal', [], sent, ['0.00063 crypto:ethereum']])
+    assert.equal(draft.toAddress, '0x8617E340B3D01FA5F11F306F4090FD50E238070D')
+    assert.deepEqual([draft.network, draft.hash, draft.naturalKey], ['ethereum', hash, `1:${hash}`])
+  })
+
+  it('received: the gas is not the wallet’s', () => {
+    const draft = only(transaction({ from: friend, to: own, value: '5' }))
+    assert.deepEqual(summary(draft), ['receive', 'deposit', ['0.000000000000000005 crypto:ethereum'], [], []])
+    assert.equal(draft.fromAddress, '0x8617E340B3D01FA5F11F306F4090FD50E238070D')
+  })
+
+  it('sent to itself: a fee alone', () => {
+    const draft = only(transaction({ to: own, value: '1000' }))
+    assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
+  })
+
+  it('a transaction that failed costs its gas and moves nothing', () => {
+    const draft = only(
+      transaction({ value: '1000000000000000000', isError: '1', txreceipt_status: '0' }),
+      internal({ from: own, to: router, value: '1000000000000000000' }),
+    )
+    assert.equal(draft.status, 'failed')
+    assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
+  })
+
+  it('an approval is a fee alone', () => {
+    const draft = only(transaction({ to: coin, functionName: 'approve(address _spender, uint256 _value)' }))
+    assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
+    assert.equal(draft.description, 'approve')
+  })
+
+  it('of another chain are its own', () => {
+    const polygon = { ...transaction({ from: friend, to: own, value: '7' }), partition: '137' }
+    assert.deepEqual(legs(only(polygon).inputs), ['0.000000000000000007 crypto:polygon'])
+  })
+})
+
+describe('internal transfers', () => {
+  it('come from contracts, also when the wallet is no side of the transaction', () => {
+    const draft = only(internal({ value: '42' }))
+    assert.deepEqual(summary(draft), ['receive', 'deposit', ['0.000000000000000042 crypto:ethereum'], [], []])
+  })
+
+  it('the call that the transaction begins with is not counted twice', () => {
+    const sent = only(
+      transaction({ to: router, value: '1000000000000000000' }),
+      internal({ from: own, to: router, value: '1000000000000000000', index: '0' }),
+    )
+    assert.deepEqual(legs(sent.outputs), ['1 crypto:ethereum'])
+  })
+
+  it('two equal ones in one transaction are two', () => {
+    assert.deepEqual(legs(only(internal({ value: '5' }), internal({ value: '5' })).inputs), [
+      '0.00000000000000001 crypto:ethereum',
+    ])
+  })
+
+  it('a call that failed, and code that was only borrowed, moved nothing', () => {
+    const draft = only(
+      transaction({ to: router }),
+      internal({ value: '42', isError: '1' }),
+      internal({ value: '42', callType: 'delegatecall' }),
+    )
+    assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
+  })
+
+  it('what a router returns makes the swap smaller', () => {
+    const draft = only(
+      transaction({ to: router, value: '1000000000000000000' }),
+      internal({ value: '400000000000000000' }),
+      token({ from: router }),
+    )
+    const [got, gave] = [[`1.5 evm:1:${coin}`], ['0.6 crypto:ethereum']]
+    assert.deepEqual(summary(draft), ['input_and_output', 'trade', got, gave, ['0.00063 crypto:ethereum']])
+  })
+
+  it('without a hash of their own name are read by Blockscout’s', () => {
+    const { hash: transactionHash, ...rest } = place
+    const row = {
+      ...rest,
+      transactionHash,
+      from: router,
+      to: own,
+      value: '42',
+      type: 'call',
+      callType: 'call',
+      index: '3',
+    }
+    assert.deepEqual(legs(only(record('internal', row)).inputs), ['0.000000000000000042 crypto:ethereum'])
+  })
+})
+
+describe('tokens', () => {
+  it('have the decimals of their row, to the last digit', () => {
+    const value = '115792089237316195423570985008687907853269984665640564039457584007913129639935'
+    const draft = only(token({ value, tokenDecimal: '18' }))
+    assert.deepEqual(legs(draft.inputs), [
+      `115792089237316195423570985008687907853269984665640564039457.584007913129639935 evm:1:${coin}`,
+    ])
+    assert.deepEqual(legs(only(token({ value: '3', tokenDecimal: '' })).inputs), [`3 evm:1:${coin}`])
+  })
+
+  it('sent: to the one who got them, and not to their contract', () => {
+    const draft = only(transaction({ to: coin }), token({ from: own, to: router }))
+    assert.deepEqual(summary(draft).slice(0, 4), ['send', 'withdrawal', [], [`1.5 evm:1:${coin}`]])
+    assert.equal(draft.toAddress?.toLowerCase(), router)
+    assert.deepEqual(legs(draft.fees), ['0.00063 crypto:ethereum'])
+  })
+
+  it('swapped for another in one hash', () => {
+    const second = '0x3333333333333333333333333333333333333333'
+    const draft = only(
+      transaction({ to: router }),
+      token({ from: own, to: router }),
+      token({ from: router, contractAddress: second, value: '2', tokenDecimal: '0' }),
+    )
+    const expected = ['input_and_output', 'trade', [`2 evm:1:${second}`], [`1.5 evm:1:${coin}`]]
+    assert.deepEqual(summary(draft).slice(0, 4), expected)
+  })
+
+  it('an advertisement that came by itself is spam, and a transfer of zero in the wallet’s name, too', () => {
+    const lure = only(token({ tokenSymbol: 'VISIT prize.com', tokenName: 'claim at prize.com' }))
+    assert.ok(isSpamTransfer(lure) || lure.spam)
+    const poison = only(token({ from: own, to: router, value: '0' }))
+    assert.deepEqual([poison.spam, poison.inputs.length, poison.outputs.length], [true, 0, 0])
+    assert.ok(!only(token({})).spam)
+  })
+
+  it('that were made for the wallet are given to it', () => {
+    assert.deepEqual(summary(only(token({ from: zeroAddress }))).slice(0, 2), ['input_only', 'airdrop'])
+  })
+})
+
+describe('wrapped coins', () => {
+  it('wrapping is a conversion, although WETH9 logs no transfer', () => {
+    const draft = only(transaction({ to: weth, value: '2000000000000000000' }))
+    const [type, category, [got = ''] = [], gave] = summary(draft) as [string, string, string[], string[]]
+    assert.deepEqual([type, category, gave], ['input_and_output', 'convert', ['2 crypto:ethereum']])
+    assert.match(got, /^2 /)
+    assert.notEqual(got, '2 crypto:ethereum')
+  })
+
+  it('unwrapping is one, too', () => {
+    const draft = only(transaction({ to: weth }), internal({ from: weth, value: '2000000000000000000' }))
+    assert.equal(draft.category, 'convert')
+    assert.deepEqual(legs(draft.inputs), ['2 crypto:ethereum'])
+    assert.match(legs(draft.outputs)[0] ?? '', /^2 (?!crypto:ethereum)/)
+  })
+
+  it('where the index lists a transfer, nothing is added to it', () => {
+    const listed = { contractAddress: weth, from: zeroAddress, value: '2000000000000000000', tokenDecimal: '18' }
+    const draft = only(transaction({ to: weth, value: '2000000000000000000' }), token(listed))
+    assert.deepEqual([draft.inputs.length, draft.inputs[0]?.amount, draft.category], [1, '2', 'convert'])
+  })
+})
+
+describe('collections', () => {
+  it('a piece is an asset of its own, in the amount of one', () => {
+    const draft = only(transaction({ to: router, value: '10' }), nft('erc721', {}))
+    assert.deepEqual(legs(draft.inputs), [`1 evm:1:${collection}:7`])
+    assert.equal(draft.type, 'input_and_output')
+    assert.ok(!draft.inputs[0]?.assetId.includes('/'))
+  })
+
+  it('ERC-1155 has amounts, and batches', () => {
+    assert.deepEqual(legs(only(nft('erc1155', { tokenValue: '12' })).inputs), [`12 evm:1:${collection}:7`])
+    const batch = nft('erc1155', { tokenID: undefined, tokenIDs: ['1', '2'], values: ['3', '4'] })
+    assert.deepEqual(legs(only(batch).inputs), [`3 evm:1:${collection}:1`, `4 evm:1:${collection}:2`])
+  })
+
+  it('pieces that Blockscout lists among the tokens count once', () => {
+    const draft = only(token({ value: undefined, tokenID: '7' }), nft('erc721', {}))
+    assert.deepEqual(legs(draft.inputs), [`1 evm:1:${collection}:7`])
+  })
+})
+
+describe('rollups', () => {
+  it('the fee of the first layer comes with the receipt, or with the row', () => {
+    const onBase = (one: StoredRecord): StoredRecord => ({ ...one, partition: '8453' })
+    const receipt = record(
+      'transactions',
+      { transactionHash: hash, blockHash: hash, blockNumber: '0x1', l1Fee: '0x3e8' },
+      { key: `${hash}:receipt` },
+    )
+    const sent = only(onBase(transaction({ value: '1' })), onBase(receipt))
+    assert.deepEqual(legs(sent.fees), ['0.00063 crypto:ethereum', '0.000000000000001 crypto:ethereum'])
+    const approved = only(onBase(transaction({ l1Fee: '1000' })))
+    assert.deepEqual(legs(approved.outputs), ['0.000630000000001 crypto:ethereum'])
+  })
+})
+
+describe('validators', () => {
+  const withdrawal = (amount: string) => {
+    const row = {
+      withdrawalIndex: '13',
+      validatorIndex: '117823',
+      address: own,
+      amount,
+      blockNumber: '1',
+      timestamp: '5',
+    }
+    return record('withdrawals', row, { key: '13' })
+  }
+
+  it('what was swept is a reward, in gwei', () => {
+    const draft = only(withdrawal('3402931175'))
+    assert.deepEqual(summary(draft), ['input_only', 'staking_reward', ['3.402931175 crypto:ethereum'], [], []])
+    assert.equal(draft.naturalKey, '1:withdrawal:13')
+  })
+
+  it('what was staked comes back with an exit', () => {
+    assert.deepEqual(summary(only(withdrawal('32000000000'))).slice(0, 2), ['receive', 'staking_unlock'])
+  })
+})
+
+describe('a story', () => {
+  it('is one chain and one hash', () => {
+    assert.deepEqual(linkKeys(token({})), [`1:${hash}`])
+    assert.deepEqual(linkKeys({ ...token({}), partition: '10' }), [`10:${hash}`])
+  })
+
+  it('is pending as long as a record of it is, and the newest balance has it already', () => {
+    const draft = only(transaction({ value: '1' }), { ...token({ from: router }), pending: true })
+    assert.deepEqual([draft.status, draft.isDebited], ['pending', true])
+  })
+})

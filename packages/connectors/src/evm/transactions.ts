@@ -1,0 +1,222 @@
+/**
+ * From the rows of one hash to a transaction. Pure: the order of the records does not matter.
+ *
+ * A chain says what moved and not why. What only came is `receive`, what only went is `send`, both at once is a swap; coins
+ * for wrapped coins are a conversion; nothing but gas is a fee. Whoever sent the transaction paid for it.
+ */
+import { add, compare, isPositive, isSpamAsset, isZero, negate, sum, zero } from '@assay/core'
+import type { Category, Decimal, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
+import { getAddress } from 'viem'
+import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
+import { nativeAsset, type NamedAsset } from './assets.ts'
+import { getChain, type Chain } from './chains.ts'
+import { isFailed, listMoves, toFees, type Fees, type Move, type Rows } from './moves.ts'
+import { isReceiptKey, parseInternal, parseReceipt, parseToken, parseTransaction, parseWithdrawal } from './records.ts'
+import { toAmount } from './tokens.ts'
+
+export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
+  return [`${partition}:${nameOf(stream, key, body)}`]
+}
+
+function nameOf(stream: string, key: string, body: string): string {
+  if (stream === 'withdrawals') return `withdrawal:${parseWithdrawal(body).withdrawalIndex}`
+  if (stream === 'internal') return parseInternal(body).hash
+  if (stream !== 'transactions') return parseToken(body).hash
+  return isReceiptKey(key) ? parseReceipt(body).transactionHash : parseTransaction(body).hash
+}
+
+export function toTransactions(
+  records: readonly StoredRecord[],
+  { addresses }: Pick<AccountFacts, 'addresses'>,
+): TransactionDraft[] {
+  const stories = Map.groupBy(records, (record) => linkKeys(record)[0])
+  return [...stories].flatMap(([naturalKey, story]) => {
+    const [first] = story
+    if (first === undefined) return []
+    if (first.stream === 'withdrawals') return [toWithdrawal(naturalKey, first)]
+    return toStory(naturalKey, story, addresses)
+  })
+}
+
+function toRows(records: readonly StoredRecord[]): Rows {
+  const bodiesOf = (...streams: readonly string[]): string[] =>
+    records
+      .filter(({ stream, key }) => streams.includes(stream) && !isReceiptKey(key))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+      .map(({ body }) => body)
+  const [transaction] = bodiesOf('transactions').map(parseTransaction)
+  const receipt = records.find(({ stream, key }) => stream === 'transactions' && isReceiptKey(key))
+  return {
+    transaction,
+    receipt: receipt && parseReceipt(receipt.body),
+    internals: bodiesOf('internal').map(parseInternal),
+    tokens: bodiesOf('erc20').map(parseToken),
+    nfts: bodiesOf('erc721', 'erc1155').map(parseToken),
+  }
+}
+
+interface Story {
+  chain: Chain
+  rows: Rows
+  moves: readonly Move[]
+  fees: Fees | undefined
+  /** The wallet itself sent the transaction. */
+  isOwn: boolean
+  own: ReadonlySet<string>
+  head: Pick<TransactionDraft, 'naturalKey' | 'status' | 'occurredAtMs' | 'isDebited'>
+}
+
+function toStory(naturalKey: string, records: readonly StoredRecord[], own: ReadonlySet<string>): TransactionDraft[] {
+  const rows = toRows(records)
+  const shown = [rows.transaction, ...rows.internals, ...rows.tokens, ...rows.nfts].filter((row) => row !== undefined)
+  const [first] = records
+  if (shown.length === 0 || first === undefined) return []
+  const chain = getChain(first.partition)
+  const isPending = records.some(({ pending }) => pending === true)
+  const story: Story = {
+    ...{ chain, rows, own, fees: toFees(own, rows), moves: listMoves(chain, own, rows) },
+    isOwn: rows.transaction !== undefined && own.has(rows.transaction.from),
+    head: {
+      naturalKey,
+      status: isPending ? 'pending' : isFailed(rows) ? 'failed' : 'confirmed',
+      // The balance of the newest block has it already.
+      ...(isPending ? { isDebited: true } : {}),
+      occurredAtMs: Math.max(...records.map(({ occurredAtMs }) => occurredAtMs)),
+    },
+  }
+  return [toDraft(story)]
+}
+
+function toDraft(story: Story): TransactionDraft {
+  const { inputs, outputs } = toLegs(story.moves)
+  const fees = toFeeLegs(story)
+  const hash = story.head.naturalKey.slice(story.head.naturalKey.indexOf(':') + 1)
+  const common = {
+    ...story.head,
+    method: 'rule' as const,
+    network: story.chain.network,
+    hash,
+    ...toSides(story, { inputs, outputs }),
+    spam: isSpam(story),
+    providerReference: hash,
+    description: toDescription(story.rows),
+    incomplete: story.fees?.isComplete === false ? ['fees'] : [],
+  }
+  if (inputs.length + outputs.length > 0) return { ...common, ...toKind(story, inputs, outputs), inputs, outputs, fees }
+  if (fees.length > 0) {
+    const amount = sum(fees.map((fee) => fee.amount))
+    const paid = { ...nativeAsset(story.chain), amount }
+    return { ...common, ...kind('output_only', 'fee', 1), inputs: [], outputs: [paid], fees: [] }
+  }
+  return { ...common, ...kind('uncategorized', 'other', 0), inputs: [], outputs: [], fees: [] }
+}
+
+type Kind = Pick<TransactionDraft, 'type' | 'category' | 'confidence'>
+
+function kind(type: TransactionType, category: Category, confidence: number): Kind {
+  return { type, category, confidence }
+}
+
+const zeroAddress = '0x0000000000000000000000000000000000000000'
+
+function toKind({ moves }: Story, inputs: readonly Leg[], outputs: readonly Leg[]): Kind {
+  if (inputs.length > 0 && outputs.length > 0) {
+    const isWrap = moves.some((move) => move.isWrap) && inputs.length === 1 && outputs.length === 1
+    return isWrap ? kind('input_and_output', 'convert', 1) : kind('input_and_output', 'trade', 0.9)
+  }
+  if (outputs.length > 0) return kind('send', 'withdrawal', 0.9)
+  // Tokens that did not exist before were given away by their contract.
+  const areMinted = moves.every(({ isIn, counterpart }) => isIn && counterpart === zeroAddress)
+  return areMinted ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
+}
+
+/** The net of each asset: a router that returns what it did not need made the swap smaller. */
+function toLegs(moves: readonly Move[]): { inputs: Leg[]; outputs: Leg[] } {
+  const nets = new Map<string, { asset: NamedAsset; amount: Decimal }>()
+  for (const { asset, amount, isIn } of moves) {
+    const before = nets.get(asset.assetId)?.amount ?? zero
+    nets.set(asset.assetId, { asset, amount: add(before, isIn ? amount : negate(amount)) })
+  }
+  const all = [...nets.values()].toSorted((a, b) => (a.asset.assetId < b.asset.assetId ? -1 : 1))
+  return {
+    inputs: all.filter(({ amount }) => isPositive(amount)).map(({ asset, amount }) => ({ ...asset, amount })),
+    outputs: all
+      .filter(({ amount }) => compare(amount, zero) < 0)
+      .map(({ asset, amount }) => ({ ...asset, amount: negate(amount) })),
+  }
+}
+
+function toFeeLegs({ chain, fees }: Story): FeeLeg[] {
+  const paid = fees === undefined ? [] : [fees.gas, fees.data]
+  return paid
+    .filter((amount) => !isZero(amount))
+    .map((amount) => ({ ...nativeAsset(chain), amount, kind: 'network' as const }))
+}
+
+/** Of a transfer the two sides; otherwise who called what. */
+function toSides(
+  { rows: { transaction }, moves, own }: Story,
+  { inputs, outputs }: { inputs: readonly Leg[]; outputs: readonly Leg[] },
+): Pick<TransactionDraft, 'fromAddress' | 'toAddress'> {
+  const isIn = inputs.length > 0
+  if (isIn !== outputs.length > 0) {
+    const others = new Set(moves.filter((move) => move.isIn === isIn).map(({ counterpart }) => counterpart))
+    const [other] = others.size === 1 ? others : []
+    const [wallet] = own
+    const sides = { wallet: toShown(wallet), other: toShown(other) }
+    return isIn
+      ? { fromAddress: sides.other, toAddress: sides.wallet }
+      : { fromAddress: sides.wallet, toAddress: sides.other }
+  }
+  return { fromAddress: toShown(transaction?.from), toAddress: toShown(transaction?.to) }
+}
+
+/** With its checksum (EIP-55), as wallets show it. */
+function toShown(address: string | undefined): string | null {
+  return address === undefined || address === '' ? null : getAddress(address)
+}
+
+/**
+ * Beside what core's rule finds: rows that another sender wrote into the wallet's history without moving anything (a transfer
+ * of zero from the wallet to an address that looks like a friend's), and transfers out that only an advertisement claims.
+ */
+function isSpam({ isOwn, moves, rows }: Story): boolean {
+  if (isOwn) return false
+  if (moves.length > 0) return moves.every(({ asset }) => isSpamAsset(asset))
+  return !isFailed(rows)
+}
+
+/** The name of the function that was called, as the index knows it. Anybody may have written it. */
+function toDescription({ transaction }: Rows): string | null {
+  const [, name] = /^([A-Za-z_$][\w$]{0,60})\(/.exec(transaction?.functionName ?? '') ?? []
+  return name ?? null
+}
+
+/** A full exit pays back what was staked; what is less came from rewards that were swept. */
+const exitFrom = toAmount(8_000_000_000n, 9)
+
+function toWithdrawal(naturalKey: string, { partition, body, occurredAtMs, pending }: StoredRecord): TransactionDraft {
+  const chain = getChain(partition)
+  const { amount: gwei, address, validatorIndex, withdrawalIndex } = parseWithdrawal(body)
+  const amount = toAmount(BigInt(gwei), 9)
+  const isExit = compare(amount, exitFrom) >= 0
+  return {
+    naturalKey,
+    ...(isExit ? kind('receive', 'staking_unlock', 0.8) : kind('input_only', 'staking_reward', 0.9)),
+    method: 'rule',
+    status: pending === true ? 'pending' : 'confirmed',
+    ...(pending === true ? { isDebited: true } : {}),
+    occurredAtMs,
+    inputs: [{ ...nativeAsset(chain), amount }],
+    outputs: [],
+    fees: [],
+    network: chain.network,
+    hash: null,
+    fromAddress: null,
+    toAddress: toShown(address),
+    spam: false,
+    providerReference: withdrawalIndex,
+    description: `Validator ${validatorIndex}`,
+    incomplete: [],
+  }
+}
