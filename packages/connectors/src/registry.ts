@@ -5,6 +5,7 @@
 import { binanceDefinition } from './binance/definition.ts'
 import { bitcoinDefinition } from './bitcoin/definition.ts'
 import { coinbaseDefinition } from './coinbase/definition.ts'
+import { evmDefinition } from './evm/definition.ts'
 import type { Connector } from './kit/connector.ts'
 import type { ProviderDefinition } from './kit/definition.ts'
 import { krakenDefinition } from './kraken/definition.ts'
@@ -19,6 +20,7 @@ const providers: Readonly<Record<string, Provider>> = {
   coinbase: { definition: coinbaseDefinition, load: () => import('./coinbase/connector.ts') },
   binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
   bitcoin: { definition: bitcoinDefinition, load: () => import('./bitcoin/connector.ts') },
+  evm: { definition: evmDefinition, load: () => import('./evm/connector.ts') },
 }
 
 export const definitions: readonly ProviderDefinition[] = Object.values(providers).map(({ definition }) => definition)

@@ -73,7 +73,7 @@ function createClient(chain: Chain, urls: ChainUrls, io: Io): ChainClient {
 }
 
 const rpcAnswer = z.object({
-  result: z.unknown(),
+  result: z.unknown().optional(),
   error: z.object({ code: z.coerce.string(), message: z.string().catch('') }).nullish(),
 })
 
@@ -95,7 +95,7 @@ const indexAnswer = z.custom<Record<string, unknown>>(isJsonObject).pipe(
     // A number in some answers of Routescan.
     status: z.preprocess((value) => (typeof value === 'string' ? value : JSON.stringify(value)), z.string()),
     message: z.string().catch(''),
-    result: z.unknown(),
+    result: z.unknown().optional(),
   }),
 )
 

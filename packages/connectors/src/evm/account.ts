@@ -1,0 +1,52 @@
+/** Which wallet an address is, and whether it can be read. */
+import { createHash } from 'node:crypto'
+import { SourceError } from '@assay/core'
+import { isAddress, type Address } from 'viem'
+import type { Account, WalletCredentials } from '../kit/connector.ts'
+import { fetchUsage } from './balances.ts'
+import { chains } from './chains.ts'
+import type { ChainClient } from './client.ts'
+
+/** In small letters. Mixed capitals are a checksum (EIP-55), and have to be right. */
+export function readAddress({ address = '' }: WalletCredentials): Address {
+  const digits = address.slice(2)
+  const isPlain = /^0x[0-9a-f]{40}$/i.test(address) && [digits.toLowerCase(), digits.toUpperCase()].includes(digits)
+  if (!isPlain && !isAddress(address))
+    throw new SourceError('invalid_credentials', 'not an address, or a typing error in it')
+  return address.toLowerCase() as Address
+}
+
+/** Those that the person chose, by name or by id; all that can be read here otherwise. */
+export function chooseChains(clients: readonly ChainClient[], { networks }: WalletCredentials): readonly ChainClient[] {
+  if (networks === undefined || networks.length === 0) return clients
+  const namesOf = ({ id, network }: (typeof chains)[number]): string[] => [network, `evm:${id}`, String(id)]
+  const known = new Set(chains.flatMap(namesOf))
+  if (!networks.every((name) => known.has(name))) throw new SourceError('invalid_credentials', 'an unknown network')
+  return clients.filter(({ chain }) => namesOf(chain).some((name) => networks.includes(name)))
+}
+
+/** An address is all there is to a wallet, so it is recognised with certainty. */
+export async function fetchAccount(clients: readonly ChainClient[], address: Address): Promise<Account> {
+  const used = await fetchUsage(clients, address)
+  await Promise.all(clients.filter(({ chain }) => chain.id in used).map((client) => assertNoContract(client, address)))
+  return {
+    fingerprint: createHash('sha256').update(`evm\n${address}`).digest('hex'),
+    excess: [],
+    missing: [],
+    keyExpiresAtMs: null,
+    state: { address, chains: used },
+  }
+}
+
+/** A wallet that has handed its account to code (EIP-7702) is still a wallet: its code is a reference to the other. */
+const delegation = /^0xef0100[0-9a-f]{40}$/i
+
+/**
+ * Contracts are refused: their owners move money by calls that no list of theirs shows. The kit has no words of its own for
+ * this, so the person reads that this wallet cannot be read.
+ */
+async function assertNoContract(client: ChainClient, address: Address): Promise<void> {
+  const code = await client.rpc('eth_getCode', [address, 'latest'])
+  if (code === '0x' || (typeof code === 'string' && delegation.test(code))) return
+  throw new SourceError('invalid_credentials', `${client.chain.name}: the address belongs to a contract`)
+}

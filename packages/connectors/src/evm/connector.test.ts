@@ -1,0 +1,184 @@
+/** Verifying a wallet and reading its balances, against a chain on loopback (test-chain.ts). */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { SourceError } from '@assay/core'
+import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address } from 'viem'
+import type { Session, WalletCredentials } from '../kit/connector.ts'
+import { connector } from './connector.ts'
+import { startChain, timeOf, type TestChain } from './test-chain.ts'
+
+const address = '0x52908400098527886E0F7030069857D2E4169EE7'
+const own = address.toLowerCase()
+const coin = '0x1111111111111111111111111111111111111111'
+const picture = '0x2222222222222222222222222222222222222222'
+const game = '0x3333333333333333333333333333333333333333'
+const weth = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+
+async function openWallet(
+  t: TestContext,
+  more: Partial<WalletCredentials> = {},
+): Promise<{ chain: TestChain; session: Session }> {
+  const chain = await startChain(t)
+  return { chain, session: connector.open({ type: 'wallet', address, ...more }, chain.io) }
+}
+
+function row(block: number, contract: string, more: object) {
+  return {
+    blockNumber: String(block),
+    timeStamp: String(timeOf(block)),
+    hash: `0x${block.toString(16).padStart(64, '0')}`,
+    from: coin,
+    to: own,
+    contractAddress: contract,
+    tokenName: 'Some Coin',
+    tokenSymbol: 'SOME',
+    tokenDecimal: '6',
+    ...more,
+  }
+}
+
+const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
+const balanceOf = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [own as Address] })
+const ownerOf = (id: bigint) => encodeFunctionData({ abi: erc721Abi, functionName: 'ownerOf', args: [id] })
+const pieces = (id: bigint) =>
+  encodeFunctionData({
+    abi: parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)']),
+    args: [own as Address, id],
+  })
+
+function hold(chain: TestChain): void {
+  chain.balances.set(own, 1_000_000_000_000_000_001n)
+  chain.lists.set('tokentx', [row(10, coin, { value: '5' })])
+  chain.lists.set('tokennfttx', [row(11, picture, { tokenID: '7' }), row(12, picture, { tokenID: '8' })])
+  chain.lists.set('token1155tx', [row(13, game, { tokenID: '1', tokenValue: '9' })])
+  chain.calls.set(`${coin} ${balanceOf}`, word(2_500_000n))
+  chain.calls.set(`${weth} ${balanceOf}`, word(3n))
+  chain.calls.set(`${picture} ${ownerOf(7n)}`, word(BigInt(own)))
+  chain.calls.set(`${picture} ${ownerOf(8n)}`, 'revert')
+  chain.calls.set(`${game} ${pieces(1n)}`, word(4n))
+}
+
+function isFault(fault: string): (error: unknown) => boolean {
+  return (error) => error instanceof SourceError && error.fault === fault
+}
+
+describe('verifying a wallet', () => {
+  it('an address is a wallet: nothing is in excess or missing, and any spelling is the same one', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const account = await session.verify()
+    assert.deepEqual([account.excess, account.missing, account.keyExpiresAtMs], [[], [], null])
+    const small = connector.open({ type: 'wallet', address: own }, chain.io)
+    assert.equal((await small.verify()).fingerprint, account.fingerprint)
+    assert.deepEqual([...(connector.ownAddresses?.(account.state ?? {}) ?? [])], [own])
+  })
+
+  for (const [name, given] of [
+    ['a wrong checksum', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'.replace('aA', 'Aa')],
+    ['one character too few', address.slice(0, -1)],
+    ['another kind of address', '1BoatSLRHtKNngkdXEeobR76b53LETtpyT'],
+    ['nothing', ''],
+  ] as const) {
+    it(`${name} is refused`, async (t) => {
+      const { session } = await openWallet(t, { address: given })
+      await assert.rejects(session.verify(), isFault('invalid_credentials'))
+    })
+  }
+
+  it('the checksum of EIP-55 is accepted', async (t) => {
+    const { session } = await openWallet(t, { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' })
+    await session.verify()
+  })
+
+  it('a contract is refused, and a wallet that has delegated to code is not (EIP-7702)', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.codes.set(own, '0x6080604052')
+    await assert.rejects(session.verify(), isFault('invalid_credentials'))
+    chain.codes.set(own, `0xef0100${'ab'.repeat(20)}`)
+    await session.verify()
+  })
+
+  it('chains that were used are the lists to read; a choice of networks leaves out the others', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const { state = {} } = await session.verify()
+    const listed = (await session.listPartitions?.(state)) ?? []
+    assert.deepEqual([...new Set(listed.map(({ partition }) => partition))], ['1'])
+    assert.equal(listed.length, 6)
+    const onBase = connector.open({ type: 'wallet', address, networks: ['base'] }, chain.io)
+    assert.deepEqual(await onBase.listPartitions?.((await onBase.verify()).state ?? {}), [])
+    const nowhere = connector.open({ type: 'wallet', address, networks: ['atlantis'] }, chain.io)
+    await assert.rejects(nowhere.verify(), isFault('invalid_credentials'))
+  })
+
+  it('a wallet that was only ever sent a token is in use', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.lists.set('token1155tx', [row(13, game, { tokenID: '1', tokenValue: '9' })])
+    const { state = {} } = await session.verify()
+    assert.notDeepEqual(await session.listPartitions?.(state), [])
+  })
+})
+
+describe('balances', () => {
+  it('come from the chain, to the last digit, for everything that the wallet has met', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const { balances } = await session.fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ assetId, liquid }) => `${liquid} ${assetId}`).toSorted(),
+      [
+        '1.000000000000000001 crypto:ethereum',
+        `1 evm:1:${picture}:7`,
+        `2.5 evm:1:${coin}`,
+        `4 evm:1:${game}:1`,
+        ...balances.filter(({ symbol }) => symbol === 'WETH').map(({ assetId }) => `0.000000000000000003 ${assetId}`),
+      ].toSorted(),
+    )
+    assert.equal(balances.length, 5)
+  })
+
+  it('what was seen is remembered, and the index is asked only for what is new', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const { state = {}, balances } = await session.fetchBalances({})
+    chain.lists.clear()
+    const again = await session.fetchBalances(state)
+    assert.deepEqual(again.balances, balances)
+    assert.equal(again.state, undefined)
+    const asked = chain.questions.filter((query) => query.get('action') === 'tokentx').at(-1)
+    assert.equal(asked?.get('startblock'), String(20_000 - 2 * 64))
+  })
+
+  it('a chain in use that does not answer fails the balances; one that was never used does not', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const { state = {} } = await session.fetchBalances({})
+    const away = (id: number): Session => {
+      const url = `${chain.io.baseUrl ?? ''}/rpc/${id}`
+      const fails: typeof fetch = async (given, init) =>
+        given === url ? new Response('', { status: 503 }) : fetch(given, init)
+      return connector.open({ type: 'wallet', address }, { ...chain.io, fetch: fails })
+    }
+    await assert.rejects(away(1).fetchBalances(state), isFault('venue_down'))
+    assert.equal((await away(8453).fetchBalances(state)).balances.length, 5)
+  })
+
+  it('the operator’s own hosts are asked, and BNB Smart Chain only there', async () => {
+    const asked: string[] = []
+    const record: typeof fetch = async (given) => {
+      asked.push(new Request(given).url)
+      return new Response('', { status: 503 })
+    }
+    const chainUrls = {
+      'evm:1': { rpc: 'https://node.example/eth' },
+      'evm:56': { rpc: 'https://node.example/bnb', index: 'https://index.example/api?apikey=k' },
+    }
+    const io = { fetch: record, now: () => 0, nextNonce: () => '1', baseUrl: undefined }
+    const open = (more: object) => connector.open({ type: 'wallet', address }, { ...io, ...more })
+    await assert.rejects(open({ chainUrls }).fetchBalances({}), isFault('venue_down'))
+    assert.ok(asked.includes('https://node.example/eth') && asked.includes('https://node.example/bnb'))
+    asked.length = 0
+    await assert.rejects(open({}).fetchBalances({}), isFault('venue_down'))
+    assert.equal(asked.length, 6)
+    assert.ok(!asked.some((url) => url.includes('bsc')))
+  })
+})

@@ -1,0 +1,111 @@
+/**
+ * Wallets on Ethereum and the chains that work like it. The history is what an index of each chain lists for the address;
+ * the balances are what the chain itself says. A chain where the wallet was used is a partition of every list.
+ */
+import { SourceError } from '@assay/core'
+import type { Budget, Connector, Io, Session, WalletCredentials } from '../kit/connector.ts'
+import { chooseChains, fetchAccount, readAddress } from './account.ts'
+import { fetchHoldings } from './balances.ts'
+import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
+import { evmDefinition } from './definition.ts'
+import { fetchPage, rememberTimes, type Height } from './pages.ts'
+import { readState } from './state.ts'
+import { linkKeys, toTransactions } from './transactions.ts'
+
+// Blockscout allows 5 calls a second without a key, Etherscan's free plan 3 on all chains together, Routescan 2. All hosts
+// share one bucket, because a cost does not know the chain that it is for.
+const budget: Budget = {
+  buckets: [
+    {
+      name: 'index',
+      scope: 'address',
+      tiers: [
+        { capacity: 30, refillPerSecond: 5 },
+        { capacity: 30, refillPerSecond: 2 },
+        { capacity: 30, refillPerSecond: 0.5 },
+      ],
+    },
+    {
+      name: 'rpc',
+      scope: 'address',
+      tiers: [
+        { capacity: 100, refillPerSecond: 25 },
+        { capacity: 100, refillPerSecond: 5 },
+      ],
+    },
+  ],
+  // Of a wallet that is used on two chains and has a handful of tokens.
+  verify: { index: 16, rpc: 24 },
+  balances: { index: 6, rpc: 14 },
+  partitions: {},
+}
+
+export const connector: Connector = {
+  providerId: evmDefinition.metadata.provider_id,
+  version: 1,
+  budget,
+  open(credentials, io) {
+    if (credentials.type !== 'wallet') throw new TypeError('EVM wallets are connected by their address')
+    return openSession(credentials, io)
+  },
+  linkKeys,
+  ownAddresses: (state) => [readState(state).address],
+  toTransactions,
+}
+
+function openSession(credentials: WalletCredentials, io: Io): Session {
+  const clients = new Map<string, OpenChain>()
+  const listClients = (): readonly ChainClient[] => chooseChains(createClients(io), credentials)
+
+  /** What a session learns about a chain once: its height, and the times of blocks. */
+  function openChain(partition: string): OpenChain {
+    const opened = clients.get(partition)
+    if (opened !== undefined) return opened
+    const client = listClients().find(({ chain }) => String(chain.id) === partition)
+    if (client === undefined) throw new SourceError('data_hole', `the chain ${partition} cannot be read here`)
+    const chain: OpenChain = { client, findTime: rememberTimes(client), height: undefined }
+    clients.set(partition, chain)
+    return chain
+  }
+
+  async function readHeight(chain: OpenChain): Promise<Height> {
+    const atMs = io.now()
+    chain.height = { height: await fetchBlockNumber(chain.client), atMs }
+    return chain.height
+  }
+
+  return {
+    verify: async () => fetchAccount(listClients(), readAddress(credentials)),
+    async fetchBalances(state) {
+      const address = readAddress(credentials)
+      const { balances, chains } = await fetchHoldings(listClients(), address, readState(state).chains)
+      const learned = { address, chains }
+      const isNews = JSON.stringify(readState(state)) !== JSON.stringify(learned)
+      return { balances, ...(isNews ? { state: learned } : {}) }
+    },
+    async listPartitions(state) {
+      const { chains } = readState(state)
+      const used = listClients().filter(({ chain }) => chains[chain.id]?.isUsed === true)
+      return evmDefinition.streams.flatMap(({ name: stream }) =>
+        used
+          .filter(({ chain }) => stream !== 'withdrawals' || chain.hasWithdrawals === true)
+          .map(({ chain }) => ({ stream, partition: String(chain.id) })),
+      )
+    },
+    fetchHeight: (_, partition) => readHeight(openChain(partition)),
+    async fetchPage(request) {
+      const stream = evmDefinition.streams.find(({ name }) => name === request.stream)
+      if (stream === undefined) throw new RangeError(`EVM wallets have no stream ${JSON.stringify(request.stream)}`)
+      const chain = openChain(request.partition)
+      const height = chain.height ?? (await readHeight(chain))
+      const context = { client: chain.client, address: readAddress(credentials), height, findTime: chain.findTime }
+      return fetchPage(context, stream.name, request)
+    },
+  }
+}
+
+interface OpenChain {
+  client: ChainClient
+  findTime: ReturnType<typeof rememberTimes>
+  height: Height | undefined
+}

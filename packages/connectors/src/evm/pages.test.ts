@@ -1,0 +1,250 @@
+/** Pages of an index, against a chain on loopback that is written from the documents alone (test-chain.ts). */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { SourceError } from '@assay/core'
+import type { Page, RawRecord, Session } from '../kit/connector.ts'
+import { connector } from './connector.ts'
+import { startChain, timeOf, type TestChain } from './test-chain.ts'
+
+const address = '0x52908400098527886e0f7030069857d2e4169ee7'
+const other = '0x8617e340b3d01fa5f11f306f4090fd50e238070d'
+
+const hashOf = (number: number): string => `0x${number.toString(16).padStart(64, '0')}`
+
+function transfer(number: number, block: number, more: Record<string, unknown> = {}) {
+  return {
+    blockNumber: String(block),
+    timeStamp: String(timeOf(block)),
+    hash: hashOf(number),
+    blockHash: hashOf(1_000_000 + block),
+    from: other,
+    to: address,
+    contractAddress: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+    value: '1000000',
+    tokenName: 'USD Coin',
+    tokenSymbol: 'USDC',
+    tokenDecimal: '6',
+    gasPrice: '1',
+    gasUsed: '21000',
+    ...more,
+  }
+}
+
+async function openWallet(t: TestContext): Promise<{ chain: TestChain; session: Session }> {
+  const chain = await startChain(t)
+  return { chain, session: connector.open({ type: 'wallet', address }, chain.io) }
+}
+
+interface Walk {
+  records: RawRecord[]
+  last: Page
+  pages: number
+}
+
+async function walk(session: Session, stream: string, { start = 0, end = 20_001, cursor = '' } = {}): Promise<Walk> {
+  const window = { unit: 'block', start, end } as const
+  const records: RawRecord[] = []
+  let position: string | null = null
+  for (let pages = 1; ; pages += 1) {
+    const request = { stream, partition: '1', window, position, cursor: cursor === '' ? null : cursor, state: {} }
+    const page: Page = await session.fetchPage(request)
+    records.push(...page.records)
+    if (page.next === null) return { records, last: page, pages }
+    position = page.next
+    assert.ok(pages < 100, 'the walk does not end')
+  }
+}
+
+const keysOf = (records: readonly RawRecord[]): string[] => [...new Set(records.map(({ key }) => key))]
+
+describe('pages of an index', () => {
+  it('a list that is longer than an index gives is read by blocks, and every row comes once', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const rows = Array.from({ length: 12_000 }, (_, index) => transfer(index, 1 + Math.floor(index / 7)))
+    chain.lists.set('tokentx', rows)
+    const { records } = await walk(session, 'erc20')
+    assert.equal(records.length, 12_000)
+    assert.equal(keysOf(records).length, 12_000)
+    const deepest = Math.max(...chain.questions.map((query) => Number(query.get('page')) * Number(query.get('offset'))))
+    assert.ok(deepest <= 10_000, `${deepest} rows were asked for`)
+  })
+
+  it('a block that fills several pages is read to its end, also when all its rows say the same', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const rows = [
+      transfer(1, 5),
+      ...Array.from({ length: 3_500 }, () => transfer(2, 9)),
+      transfer(3, 9),
+      transfer(4, 10),
+    ]
+    chain.lists.set('tokentx', rows)
+    const { records } = await walk(session, 'erc20')
+    assert.equal(keysOf(records).length, rows.length)
+  })
+
+  it('a block with more rows than an index gives is a hole, and not a full list', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.lists.set(
+      'tokentx',
+      Array.from({ length: 10_001 }, () => transfer(2, 9)),
+    )
+    await assert.rejects(walk(session, 'erc20'), isFault('data_hole'))
+  })
+
+  it('every position can be resumed by a new session', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.lists.set(
+      'tokentx',
+      Array.from({ length: 2_600 }, (_, index) => transfer(index, 1 + (index >> 4))),
+    )
+    const whole = await walk(session, 'erc20')
+    const window = { unit: 'block', start: 0, end: 20_001 } as const
+    const seen: RawRecord[] = []
+    let position: string | null = null
+    do {
+      const request = { stream: 'erc20', partition: '1', window, position, cursor: null, state: {} }
+      const page: Page = await connector.open({ type: 'wallet', address }, chain.io).fetchPage(request)
+      seen.push(...page.records)
+      position = page.next
+    } while (position !== null)
+    assert.deepEqual(keysOf(seen), keysOf(whole.records))
+  })
+
+  it('a window has both its edges: the first block is in it, the end is not', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.lists.set(
+      'tokentx',
+      [99, 100, 199, 200].map((block) => transfer(block, block)),
+    )
+    const { records } = await walk(session, 'erc20', { start: 100, end: 200 })
+    assert.deepEqual(
+      records.map(({ occurredAtMs }) => occurredAtMs),
+      [timeOf(100) * 1000, timeOf(199) * 1000],
+    )
+  })
+
+  it('says the times of its edges, and that no block outside lies between them', async (t) => {
+    const { session } = await openWallet(t)
+    const { last } = await walk(session, 'erc20', { start: 100, end: 200 })
+    assert.deepEqual(last.times, { startMs: timeOf(99) * 1000 + 1, endMs: timeOf(200) * 1000 })
+    assert.deepEqual(last.complete, { unit: 'block', start: 100, end: 200 })
+  })
+
+  it('up to the newest block, it is read until now', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const { last } = await walk(session, 'erc20')
+    assert.deepEqual(last.times, { startMs: timeOf(1) * 1000, endMs: chain.nowMs })
+  })
+
+  it('keeps rows as the index wrote them, and one that cannot be parsed does not fail its page', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const long = '12345678901234567890.123456789012345678901234567890'
+    const text = `{"status":"1","message":"OK","result":[${JSON.stringify(transfer(1, 9)).replace('"1000000"', '1000000').slice(0, -1)},"odd":${long}},{"blockNumber":"?"}]}`
+    chain.answers.push({ status: 200, text })
+    const { records } = await walk(session, 'erc20')
+    assert.deepEqual(
+      records.map(({ unreadable }) => unreadable !== undefined),
+      [false, true],
+    )
+    assert.ok(records[0]?.body.includes(`"odd":${long}`))
+  })
+})
+
+describe('what is not final yet', () => {
+  it('is pending until the chain is deep enough above it', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.lists.set(
+      'tokentx',
+      [19_936, 19_937, 20_000].map((block) => transfer(block, block)),
+    )
+    const { records, last } = await walk(session, 'erc20')
+    assert.deepEqual(
+      records.map(({ pending }) => pending ?? false),
+      [false, true, true],
+    )
+    chain.height = 20_064
+    const later = connector.open({ type: 'wallet', address }, chain.io)
+    const again = await walk(later, 'erc20', { start: 17_600, end: 20_065, cursor: last.cursor ?? '' })
+    assert.ok(again.records.every(({ pending }) => pending !== true))
+    assert.equal(again.last.cursor, '[]')
+  })
+
+  it('is withdrawn when a replaced block had it, and stays when the index is only behind', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const [gone, moved, behind] = [transfer(1, 19_990), transfer(2, 19_991), transfer(3, 19_992)]
+    chain.lists.set('tokentx', [gone, moved, behind])
+    const first = await walk(session, 'erc20')
+    const keys = keysOf(first.records)
+    chain.lists.set('tokentx', [{ ...transfer(2, 19_995), value: '999999' }])
+    for (const { hash, blockHash, blockNumber } of [transfer(2, 19_995), behind]) {
+      const number = `0x${Number(blockNumber).toString(16)}`
+      chain.receipts.set(hash, { transactionHash: hash, blockHash, blockNumber: number })
+    }
+    const second = await walk(session, 'erc20', { start: 17_600, cursor: first.last.cursor ?? '' })
+    const [goneKey = '', movedKey = '', behindKey = ''] = keys
+    const { withdrawn = [] } = second.last
+    assert.deepEqual(
+      [goneKey, movedKey, behindKey].map((key) => withdrawn.includes(key)),
+      [true, true, false],
+    )
+    assert.equal(second.records.length, 1)
+    assert.ok(!keys.includes(second.records[0]?.key ?? ''))
+  })
+
+  it('has one key in either block, where it says the same', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.lists.set('txlist', [transfer(1, 19_990)])
+    const first = await walk(session, 'transactions')
+    chain.lists.set('txlist', [transfer(1, 19_993)])
+    const second = await walk(session, 'transactions', { start: 17_600, cursor: first.last.cursor ?? '' })
+    assert.deepEqual(keysOf(second.records), keysOf(first.records))
+    assert.equal(second.last.withdrawn, undefined)
+  })
+})
+
+function isFault(fault: string): (error: unknown) => boolean {
+  return (error) => error instanceof SourceError && error.fault === fault
+}
+
+describe('answers of an index', () => {
+  const said = (status: string, message: string, result: unknown = null): string =>
+    JSON.stringify({ status, message, result })
+
+  for (const text of [
+    said('0', 'No transactions found', []),
+    said('0', 'No internal transactions found', []),
+    said('0', 'No token transfers found', []),
+  ]) {
+    it(`${text} is an empty list`, async (t) => {
+      const { chain, session } = await openWallet(t)
+      chain.answers.push({ status: 200, text })
+      const { records, pages } = await walk(session, 'erc20')
+      assert.deepEqual([records.length, pages], [0, 1])
+    })
+  }
+
+  for (const [name, fault, status, text] of [
+    ['"Max rate limit reached"', 'rate_limited', 200, said('0', 'NOTOK', 'Max rate limit reached')],
+    ['a limit by the second', 'rate_limited', 200, said('0', 'NOTOK', 'Max calls per sec rate limit reached (5/sec)')],
+    ['HTTP 429', 'rate_limited', 429, '{}'],
+    ['HTTP 503', 'venue_down', 503, '{}'],
+    [
+      'a query that timed out',
+      'venue_down',
+      200,
+      said('0', 'Query Timeout occured. Please select a smaller result dataset'),
+    ],
+    ['a page for browsers', 'venue_down', 200, '<html>maintenance</html>'],
+    ['half of the JSON', 'unreadable_answer', 200, '{"status":"1","result":[{'],
+    ['an unknown action', 'unreadable_answer', 200, said('0', 'Unknown action')],
+    ['a wrong key', 'unreadable_answer', 200, said('0', 'NOTOK', 'Invalid API Key')],
+    ['rows that are no list', 'unreadable_answer', 200, said('1', 'OK', {})],
+    ['blocks that are not indexed yet', 'data_hole', 200, said('2', 'Internal transactions are being indexed', [])],
+  ] as const) {
+    it(`${name} is ${fault}`, async (t) => {
+      const { chain, session } = await openWallet(t)
+      chain.answers.push({ status, text })
+      await assert.rejects(walk(session, 'erc20'), isFault(fault))
+    })
+  }
+})

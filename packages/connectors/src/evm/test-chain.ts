@@ -1,0 +1,112 @@
+/**
+ * A chain with its index on loopback, for tests of paging and faults. Written from the documents: docs.etherscan.io (account
+ * module: both block edges count, `page` × `offset` is at most 10,000, messages) and the execution APIs of Ethereum.
+ */
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Io } from '../kit/connector.ts'
+
+type Row = Readonly<Record<string, unknown>> & { blockNumber: string }
+
+export interface TestChain {
+  io: Io
+  /** By action, oldest first. */
+  lists: Map<string, Row[]>
+  height: number
+  nowMs: number
+  /** Of `eth_getTransactionReceipt`, by hash. */
+  receipts: Map<string, object>
+  balances: Map<string, bigint>
+  codes: Map<string, string>
+  /** Answers to `eth_call`, by contract and data in small letters; `revert` refuses. */
+  calls: Map<string, string>
+  /** Takes the place of the next answers of the index, each once. */
+  answers: { status: number; text: string }[]
+  questions: URLSearchParams[]
+  methods: string[]
+}
+
+/** Blocks are twelve seconds apart. */
+export function timeOf(block: number): number {
+  return 1_700_000_000 + block * 12
+}
+
+export async function startChain(t: { after(end: () => Promise<void>): void }): Promise<TestChain> {
+  const server = createServer((request, response) => {
+    void answer(chain, request).then(({ status, text }) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(text)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
+  const { port } = server.address() as AddressInfo
+  const chain: TestChain = {
+    io: { fetch, now: () => chain.nowMs, nextNonce: () => '1', baseUrl: `http://127.0.0.1:${port}` },
+    lists: new Map(),
+    height: 20_000,
+    nowMs: timeOf(20_000) * 1000 + 5_000,
+    ...{ receipts: new Map(), balances: new Map(), codes: new Map(), calls: new Map() },
+    ...{ answers: [], questions: [], methods: [] },
+  }
+  return chain
+}
+
+async function answer(chain: TestChain, request: IncomingMessage): Promise<{ status: number; text: string }> {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+  // Only Ethereum is in use: Base answers as an empty chain.
+  const isMain = /\/1(?:\/|$)/.test(url.pathname)
+  if (url.pathname.startsWith('/index/')) return answerIndex(chain, url.searchParams, isMain)
+  let body = ''
+  for await (const chunk of request as AsyncIterable<Buffer>) body += chunk.toString()
+  const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
+  chain.methods.push(method)
+  const result = isMain ? answerRpc(chain, method, params) : emptyRpc(method)
+  const content = result === 'revert' ? { error: { code: 3, message: 'execution reverted' } } : { result }
+  return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...content }) }
+}
+
+function answerIndex(chain: TestChain, query: URLSearchParams, isMain: boolean): { status: number; text: string } {
+  chain.questions.push(query)
+  const planned = chain.answers.shift()
+  if (planned !== undefined) return planned
+  const [page, offset] = [Number(query.get('page')), Number(query.get('offset'))]
+  if (page * offset > 10_000) {
+    const message = 'Result window is too large, PageNo x Offset size must be less than or equal to 10000'
+    return { status: 200, text: JSON.stringify({ status: '0', message, result: null }) }
+  }
+  const [start, end] = [Number(query.get('startblock') ?? 0), Number(query.get('endblock') ?? 99_999_999)]
+  const rows = isMain ? (chain.lists.get(query.get('action') ?? '') ?? []) : []
+  const found = rows.filter(({ blockNumber }) => start <= Number(blockNumber) && Number(blockNumber) <= end)
+  const result = found.slice((page - 1) * offset, page * offset)
+  if (result.length > 0) return { status: 200, text: JSON.stringify({ status: '1', message: 'OK', result }) }
+  return { status: 200, text: JSON.stringify({ status: '0', message: 'No transactions found', result: [] }) }
+}
+
+function emptyRpc(method: string): unknown {
+  return method === 'eth_getCode' ? '0x' : '0x0'
+}
+
+function answerRpc(chain: TestChain, method: string, params: readonly unknown[]): unknown {
+  const first = String(params[0]).toLowerCase()
+  switch (method) {
+    case 'eth_blockNumber':
+      return `0x${chain.height.toString(16)}`
+    case 'eth_getBlockByNumber':
+      return Number(first) > chain.height ? null : { timestamp: `0x${timeOf(Number(first)).toString(16)}` }
+    case 'eth_getTransactionReceipt':
+      return chain.receipts.get(first) ?? null
+    case 'eth_getBalance':
+      return `0x${(chain.balances.get(first) ?? 0n).toString(16)}`
+    case 'eth_getTransactionCount':
+      return '0x0'
+    case 'eth_getCode':
+      return chain.codes.get(first) ?? '0x'
+    case 'eth_call': {
+      const { to, data } = params[0] as { to: string; data: string }
+      return chain.calls.get(`${to} ${data}`.toLowerCase()) ?? '0x'
+    }
+    default:
+      throw new Error(`the test chain does not know ${method}`)
+  }
+}
