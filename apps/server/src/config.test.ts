@@ -44,6 +44,28 @@ describe('ASSAY_SMTP_URL', () => {
   })
 })
 
+describe('ASSAY_CHAIN_URLS', () => {
+  it('names a node or an index of each chain, and a mistake is not quoted', () => {
+    const urls = { 'evm:1': { rpc: 'http://10.0.0.7:8545', index: 'https://index.example/v2/api?chainid=1&apikey=k' } }
+    assert.deepEqual(parseConfig({ ...production, ASSAY_CHAIN_URLS: JSON.stringify(urls) }).chainUrls, urls)
+    assert.deepEqual(parseConfig(production).chainUrls, {})
+    for (const wrong of [
+      'https://node.example',
+      '[]',
+      '{"evm:1":"https://node.example"}',
+      '{"evm:1":{}}',
+      '{"evm:1":{"node":"https://node.example"}}',
+      '{"evm:1":{"rpc":"file:///etc/passwd"}}',
+      '{"evm:1":{"rpc":"https://"}}',
+      '{"EVM 1":{"rpc":"https://node.example"}}',
+    ]) {
+      const [problem = '', ...others] = problemsOf({ ...production, ASSAY_CHAIN_URLS: wrong })
+      assert.match(problem, /^ASSAY_CHAIN_URLS must be JSON such as/, wrong)
+      assert.ok(others.length === 0 && !problem.includes('node.example'), wrong)
+    }
+  })
+})
+
 describe('a configuration without mistakes', () => {
   it('needs nothing but keys in production, and nothing at all in sandbox mode', () => {
     assert.equal(parseConfig(production).mode, 'production')

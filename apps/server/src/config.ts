@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import path from 'node:path'
 import { describeSources, listKeyProblems, readKeys, type ProcessKind } from './key-settings.ts'
 import {
+  chainUrls,
   ConfigError,
   day,
   keyRing,
@@ -142,6 +143,12 @@ export const settings = {
       'How you are registered at providers that people sign in at, comma-separated: provider:client_id:client_secret. A provider that is not named is offered without its sign-in. Ignored in sandbox mode.',
     secret: true,
     parse: providerClients,
+  }),
+  ASSAY_CHAIN_URLS: setting({
+    description:
+      'Nodes and indexes of chains, as JSON: {"evm:1":{"rpc":"https://…","index":"https://…"}}. What is not named has a public default that needs no key; an index may have its key in the query. Ignored in sandbox mode.',
+    secret: true,
+    parse: chainUrls,
   }),
   ASSAY_LOG_LEVEL: setting({
     description: 'How much is logged.',
@@ -386,6 +393,8 @@ export interface Config {
   priceKey: { plan: 'demo' | 'pro'; key: string } | undefined
   /** By provider. */
   providerClients: Readonly<Record<string, { clientId: string; clientSecret: string }>>
+  /** By the name of the chain. */
+  chainUrls: Readonly<Record<string, { rpc?: string; index?: string }>>
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
   worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number; egress: string }
@@ -470,6 +479,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     keys: readKeys(environment, as, problems),
     priceKey: read('ASSAY_COINGECKO_KEY', settings.ASSAY_COINGECKO_KEY),
     providerClients: read('ASSAY_PROVIDER_CLIENTS', settings.ASSAY_PROVIDER_CLIENTS) ?? {},
+    chainUrls: read('ASSAY_CHAIN_URLS', settings.ASSAY_CHAIN_URLS) ?? {},
     logLevel: given('ASSAY_LOG_LEVEL', settings.ASSAY_LOG_LEVEL),
     metricsToken: read('ASSAY_METRICS_TOKEN', settings.ASSAY_METRICS_TOKEN),
     worker: {

@@ -65,6 +65,30 @@ export function providerClients(value: string): Record<string, { clientId: strin
   return clients
 }
 
+/** JSON by the name of the chain. Never quoted: an index may have a key in its query. */
+export function chainUrls(value: string): Record<string, { rpc?: string; index?: string }> {
+  const rule = 'must be JSON such as {"evm:1":{"rpc":"https://…","index":"https://…"}}'
+  const given = findJsonObject(value)
+  if (given === undefined) throw new RangeError(rule)
+  for (const [chain, urls] of Object.entries<unknown>({ ...given })) {
+    const members = typeof urls === 'object' && urls !== null ? Object.entries<unknown>({ ...urls }) : []
+    const isRight = members.every(
+      ([name, url]) => /^(?:rpc|index)$/.test(name) && /^https?:\/\//.test(String(url)) && URL.canParse(String(url)),
+    )
+    if (!/^[a-z0-9:-]{1,40}$/.test(chain) || members.length === 0 || !isRight) throw new RangeError(rule)
+  }
+  return given as Record<string, { rpc?: string; index?: string }>
+}
+
+function findJsonObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 export function oneOf<const T extends string>(...values: T[]): (text: string) => T {
   return (value) => {
     const found = values.find((candidate) => candidate === value)

@@ -93,7 +93,7 @@ export function createEngine(deps: EngineDeps): Engine {
     fetch,
     now,
     ...providers,
-    requestTimeoutMs: config.worker.providerTimeoutMs,
+    ...{ requestTimeoutMs: config.worker.providerTimeoutMs, chainUrls: config.chainUrls },
     verdictTimeoutMs: config.keyCheckTimeoutMs,
     excessPermission: config.excessPermission,
     uncheckedKeys: config.uncheckedKeys,

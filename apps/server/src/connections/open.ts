@@ -18,6 +18,8 @@ export interface OpenDeps {
   providerUrls: Readonly<Record<string, string>>
   /** How the operator is registered at providers that people sign in at. */
   providerClients: Readonly<Record<string, ProviderClient>>
+  /** Nodes and indexes of chains that the operator has chosen. */
+  chainUrls?: Io['chainUrls']
   /** How long a provider may take to answer; the connectors' own default if undefined. */
   requestTimeoutMs?: number
 }
@@ -58,6 +60,7 @@ export async function openConnection(
     now: () => deps.now(),
     nextNonce: () => nonces.next(),
     baseUrl: deps.providerUrls[row.provider_id],
+    ...(deps.chainUrls === undefined ? {} : { chainUrls: deps.chainUrls }),
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
   const credentials = await openCredentials(row.connection_type, {
