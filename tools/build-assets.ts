@@ -1,7 +1,7 @@
 /**
  * Writes packages/core/src/assets/tokens.json: tokens beyond the curated list, with their price id and their contract
- * addresses, from the metadata of @web3icons/common (MIT). The file is committed, so that no install depends on that
- * package; a test checks that it is what this program writes.
+ * addresses, from the metadata of @web3icons/common (MIT); and contracts.json: the contracts of the curated assets. The files
+ * are committed, so that no install depends on that package; a test checks that they are what this program writes.
  */
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,6 +19,41 @@ const networks: ReadonlyMap<string, string> = new Map([
   ['avalanche', 'evm:43114'],
   ['solana', 'solana'],
 ])
+
+/**
+ * What the source lacks: the wrapped coins (etherscan.io, basescan.org, arbiscan.io, polygonscan.com, bscscan.com,
+ * snowtrace.io), Tether beyond Ethereum (tether.to, "Supported protocols") and Lido's stETH (docs.lido.fi).
+ */
+const further: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  weth: {
+    'evm:1': '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
+    'evm:10': '0x4200000000000000000000000000000000000006',
+    'evm:42161': '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
+    'evm:8453': '0x4200000000000000000000000000000000000006',
+  },
+  wmatic: { 'evm:137': '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270' },
+  wbnb: { 'evm:56': '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c' },
+  'wrapped-avax': { 'evm:43114': '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7' },
+  tether: {
+    'evm:10': '0x94b008aa00579c1307b0ef2c499ad98a8ce58e58',
+    'evm:137': '0xc2132d05d31c914a87c6611c10748aeb04b58e8f',
+    'evm:42161': '0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9',
+    'evm:56': '0x55d398326f99059ff775485246999027b3197955',
+  },
+  'staked-ether': { 'evm:1': '0xae7ab96520de3a18e5e111b5eaab095312d7fe84' },
+}
+
+export const contractsFile = path.resolve(import.meta.dirname, '../packages/core/src/assets/contracts.json')
+
+/** A coin of another chain has no contract on its own, and the source gives it none. */
+export function toContracts(): string {
+  const byId = new Map(tokens.map(({ id, addresses }) => [id, toAddresses(addresses)]))
+  const rows = curatedAssets
+    .flatMap(({ coingeckoId: id }) => (id === null ? [] : [[id, { ...byId.get(id), ...further[id] }] as const]))
+    .filter(([, addresses]) => Object.keys(addresses).length > 0)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
+}
 
 export const tokensFile = path.resolve(import.meta.dirname, '../packages/core/src/assets/tokens.json')
 
@@ -40,4 +75,7 @@ function toAddresses(given: Readonly<Record<string, string | undefined>> | undef
   return Object.fromEntries(known.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-if (process.argv[1] === import.meta.filename) await writeFile(tokensFile, toTokens())
+if (process.argv[1] === import.meta.filename) {
+  await writeFile(tokensFile, toTokens())
+  await writeFile(contractsFile, toContracts())
+}

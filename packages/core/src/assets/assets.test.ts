@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { toTokens, tokensFile } from '../../../../tools/build-assets.ts'
+import { contractsFile, toContracts, toTokens, tokensFile } from '../../../../tools/build-assets.ts'
 import { toTable } from './codes.ts'
 import { assetOf, findAssetByContract, findKnownAsset, getAsset, knownAssets } from './index.ts'
 import { curatedAssets } from './known-assets.ts'
@@ -62,6 +62,20 @@ describe('assets', () => {
     assert.equal(findAssetByContract('evm:10', '0x5a3e6a77ba2f983ec0d371ea3b475f8bc0811ad5'), undefined)
   })
 
+  it('a curated asset is known by its contracts, too, and each contract is one asset', async () => {
+    const idsOf = (address: string): (string | undefined)[] =>
+      ['evm:1', 'evm:8453'].map((network) => findAssetByContract(network, address)?.assetId)
+    assert.deepEqual(idsOf('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'), ['crypto:usd-coin', undefined])
+    assert.deepEqual(idsOf('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'), [undefined, 'crypto:usd-coin'])
+    assert.deepEqual(idsOf('0x4200000000000000000000000000000000000006'), [undefined, 'crypto:weth'])
+    const rows = [tokensFile, contractsFile].map((file) => readFile(file, 'utf8'))
+    const addresses = (await Promise.all(rows))
+      .flatMap((text) => JSON.parse(text) as unknown[][])
+      .flatMap((row) => Object.entries(row.at(-1) as Record<string, string>))
+      .map(([network, address]) => `${network} ${network === 'solana' ? address : address.toLowerCase()}`)
+    assert.equal(new Set(addresses).size, addresses.length)
+  })
+
   it('a scoped asset is the same when found again by its id, whatever its code looks like', () => {
     for (const code of ['FOO', 'TSLAx', 'A:B', 'FOO.X']) {
       const asset = assetOf('kraken', code, anyTime)
@@ -76,7 +90,8 @@ describe('assets', () => {
     }
   })
 
-  it('the list of tokens is what its generator writes', async () => {
+  it('the lists of tokens and of contracts are what their generator writes', async () => {
     assert.equal(await readFile(tokensFile, 'utf8'), toTokens())
+    assert.equal(await readFile(contractsFile, 'utf8'), toContracts())
   })
 })

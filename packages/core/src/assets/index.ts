@@ -5,6 +5,7 @@
  * `<provider>:<code>` for everything else. Which of a provider's codes means which known asset is said in codes.ts.
  */
 import { findMeaning, isShareCode } from './codes.ts'
+import contracts from './contracts.json' with { type: 'json' }
 import { curatedAssets, type Asset } from './known-assets.ts'
 import tokens from './tokens.json' with { type: 'json' }
 
@@ -29,9 +30,13 @@ export function findKnownAsset(symbol: string): Asset | undefined {
   return bySymbol.get(symbol)
 }
 
+const curatedIds = new Map(curatedAssets.map(({ coingeckoId, assetId }) => [coingeckoId, assetId]))
 const byContract = new Map(
-  tokens.flatMap(([, , coingeckoId, addresses]) =>
-    Object.entries(addresses).map(([network, address]) => [contractKey(network, address), `crypto:${coingeckoId}`]),
+  [
+    ...tokens.map(([, , coingeckoId, addresses]) => [`crypto:${coingeckoId}`, addresses] as const),
+    ...contracts.map(([coingeckoId, addresses]) => [curatedIds.get(coingeckoId) ?? '', addresses] as const),
+  ].flatMap(([assetId, addresses]) =>
+    Object.entries(addresses).map(([network, address]) => [contractKey(network, address), assetId]),
   ),
 )
 

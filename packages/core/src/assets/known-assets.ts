@@ -334,6 +334,10 @@ const coins: readonly (readonly [symbol: string, name: string, coingeckoId: stri
   ['ZK', 'ZKsync', 'zksync'],
   ['ZRO', 'LayerZero', 'layerzero'],
   ['ZRX', '0x Protocol', '0x'],
+  ['WETH', 'Wrapped Ether', 'weth'],
+  ['WPOL', 'Wrapped POL', 'wmatic'],
+  ['WBNB', 'Wrapped BNB', 'wbnb'],
+  ['WAVAX', 'Wrapped AVAX', 'wrapped-avax'],
 ]
 
 const fiats: readonly (readonly [code: string, name: string])[] = [
