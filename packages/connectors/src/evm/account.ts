@@ -1,19 +1,20 @@
 /** Which wallet an address is, and whether it can be read. */
 import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
-import { isAddress, type Address } from 'viem'
+import { recognizeWallet } from '@assay/core/credentials'
+import type { Address } from 'viem'
 import type { Account, WalletCredentials } from '../kit/connector.ts'
 import { fetchUsage } from './balances.ts'
 import { chains } from './chains.ts'
 import type { ChainClient } from './client.ts'
 
-/** In small letters. Mixed capitals are a checksum (EIP-55), and have to be right. */
+/** In small letters. Mixed capitals are a checksum (EIP-55), and have to be right. A link of a QR code is an address, too. */
 export function readAddress({ address = '' }: WalletCredentials): Address {
-  const digits = address.slice(2)
-  const isPlain = /^0x[0-9a-f]{40}$/i.test(address) && [digits.toLowerCase(), digits.toUpperCase()].includes(digits)
-  if (!isPlain && !isAddress(address))
-    throw new SourceError('invalid_credentials', 'not an address, or a typing error in it')
-  return address.toLowerCase() as Address
+  const found = recognizeWallet(address)
+  if (found !== undefined && 'wallet' in found && found.wallet.chain === 'evm') {
+    return found.wallet.value.toLowerCase() as Address
+  }
+  throw new SourceError('invalid_credentials', 'not an address, or a typing error in it')
 }
 
 /** Those that the person chose, by name or by id; all that can be read here otherwise. */

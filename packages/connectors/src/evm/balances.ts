@@ -130,7 +130,7 @@ async function scan(client: ChainClient, address: Address, state: ChainState): P
   )
   const [tokens, single, multiple] = lists.map(({ rows }) => rows)
   const found = (tokens ?? [])
-    .filter(isFungible)
+    .filter((row) => isFungible(client.chain, row))
     .map((row): Token => ({ ...toContract(row), decimals: toDecimals(row) }))
   const nfts = [...toNfts('erc721', single ?? []), ...toNfts('erc1155', multiple ?? [])]
   // What is not final may be replaced, and an index is behind.

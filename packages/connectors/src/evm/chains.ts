@@ -23,6 +23,8 @@ export interface Chain {
     /** WETH9 and its copies log Deposit and Withdrawal, which Etherscan does not list as transfers. This one logs both. */
     logsTransfers?: true
   }
+  /** A contract that shows the coin itself as a token. Its balance and its transfers are those of the coin. */
+  coinContract?: string
   /** Fees for the data on the first layer are in the receipt, beside the gas (docs.optimism.io, "Transaction fees"). */
   isOpStack?: true
   /** Validators' withdrawals arrive here (EIP-4895). */
@@ -86,6 +88,7 @@ export const chains: readonly Chain[] = [
     nativeAssetId: 'crypto:polygon',
     depth: 256,
     wrapped: { address: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270' },
+    coinContract: '0x0000000000000000000000000000000000001010',
     rpcUrl: 'https://polygon-bor-rpc.publicnode.com',
     indexUrl: 'https://polygon.blockscout.com/api',
   },

@@ -67,8 +67,10 @@ describe('verifying a wallet', () => {
     const { chain, session } = await openWallet(t)
     const account = await session.verify()
     assert.deepEqual([account.excess, account.missing, account.keyExpiresAtMs], [[], [], null])
-    const small = connector.open({ type: 'wallet', address: own }, chain.io)
-    assert.equal((await small.verify()).fingerprint, account.fingerprint)
+    for (const spelled of [own, `ethereum:${address}@1`]) {
+      const other = connector.open({ type: 'wallet', address: spelled }, chain.io)
+      assert.equal((await other.verify()).fingerprint, account.fingerprint)
+    }
     assert.deepEqual([...(connector.ownAddresses?.(account.state ?? {}) ?? [])], [own])
   })
 

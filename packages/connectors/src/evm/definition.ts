@@ -34,7 +34,7 @@ export const evmDefinition = {
     credential_fields: [
       {
         name: 'address',
-        label: 'address',
+        label: 'Address',
         secret: false,
         required: true,
         hint: 'Your wallet’s address: 0x and 40 further characters. Never a seed phrase or a private key.',

@@ -38,7 +38,8 @@ export function isFailed({ transaction }: Rows): boolean {
 export function listMoves(chain: Chain, own: ReadonlySet<string>, rows: Rows): Move[] {
   if (isFailed(rows)) return []
   const coins = listCoins(chain, own, rows)
-  const tokens = rows.tokens.filter(isFungible).flatMap((row) => {
+  const tokens = rows.tokens.flatMap((row) => {
+    if (!isFungible(chain, row)) return []
     const asset = tokenAsset(chain, toContract(row))
     return toMoves(own, row, asset, toAmount(BigInt(row.value ?? '0'), toDecimals(row)))
   })

@@ -6,7 +6,8 @@ import type { Chain } from './chains.ts'
 import type { Token } from './records.ts'
 
 /** Blockscout lists collections among the tokens, too. */
-export function isFungible({ value, tokenID, tokenIDs }: Token): boolean {
+export function isFungible({ coinContract }: Chain, { value, tokenID, tokenIDs, contractAddress }: Token): boolean {
+  if (contractAddress === coinContract) return false
   return value !== undefined && value !== null && (tokenID ?? tokenIDs ?? null) === null
 }
 

@@ -233,6 +233,15 @@ describe('tokens', () => {
   })
 })
 
+describe('a coin that is shown as a token, too', () => {
+  it('counts once', () => {
+    const shown = { contractAddress: '0x0000000000000000000000000000000000001010', value: '7', tokenDecimal: '18' }
+    const records = [transaction({ from: friend, to: own, value: '7' }), token(shown)]
+    const draft = only(...records.map((one) => ({ ...one, partition: '137' })))
+    assert.deepEqual(legs(draft.inputs), ['0.000000000000000007 crypto:polygon'])
+  })
+})
+
 describe('wrapped coins', () => {
   it('wrapping is a conversion, although WETH9 logs no transfer', () => {
     const draft = only(transaction({ to: weth, value: '2000000000000000000' }))
