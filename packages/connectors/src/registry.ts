@@ -4,6 +4,7 @@
  */
 import { binanceDefinition } from './binance/definition.ts'
 import { bitcoinDefinition } from './bitcoin/definition.ts'
+import { ccxtDefinitions } from './ccxt/definitions.ts'
 import { coinbaseDefinition } from './coinbase/definition.ts'
 import { evmDefinition } from './evm/definition.ts'
 import type { Connector } from './kit/connector.ts'
@@ -15,12 +16,25 @@ interface Provider {
   load(): Promise<{ connector: Connector }>
 }
 
+/** Exchanges without a connector of their own share one. */
+const shared: Record<string, Provider> = Object.fromEntries(
+  ccxtDefinitions.map((definition) => {
+    const id = definition.metadata.provider_id
+    const load = async (): Promise<{ connector: Connector }> => {
+      const { createCcxtConnector } = await import('./ccxt/connector.ts')
+      return { connector: createCcxtConnector(id) }
+    }
+    return [id, { definition, load }]
+  }),
+)
+
 const providers: Readonly<Record<string, Provider>> = {
   kraken: { definition: krakenDefinition, load: () => import('./kraken/connector.ts') },
   coinbase: { definition: coinbaseDefinition, load: () => import('./coinbase/connector.ts') },
   binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
   bitcoin: { definition: bitcoinDefinition, load: () => import('./bitcoin/connector.ts') },
   evm: { definition: evmDefinition, load: () => import('./evm/connector.ts') },
+  ...shared,
 }
 
 export const definitions: readonly ProviderDefinition[] = Object.values(providers).map(({ definition }) => definition)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Refusal } from '@assay/core'
 import { ConfigError, parseConfig } from '../config.ts'
+import { getOffered } from '../connections/add.ts'
 import { describeProviders } from './providers.ts'
 
 const client = { clientId: 'abc', clientSecret: 'd:e' }
@@ -20,6 +22,19 @@ describe('the providers that are offered', () => {
     for (const id of ['kraken', 'nowhere']) {
       assert.throws(() => typesOf({ [id]: client }), ConfigError)
     }
+  })
+
+  it('contract §6: in sandbox mode a provider without a simulator is shown, and cannot be added', () => {
+    const simulated = { providerUrls: { kraken: 'http://127.0.0.1:1' }, control: undefined as never }
+    const { catalog } = describeProviders({ mode: 'sandbox', providerClients: {} }, simulated)
+    const statusOf = (id: string): string | undefined => catalog.find(({ provider_id }) => provider_id === id)?.status
+    assert.deepEqual([statusOf('kraken'), statusOf('kucoin')], ['available', 'not_in_sandbox'])
+    assert.throws(
+      () => getOffered(catalog, 'kucoin', 'api_key'),
+      (error: Refusal) => error.items[0]?.cause === 'unknown_provider' && error.items[0].provider_id === 'kucoin',
+    )
+    const real = describeProviders({ mode: 'production', providerClients: {} }, undefined).catalog
+    assert.ok(!real.some(({ status }) => status === 'not_in_sandbox'))
   })
 
   it('registrations are read from the settings, and a mistake is never quoted', () => {

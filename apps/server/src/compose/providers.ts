@@ -42,11 +42,20 @@ export function describeProviders(
   const listed = listCatalog({ sandbox: mode === 'sandbox' })
   const providerClients = mode === 'sandbox' ? listSandboxClients() : registered
   if (mode !== 'sandbox') assertSignIns(Object.keys(registered))
+  const providerUrls = sandbox?.providerUrls ?? {}
+  const offered = listed.flatMap((provider) =>
+    toOffered(provider, Object.hasOwn(providerClients, provider.provider_id)),
+  )
   return {
-    catalog: listed.flatMap((provider) => toOffered(provider, Object.hasOwn(providerClients, provider.provider_id))),
+    catalog: mode === 'sandbox' ? offered.map((provider) => toSandboxed(provider, providerUrls)) : offered,
     providerClients,
-    providerUrls: sandbox?.providerUrls ?? {},
+    providerUrls,
   }
+}
+
+/** Sandbox mode never calls a real host: a provider without a simulator is shown and cannot be added (contract §6). */
+function toSandboxed(provider: ProviderMetadata, simulated: Readonly<Record<string, string>>): ProviderMetadata {
+  return Object.hasOwn(simulated, provider.provider_id) ? provider : { ...provider, status: 'not_in_sandbox' }
 }
 
 /** Without a registration at the provider its page would refuse everybody, so the sign-in is not offered. */

@@ -165,6 +165,12 @@ export function getOffered(
       ],
     })
   }
+  if (provider.status === 'not_in_sandbox') {
+    const message = `is not simulated: ${provider.name} can be connected outside sandbox mode only`
+    throw new Refusal('invalid_request', `${provider.name} has no simulator in the sandbox.`, {
+      items: [{ cause: 'unknown_provider', parameter: 'provider_id', provider_id: provider.provider_id, message }],
+    })
+  }
   if (!provider.connection_types.includes(type)) {
     throw new Refusal('invalid_request', `${provider.name} cannot be connected by ${type}.`, {
       items: [

@@ -43,7 +43,8 @@ export interface ProviderMetadata {
   guide: KeyGuide | null
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: readonly string[]
-  status: 'available' | 'degraded' | 'unavailable'
+  /** `beta`: nobody has tried it with a real account yet. */
+  status: 'available' | 'beta' | 'degraded' | 'unavailable' | 'not_in_sandbox'
   website: string
   brand: {
     /** Of the provider's own logo, `#rrggbb`. */

@@ -8,7 +8,8 @@
  * against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code for staked
  * ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a new LUNA
  * began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is the BitTorrent of after the
- * redenomination).
+ * redenomination). ccxt: the codes that ccxt unifies over all exchanges, and of those only coins so
+ * large, and currencies, that no exchange has called anything else by their name.
  */
 import { curatedAssets } from './known-assets.ts'
 
@@ -75,6 +76,14 @@ const providers: Readonly<Record<string, ProviderCodes>> = {
       'POWR PRIME QNT RAD RARE RARI REN REQ RLC ROSE RPL SAFE SPELL STG STORJ STX SUPER SYN T TNSR TRAC TRU TURBO UMA ' +
       'VET WAXL XCN ZETA ZK ZRO ZRX USD EUR GBP CAD JPY CHF AUD BRL MXN AED KRW ARS',
     other: 'ETH2:ETH CGLD:CELO',
+  },
+  ccxt: {
+    same:
+      'BTC ETH USDT USDC XRP SOL BNB DOGE ADA TRX AVAX DOT LINK LTC BCH XLM XMR ZEC DASH XTZ ATOM ETC SHIB UNI AAVE NEAR ICP ' +
+      'FIL ALGO HBAR EOS TON POL MATIC ARB OP SUI APT INJ PEPE DAI PYUSD PAXG WBTC MKR COMP CRV SNX LDO GRT SAND MANA AXS CHZ ' +
+      'VET EGLD THETA FTM RUNE IOTA NEO KSM ENS BAT ZRX QTUM KAVA IMX ' +
+      'USD EUR GBP CAD JPY CHF AUD BRL MXN KRW TRY ARS AED UAH ZAR PLN IDR CZK NGN',
+    other: '',
   },
 }
 

@@ -81,7 +81,7 @@ export function createBitcoin(options: {
     },
     answer(request, context) {
       network.chain.advance(nowMs())
-      if (!limits.accept(request.address, findAccount(request.path), nowMs())) return words.rateLimited()
+      if (!limits.accept(request.address, findAccount(request.path), nowMs())) return words.rateLimited(request)
       try {
         return answerEsplora(network, request.method, request.path, context)
       } catch (error) {

@@ -1,0 +1,409 @@
+/**
+ * What exchanges say about themselves and ccxt cannot be asked: names, where a list takes its end, which wallets belong to an
+ * account, where the rights of a key are told. Data only. Each entry names its source; where there is none, the fact is from
+ * the exchange's own website or app.
+ */
+import type { StreamName } from './facts.ts'
+
+export interface Paging {
+  kind: 'offset' | 'page' | 'id'
+  param: string
+  /** The number of the first page. */
+  first?: number
+}
+
+/** Overrides what was found out from ccxt about one list. */
+export interface ListAbout {
+  /** The exchange's own parameter, where ccxt knows none; ccxt hands it on. */
+  since?: string | false
+  until?: string
+  unit?: 's' | 'ms'
+  params?: Readonly<Record<string, unknown>>
+  paging?: Paging
+  limit?: number
+  spanDays?: number
+  retentionDays?: number
+}
+
+interface RightsPlace {
+  /** ccxt's name of the endpoint. */
+  endpoint: string
+  place: string
+  /** Where the account's own number is, which every key of it shares. */
+  account?: string
+  expires?: string
+}
+
+export type Rights = RightsPlace &
+  (
+    | { kind: 'flag'; readOnly: string; name: string }
+    | { kind: 'words' | 'table'; harmless: readonly string[]; needed: readonly string[] }
+  )
+
+export interface About {
+  name?: string
+  aliases?: readonly string[]
+  website?: string
+  rank?: number
+  color?: string
+  /** The boxes to tick, in the exchange's own words. */
+  permissions?: readonly string[]
+  /** What must stay unticked. */
+  leaveEmpty?: readonly string[]
+  /** Menu items that lead to the page where keys are made. */
+  menu?: readonly string[]
+  page?: string
+  /** What the exchange calls the third credential. */
+  third?: string
+  limits?: readonly string[]
+  lists?: Partial<Record<StreamName, ListAbout>>
+  /** Parameters of fetchBalance, once for each wallet of an account. */
+  wallets?: readonly Readonly<Record<string, unknown>>[]
+  rights?: Rights
+}
+
+// bybit-exchange.github.io/docs/v5: deposits and withdrawals 30 days and 50 rows, executions 7 days within 2 years and 100
+// rows, transaction log 7 days and 50 rows; user/apikey-info for the rights, "readOnly: 0 read and write, 1 read only".
+const bybit: About = {
+  permissions: ['Read-Only', 'Unified Trading', 'Assets - Wallet'],
+  leaveEmpty: ['Read-Write', 'Withdrawal', 'Account Transfer'],
+  menu: ['Account & Security', 'API Management', 'Create New Key', 'System-generated API Keys'],
+  lists: {
+    deposits: { spanDays: 30, limit: 50 },
+    withdrawals: { spanDays: 30, limit: 50 },
+    trades: { retentionDays: 730 },
+    ledger: { until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50 },
+  },
+  wallets: [{}, { type: 'funding' }],
+  rights: {
+    kind: 'flag',
+    endpoint: 'privateGetV5UserQueryApi',
+    place: 'result.readOnly',
+    readOnly: '1',
+    name: 'Read-Write',
+    account: 'result.userID',
+    expires: 'result.expiredAt',
+  },
+  limits: ['Bybit tells trades of the last two years only.', 'Conversions and Earn are not read.'],
+}
+
+// www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows; account/config
+// has `perm` ("read_only,withdraw,trade") and `uid`.
+const okx: About = {
+  permissions: ['Read'],
+  leaveEmpty: ['Trade', 'Withdraw'],
+  menu: ['Profile', 'API', 'Create API key'],
+  third: 'Passphrase',
+  lists: {
+    deposits: { limit: 100 },
+    withdrawals: { limit: 100 },
+    trades: { retentionDays: 90 },
+    ledger: {
+      since: 'begin',
+      until: 'end',
+      limit: 100,
+      retentionDays: 90,
+      params: { method: 'privateGetAccountBillsArchive' },
+    },
+  },
+  wallets: [{}, { type: 'funding' }],
+  rights: {
+    kind: 'words',
+    endpoint: 'privateGetAccountConfig',
+    place: 'data.0.perm',
+    harmless: ['read_only'],
+    needed: ['read_only'],
+    account: 'data.0.uid',
+  },
+  limits: ['OKX tells trades of the last three months only. Older ones are in the files of its Report center.'],
+}
+
+// hitbtc.com's API v3, which BeQuant and FMFW.io share: `till`, and 1,000 rows.
+const hitbtc: About = {
+  lists: {
+    trades: { until: 'till', limit: 1000 },
+    deposits: { until: 'till', limit: 1000 },
+    withdrawals: { until: 'till', limit: 1000 },
+  },
+}
+
+const abouts: Readonly<Record<string, About>> = {
+  alpaca: { aliases: ['Alpaca Markets'] },
+  bequant: hitbtc,
+  binancecoinm: {
+    name: 'Binance Futures (COIN-M)',
+    aliases: ['Binance Coin Futures', 'dapi'],
+    limits: ['Only the COIN-M futures wallet is read. Connect Binance for the spot wallet.'],
+  },
+  binanceus: {
+    name: 'Binance.US',
+    aliases: ['Binance US', 'BAM Trading'],
+    rank: 14,
+    color: '#f0b90b',
+    permissions: ['Can Read'],
+    leaveEmpty: ['Enable Spot Trading', 'Enable Withdrawals'],
+    // docs.binance.us: "fromId: trade id to fetch from", which lifts the limit of 24 hours.
+    lists: { trades: { paging: { kind: 'id', param: 'fromId' } } },
+  },
+  binanceusdm: {
+    name: 'Binance Futures (USDⓈ-M)',
+    aliases: ['Binance USDT Futures', 'Binance USD-M', 'fapi'],
+    limits: ['Only the USDⓈ-M futures wallet is read. Connect Binance for the spot wallet.'],
+  },
+  bitbank: { name: 'Bitbank', aliases: ['ビットバンク'] },
+  bitfinex: {
+    aliases: ['Bfx', 'iFinex'],
+    rank: 11,
+    color: '#16b157',
+    permissions: [
+      'Account History - Get historical balances entries and trade information',
+      'Wallets - Get wallet balances and addresses',
+    ],
+    leaveEmpty: [
+      'Orders - Create and cancel orders',
+      'Wallets - Transfer between your wallets',
+      'Withdraw - Create a new withdrawal',
+    ],
+    menu: ['Account', 'API Keys', 'Create New Key'],
+    // docs.bitfinex.com: rest-auth-trades (start, end, limit 2500), rest-auth-movements (start, end, limit 1000),
+    // rest-auth-ledgers (limit 2500), key-permissions ([scope, read, write]).
+    lists: {
+      trades: { until: 'end', limit: 2500 },
+      transfers: { until: 'end', limit: 1000 },
+      ledger: { limit: 2500 },
+    },
+    wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
+    rights: {
+      kind: 'table',
+      endpoint: 'privatePostAuthRPermissions',
+      place: '',
+      harmless: [
+        'account: read',
+        'history: read',
+        'orders: read',
+        'positions: read',
+        'funding: read',
+        'settings: read',
+        'wallets: read',
+        'withdraw: read',
+        'ui_withdraw: read',
+      ],
+      needed: ['history: read', 'wallets: read'],
+    },
+  },
+  bitflyer: { aliases: ['ビットフライヤー'] },
+  bitget: {
+    aliases: ['BGB'],
+    rank: 9,
+    color: '#00c2d6',
+    permissions: ['Read-only'],
+    leaveEmpty: ['Read-write', 'Withdraw'],
+    third: 'Passphrase',
+  },
+  bithumb: {
+    aliases: ['빗썸'],
+    rank: 20,
+    lists: {
+      deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+      withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+    },
+  },
+  bitopro: { aliases: ['幣託'] },
+  bitso: { aliases: ['Nvio'], rank: 24 },
+  bitstamp: {
+    aliases: ['Bitstamp by Robinhood'],
+    rank: 13,
+    color: '#0b7a3b',
+    // www.bitstamp.net/api: user_transactions has `offset` (at most 200,000) and `limit` (at most 1,000).
+    lists: {
+      trades: { paging: { kind: 'offset', param: 'offset' }, limit: 1000 },
+      transfers: { paging: { kind: 'offset', param: 'offset' }, limit: 1000 },
+      ledger: { paging: { kind: 'offset', param: 'offset' }, limit: 1000 },
+    },
+    permissions: ['Account balance', 'User transactions'],
+  },
+  bitteam: { name: 'BIT.TEAM', aliases: ['Bit Team'] },
+  bitvavo: {
+    rank: 15,
+    color: '#0a3cff',
+    permissions: ['Read-only'],
+    leaveEmpty: ['Trade digital assets', 'Withdraw digital assets'],
+    lists: { deposits: { until: 'end', limit: 1000 }, withdrawals: { until: 'end', limit: 1000 } },
+  },
+  btcturk: { name: 'BtcTurk', aliases: ['BtcTurk Kripto', 'BTC Türk'] },
+  bybit: { ...bybit, aliases: ['BitDAO', 'Mantle'], rank: 5, color: '#f7a600' },
+  bybiteu: { ...bybit, website: 'https://www.bybit.eu', aliases: ['Bybit Europe'] },
+  bybitid: { ...bybit, aliases: ['NOBI'] },
+  cex: { aliases: ['CEX', 'CEXIO'] },
+  coinbaseexchange: {
+    aliases: ['Coinbase Pro', 'GDAX', 'Coinbase Prime'],
+    color: '#0052ff',
+    third: 'Passphrase',
+    permissions: ['View'],
+    leaveEmpty: ['Trade', 'Transfer'],
+    limits: ['For institutions. Connect Coinbase for a personal account.'],
+  },
+  coincheck: { aliases: ['コインチェック'] },
+  coinex: {
+    rank: 23,
+    lists: {
+      deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+      withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+    },
+  },
+  coinmate: { name: 'Coinmate', third: 'Client ID' },
+  coinone: { name: 'Coinone', aliases: ['코인원'] },
+  coinsph: { aliases: ['Coins Philippines', 'Coins Pro'] },
+  coinspot: { permissions: ['Read Only API'] },
+  cryptocom: {
+    name: 'Crypto.com Exchange',
+    aliases: ['cdc', 'CRO', 'Crypto com', 'MCO', 'Monaco'],
+    website: 'https://crypto.com/exchange',
+    rank: 7,
+    color: '#002d74',
+    permissions: ['Can Read'],
+    leaveEmpty: ['Enable Trading', 'Enable Withdrawal'],
+    // exchange-docs.crypto.com: get-trades "the maximum duration between start and end is 24 hours", six months are kept.
+    lists: { trades: { retentionDays: 180 }, ledger: { retentionDays: 180 } },
+    limits: [
+      'The Crypto.com App is another product whose history can only be exported by hand.',
+      'Crypto.com tells trades of the last six months only.',
+    ],
+  },
+  cryptomus: { limits: ['Only balances can be read.'] },
+  deepcoin: { third: 'Passphrase' },
+  delta: { limits: ['Profits and losses of contracts are not in the history.'] },
+  deribit: { rank: 22, aliases: ['Deribit by Coinbase'] },
+  digifinex: { aliases: ['DFT'] },
+  fmfwio: { ...hitbtc, aliases: ['Bitcoin.com Exchange', 'FMFW'] },
+  gate: {
+    name: 'Gate',
+    aliases: ['Gate.io', 'Gateio', 'GT'],
+    website: 'https://www.gate.com',
+    rank: 10,
+    color: '#2354e6',
+    permissions: ['Read Only'],
+  },
+  gateeu: { name: 'Gate Europe', aliases: ['Gate EU', 'Gate.io EU'] },
+  gemini: {
+    rank: 12,
+    color: '#00dcfa',
+    aliases: ['GUSD', 'Winklevoss'],
+    permissions: ['Auditor'],
+    leaveEmpty: ['Trading', 'Fund Management', 'Administrator'],
+    // docs.gemini.com: transfers has `limit_transfers` (at most 50) and `timestamp`, from which it tells the newest first.
+    limits: ['Gemini tells the newest 50 transfers behind a date: of a longer history some may be missing.'],
+  },
+  hashkey: { name: 'HashKey Global', aliases: ['HashKey Exchange'] },
+  hitbtc: { ...hitbtc, name: 'HitBTC' },
+  hollaex: { aliases: ['HollaEx Pro'] },
+  htx: {
+    aliases: ['Huobi', 'Huobi Global', 'HT'],
+    website: 'https://www.htx.com',
+    rank: 16,
+    color: '#0173e5',
+    permissions: ['Read'],
+    leaveEmpty: ['Trade', 'Withdraw'],
+  },
+  hyperliquid: {
+    aliases: ['HYPE', 'HL'],
+    rank: 18,
+    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+  },
+  dydx: {
+    aliases: ['dYdX Chain', 'dYdX v4'],
+    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+  },
+  nado: {
+    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+  },
+  pacifica: {
+    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+  },
+  indodax: { name: 'Indodax', aliases: ['Bitcoin Indonesia'] },
+  independentreserve: { aliases: ['IR'] },
+  krakenfutures: {
+    aliases: ['Crypto Facilities', 'Cryptofacilities'],
+    color: '#7132f5',
+    limits: ['Only Kraken Futures is read. Connect Kraken for the spot account.'],
+  },
+  kucoin: {
+    aliases: ['KCS', 'Ku coin'],
+    rank: 6,
+    color: '#24ae8f',
+    third: 'API passphrase',
+    permissions: ['General'],
+    leaveEmpty: ['Spot Trading', 'Margin Trading', 'Futures Trading', 'Transfer', 'Withdrawal'],
+    // www.kucoin.com/docs: fills 7 days, deposits and withdrawals 500 rows; api/v1/user/api-key has `permission`.
+    wallets: [{ type: 'main' }, { type: 'trade' }],
+    rights: {
+      kind: 'words',
+      endpoint: 'privateGetUserApiKey',
+      place: 'data.permission',
+      harmless: ['General'],
+      needed: ['General'],
+      account: 'data.uid',
+    },
+  },
+  kucoinfutures: {
+    aliases: ['KuMEX'],
+    color: '#24ae8f',
+    third: 'API passphrase',
+    limits: ['Only KuCoin Futures is read. Connect KuCoin for the spot account.'],
+  },
+  latoken: { name: 'LATOKEN' },
+  lbank: { aliases: ['LBK'] },
+  luno: { aliases: ['BitX'], rank: 25 },
+  mercado: { aliases: ['Mercado', 'MB'] },
+  mexc: {
+    name: 'MEXC',
+    aliases: ['MEXC Global', 'MX'],
+    rank: 8,
+    color: '#1972e2',
+    limits: ['MEXC tells trades of the last 30 days only.'],
+    lists: {
+      deposits: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
+      withdrawals: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
+    },
+  },
+  modetrade: { third: 'Account ID' },
+  myokx: { ...okx, name: 'OKX Europe', aliases: ['My OKX', 'OKX EEA', 'OKX EU'], website: 'https://my.okx.com' },
+  okx: { ...okx, aliases: ['OKEx', 'OKB', 'OK'], rank: 4, color: '#000000' },
+  okxus: { ...okx, name: 'OKX US', aliases: ['OKCoin', 'OKX America'], website: 'https://app.okx.com' },
+  p2b: { name: 'P2B', aliases: ['P2PB2B'] },
+  paymium: { aliases: ['Bitcoin Central'] },
+  phemex: { rank: 21 },
+  poloniex: {
+    aliases: ['Polo'],
+    rank: 19,
+    lists: { deposits: { until: 'end', unit: 's' }, withdrawals: { until: 'end', unit: 's' } },
+  },
+  tokocrypto: { aliases: ['Toko'] },
+  upbit: {
+    aliases: ['업비트', 'Dunamu'],
+    rank: 17,
+    color: '#093687',
+    lists: {
+      deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+      withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
+    },
+  },
+  weex: { name: 'WEEX' },
+  whitebit: {
+    name: 'WhiteBIT',
+    aliases: ['White Bit'],
+    lists: {
+      trades: { paging: { kind: 'offset', param: 'offset' }, limit: 100 },
+      deposits: { paging: { kind: 'offset', param: 'offset' }, limit: 100 },
+      withdrawals: { paging: { kind: 'offset', param: 'offset' }, limit: 100, since: false },
+    },
+  },
+  woo: { aliases: ['WOO Network', 'Wootrade'] },
+  woofipro: { third: 'Account ID', aliases: ['Orderly'] },
+  xt: { name: 'XT.com', aliases: ['XT Exchange'] },
+  zebpay: { name: 'ZebPay' },
+}
+
+export function findAbout(exchangeId: string): About {
+  return Object.hasOwn(abouts, exchangeId) ? (abouts[exchangeId] ?? {}) : {}
+}

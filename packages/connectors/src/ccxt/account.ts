@@ -1,0 +1,90 @@
+/**
+ * Who a key belongs to and what it may do. ccxt has no call for either, so both come from a table (about.ts) that says where
+ * an exchange tells: an endpoint, a place in its answer, and which words are harmless there. A right that is not among them
+ * is one too many, also when the exchange invents it tomorrow. Without an entry the key is only tried, and the person
+ * confirms that it reads (`permission_check: none`).
+ */
+import { createHash } from 'node:crypto'
+import { SourceError } from '@assay/core'
+import type { Account } from '../kit/connector.ts'
+import { findAbout, type Rights } from './about.ts'
+import { fetchBalances } from './balances.ts'
+import type { CcxtClient } from './client.ts'
+
+export async function fetchAccount(client: CcxtClient, providerId: string, identity: string): Promise<Account> {
+  const { rights } = findAbout(providerId)
+  if (rights === undefined) {
+    // The cheapest proof that a key works.
+    await fetchBalances(client, providerId)
+    return { fingerprint: hash(providerId, 'key', identity), excess: [], missing: [], keyExpiresAtMs: null }
+  }
+  const answer = await client.ask(rights.endpoint)
+  const account = rights.account === undefined ? undefined : textAt(answer, rights.account)
+  return {
+    // Without an account's number the same key is still recognised, and a new one counts as another account rather than
+    // overwrite the wrong connection.
+    fingerprint: account === undefined ? hash(providerId, 'key', identity) : hash(providerId, 'account', account),
+    excess: listExcess(rights, answer),
+    missing: listMissing(rights, answer),
+    keyExpiresAtMs: toExpiry(rights, answer),
+  }
+}
+
+function listExcess(rights: Rights, answer: unknown): string[] {
+  if (rights.kind === 'flag') {
+    return textAt(answer, rights.place) === rights.readOnly ? [] : [rights.name]
+  }
+  return listGranted(rights, answer).filter((right) => !rights.harmless.includes(right))
+}
+
+function listMissing(rights: Rights, answer: unknown): string[] {
+  if (rights.kind === 'flag') return []
+  const granted = listGranted(rights, answer)
+  return rights.needed.filter((right) => !granted.includes(right))
+}
+
+/** `words`: text with commas, or a list of texts. `table`: rows of [scope, may read, may write]. */
+function listGranted(rights: Exclude<Rights, { kind: 'flag' }>, answer: unknown): string[] {
+  const found = at(answer, rights.place)
+  if (rights.kind === 'words') {
+    const words = typeof found === 'string' ? found.split(',') : found
+    if (Array.isArray(words)) return words.map((word) => String(word).trim()).filter((word) => word !== '')
+  } else if (Array.isArray(found)) {
+    return found.flatMap((row: unknown) => {
+      const [scope, mayRead, mayWrite] = Array.isArray(row) ? (row as unknown[]) : []
+      return [
+        ...(isSet(mayRead) ? [`${String(scope)}: read`] : []),
+        ...(isSet(mayWrite) ? [`${String(scope)}: write`] : []),
+      ]
+    })
+  }
+  throw new SourceError('unreadable_answer', `${rights.endpoint}: no rights`)
+}
+
+function isSet(value: unknown): boolean {
+  return value === 1 || value === '1' || value === true
+}
+
+function toExpiry({ expires }: Rights, answer: unknown): number | null {
+  const text = expires === undefined ? undefined : textAt(answer, expires)
+  const ms = text === undefined ? NaN : /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text)
+  return Number.isNaN(ms) || ms <= 0 ? null : ms
+}
+
+/** `result.readOnly`, `data.0.perm`; '' is the whole answer. */
+function at(answer: unknown, place: string): unknown {
+  if (place === '') return answer
+  return place.split('.').reduce<unknown>((value, name) => {
+    if (typeof value !== 'object' || value === null) return undefined
+    return (value as Record<string, unknown>)[name]
+  }, answer)
+}
+
+function textAt(answer: unknown, place: string): string | undefined {
+  const value = at(answer, place)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+function hash(...parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('hex')
+}

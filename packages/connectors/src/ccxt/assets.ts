@@ -1,0 +1,16 @@
+/**
+ * What ccxt's codes mean. ccxt gives one code to one asset over all exchanges (`commonCurrencies` undoes what an exchange
+ * calls differently, such as XBT), but only the large coins and currencies are beyond doubt: those are listed in core's
+ * codes.ts under `ccxt`. Every other code stays an asset of its exchange.
+ */
+import { assetOf, isKnownAsset, type Asset } from '@assay/core'
+
+/** The meaning that a code has today. */
+const today = Number.MAX_SAFE_INTEGER
+
+export function readCode(providerId: string, code: string, atMs = today): Asset {
+  const own = assetOf(providerId, code, atMs)
+  if (isKnownAsset(own.assetId)) return own
+  const shared = assetOf('ccxt', code, atMs)
+  return isKnownAsset(shared.assetId) ? shared : own
+}

@@ -1,0 +1,74 @@
+/** Holdings: what the exchange's wallets hold together. ccxt's `total` is free and on hold; it does not tell what is staked. */
+import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Balance } from '../kit/connector.ts'
+import { findAbout } from './about.ts'
+import { readCode } from './assets.ts'
+import { Unsupported, type CcxtClient } from './client.ts'
+
+const amount = z.union([z.string(), z.number().transform(String)]).nullish()
+const amounts = z.record(z.string(), amount)
+const balanceSchema = z.object({ total: amounts, free: amounts.nullish(), used: amounts.nullish() })
+
+export async function fetchBalances(
+  client: CcxtClient,
+  providerId: string,
+): Promise<{ balances: Balance[]; codes: string[] }> {
+  const held = new Map<string, Decimal>()
+  const { wallets = [{}] } = findAbout(providerId)
+  for (const params of wallets) {
+    for (const [code, quantity] of await fetchWallet(client, params)) {
+      held.set(code, add(held.get(code) ?? zero, quantity))
+    }
+  }
+  const codes = [...held].filter(([, quantity]) => !isZero(quantity)).map(([code]) => code)
+  return { balances: toBalances(providerId, codes, held), codes }
+}
+
+async function fetchWallet(
+  client: CcxtClient,
+  params: Readonly<Record<string, unknown>>,
+): Promise<[string, Decimal][]> {
+  const { total, free, used } = readAnswer('fetchBalance', balanceSchema, await ask(client, params))
+  return Object.entries(total).map(([code, text]) => {
+    const known = text ?? undefined
+    const quantity =
+      known === undefined
+        ? add(toAmount(code, free?.[code] ?? '0'), toAmount(code, used?.[code] ?? '0'))
+        : toAmount(code, known)
+    return [code, quantity]
+  })
+}
+
+async function ask(client: CcxtClient, params: Readonly<Record<string, unknown>>): Promise<unknown> {
+  try {
+    return await client.balances(params)
+  } catch (error) {
+    if (error instanceof Unsupported) throw new SourceError('unreadable_answer', 'fetchBalance: not supported')
+    throw error
+  }
+}
+
+function toAmount(code: string, value: string): Decimal {
+  const quantity = findDecimal(value)
+  if (quantity === undefined) throw new SourceError('unreadable_answer', `fetchBalance: ${code} has no decimal amount`)
+  return quantity
+}
+
+/** Two codes of one asset are one position. */
+function toBalances(providerId: string, codes: readonly string[], held: ReadonlyMap<string, Decimal>): Balance[] {
+  const folded = new Map<string, { asset: Asset; liquid: Decimal }>()
+  for (const code of codes) {
+    const asset = readCode(providerId, code)
+    const before = folded.get(asset.assetId)?.liquid ?? zero
+    folded.set(asset.assetId, { asset, liquid: add(before, held.get(code) ?? zero) })
+  }
+  return [...folded.values()].map(({ asset: { assetId, symbol, name }, liquid }) => ({
+    assetId,
+    symbol,
+    name,
+    liquid,
+    staked: zero,
+  }))
+}

@@ -1,0 +1,241 @@
+/**
+ * One exchange behind ccxt, for one credential. ccxt signs, knows endpoints, parameters and error classes, and parses. Its
+ * throttle is off (the engine meters), its floats are off (`number: String`, digits.ts), its clock is the service's, and it
+ * says who we are instead of pretending to be a browser.
+ *
+ * Unlike kit/ccxt.ts, which knows what a refusal of its exchange looks like, this client leaves every status to ccxt:
+ * most exchanges explain a refusal in the body of a 4xx.
+ */
+import { SourceError } from '@assay/core'
+import type { Exchange } from 'ccxt'
+import { toSourceError } from '../kit/ccxt-faults.ts'
+import { requestTimeoutMs, type Io } from '../kit/connector.ts'
+import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
+import { conceal } from '../kit/secret.ts'
+import { createDigitReader } from './digits.ts'
+import type { CcxtCredential, ExchangeFacts, ListCall } from './facts.ts'
+
+/** What a person handed in, by ccxt's names. */
+export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>
+
+export interface Market {
+  symbol: string
+  base: string
+  quote: string
+  isSpot: boolean
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+export interface CcxtClient {
+  /** Rows as ccxt unifies them; `info` is the exchange's own. */
+  list(
+    call: ListCall,
+    key: string | undefined,
+    sinceMs: number | undefined,
+    limit: number | undefined,
+    params: Row,
+  ): Promise<Row[]>
+  balances(params: Row): Promise<Row>
+  /** An endpoint by ccxt's name for it. */
+  ask(endpoint: string): Promise<unknown>
+  listMarkets(): Promise<ReadonlyMap<string, Market>>
+  /** JSON with the exchange's own digits. */
+  write(value: unknown): string
+}
+
+/** ccxt says that the exchange cannot do this. */
+export class Unsupported extends Error {}
+/** The exchange does not know this symbol, or no longer. */
+export class UnknownSymbol extends Error {}
+
+const hourMs = 3_600_000
+// The markets of an exchange are megabytes that hardly change and that all its users share.
+const marketsByHost = new Map<string, { source: Promise<Exchange>; loadedAtMs: number }>()
+
+export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): CcxtClient {
+  const digits = createDigitReader()
+  let last: HttpAnswer | undefined
+  const remember = (answer: HttpAnswer): HttpAnswer => (last = answer)
+  let opening: Promise<Exchange> | undefined
+
+  async function open(): Promise<Exchange> {
+    const exchange = await openExchange(facts, keys, io, digits.parse, remember)
+    exchange.setMarketsFromExchange(await loadMarkets(facts, io))
+    return exchange
+  }
+
+  async function use<T>(what: string, call: (exchange: Exchange) => Promise<T>): Promise<T> {
+    last = undefined
+    try {
+      opening ??= open()
+      return await call(await opening)
+    } catch (error) {
+      if (last === undefined) opening = undefined
+      throw toFault(error, what, last, io)
+    }
+  }
+
+  return {
+    list: (call, key, sinceMs, limit, params) =>
+      use(call, async (exchange) => {
+        const methods = exchange as unknown as Record<ListCall, (...args: unknown[]) => Promise<Row[]>>
+        return methods[call](key, sinceMs, limit, params)
+      }),
+    balances: (params) =>
+      use('fetchBalance', async (exchange) => (await exchange.fetchBalance(params)) as unknown as Row),
+    ask: (endpoint) =>
+      use(endpoint, async (exchange) => {
+        const method = (exchange as unknown as Record<string, (() => Promise<unknown>) | undefined>)[endpoint]
+        if (method === undefined) throw new RangeError(`ccxt has no endpoint ${endpoint}`)
+        return method.call(exchange)
+      }),
+    listMarkets: () =>
+      use('fetchMarkets', async (exchange) => {
+        const markets = Object.values(exchange.markets as unknown as Record<string, Row>)
+        return new Map(markets.map((market) => [String(market['symbol']), toMarket(market)]))
+      }),
+    write: digits.write,
+  }
+}
+
+function toMarket(market: Row): Market {
+  const { symbol, base, quote, spot } = market
+  return { symbol: String(symbol), base: String(base), quote: String(quote), isSpot: spot === true }
+}
+
+interface RequestInit {
+  method: string
+  headers: Record<string, string>
+  body?: string
+}
+
+/** Only functions leave this file: the ccxt object has the keys in it. */
+async function openExchange(
+  facts: ExchangeFacts,
+  keys: CcxtKeys,
+  io: Io,
+  parse: (text: string) => unknown,
+  remember: (answer: HttpAnswer) => HttpAnswer,
+): Promise<Exchange> {
+  // 0.8 s and 80 MB, so at the first call and not before.
+  const { default: ccxt } = await import('ccxt')
+  const exchangeClass = (ccxt as unknown as Record<string, new (config: object) => Exchange>)[facts.id]
+  if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${JSON.stringify(facts.id)}`)
+  // Answers that were found to be JSON, until ccxt asks for them: a page that is not JSON must not pass for an empty list.
+  const parsed = new Map<string, unknown>()
+  const exchange = conceal(
+    new exchangeClass({
+      ...keys,
+      enableRateLimit: false,
+      userAgent,
+      number: String,
+      timeout: 2 * (io.requestTimeoutMs ?? requestTimeoutMs),
+      options: facts.spot ? { defaultType: 'spot' } : {},
+      fetchImplementation: async (url: string, { method, headers, body }: RequestInit) => {
+        const answer = remember(
+          await fetchAnswer(io, url, { method, headers, ...(body === undefined ? {} : { body }) }),
+        )
+        const { status, text } = answer
+        if (status < 300) parsed.set(text, parse(text))
+        return { status, statusText: '', headers: answer.headers, text: async () => text }
+      },
+    }),
+  )
+  exchange.parseJson = (text: string): unknown => {
+    const known = parsed.get(text)
+    parsed.delete(text)
+    return known ?? findJson(text, parse)
+  }
+  if (io.baseUrl !== undefined) exchange.urls['api'] = withHost(exchange.urls['api'], io.baseUrl)
+  useClock(exchange, io)
+  return exchange
+}
+
+/** The body of an error may be anything; ccxt then goes by the status. */
+function findJson(text: string, parse: (text: string) => unknown): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (error instanceof SourceError) return undefined
+    throw error
+  }
+}
+
+/**
+ * A nonce in milliseconds or finer has to grow with every call, also within one millisecond. One in seconds is a timestamp
+ * that the exchange compares with its clock, and stays as it is.
+ */
+function useClock(exchange: Exchange, io: Io): void {
+  exchange.milliseconds = () => Math.floor(io.now())
+  exchange.seconds = () => Math.floor(io.now() / 1_000)
+  exchange.microseconds = () => Math.floor(io.now() * 1_000)
+  const ownNonce = exchange.nonce.bind(exchange)
+  let last = 0
+  exchange.nonce = () => {
+    const nonce = ownNonce()
+    if (nonce < 1e11) return nonce
+    last = Math.max(last + 1, nonce)
+    return last
+  }
+}
+
+function loadMarkets(facts: ExchangeFacts, io: Io): Promise<Exchange> {
+  const host = `${facts.id} ${io.baseUrl ?? ''}`
+  const known = marketsByHost.get(host)
+  if (known !== undefined && io.now() - known.loadedAtMs < hourMs) return known.source
+  const source = fetchMarkets(facts, io)
+  marketsByHost.set(host, { source, loadedAtMs: io.now() })
+  source.catch(() => marketsByHost.delete(host))
+  return source
+}
+
+async function fetchMarkets(facts: ExchangeFacts, io: Io): Promise<Exchange> {
+  let last: HttpAnswer | undefined
+  const { parse } = createDigitReader()
+  const exchange = await openExchange(facts, {}, io, parse, (answer) => (last = answer))
+  // The list of currencies often asks for a key, and everything that is read names its currency.
+  exchange.has['fetchCurrencies'] = false
+  const { fetchMarkets: choice } = exchange.options as { fetchMarkets?: { types?: unknown } }
+  if (facts.spot && Array.isArray(choice?.types) && choice.types.includes('spot')) choice.types = ['spot']
+  try {
+    await exchange.loadMarkets()
+  } catch (error) {
+    throw toFault(error, 'fetchMarkets', last, io)
+  }
+  return exchange
+}
+
+/** "This key does not allow access from this IP", "Unmatched IP, please check your API key's bound IP addresses". */
+const aboutAddress =
+  /\bip\b[^"]{0,60}(?:allow|white|bound|bind|match|restrict|trusted)|(?:allow|white|match|trusted)[^"]{0,40}\bip\b/i
+
+function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io: Io): Error {
+  if (error instanceof SourceError || error instanceof Unsupported || error instanceof UnknownSymbol) return error
+  const name = error instanceof Error ? error.constructor.name : 'Error'
+  const words = error instanceof Error ? error.message : ''
+  if (name === 'NotSupported') return new Unsupported(what)
+  if (name === 'BadSymbol') return new UnknownSymbol(what)
+  if (last !== undefined && (last.status === 429 || last.status === 418 || last.status >= 500))
+    return toStatusError(last, io)
+  const detail = `${what}: ${name}, HTTP ${last?.status ?? 'none'}`
+  const fault = toSourceError(error, detail)
+  if (!(fault instanceof SourceError)) {
+    // Arguments that the exchange does not accept, or an answer that ccxt's parser did not expect.
+    return new SourceError('unreadable_answer', detail)
+  }
+  // ccxt has no classes for these two. The words are looked at and not passed on: they may quote the whole answer.
+  if (fault.fault === 'invalid_credentials' || fault.fault === 'missing_permission') {
+    if (aboutAddress.test(words)) return new SourceError('ip_not_allowed', detail)
+    if (/\bexpired?\b/i.test(words) && /key/i.test(words)) return new SourceError('key_expired', detail)
+  }
+  return fault
+}
+
+/** ccxt's URLs are text or groups of texts, with templates such as `{hostname}` in the host. */
+function withHost<T>(urls: T, baseUrl: string): T
+function withHost(urls: unknown, baseUrl: string): unknown {
+  if (typeof urls === 'string') return urls.replace(/^[a-z]+:\/\/[^/]+/, baseUrl.replace(/\/$/, ''))
+  if (typeof urls !== 'object' || urls === null) return urls
+  return Object.fromEntries(Object.entries(urls).map(([name, value]) => [name, withHost<unknown>(value, baseUrl)]))
+}

@@ -1,0 +1,309 @@
+/**
+ * The generic connector against a server with Bitvavo's documented answers (docs.bitvavo.com: markets, balance, trades,
+ * depositHistory, withdrawalHistory, account/history, and errors). Its pages have two rows, so that the walk shows.
+ */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { SourceError, type Fault } from '@assay/core'
+import type { ConnectorState, Io, Page, RawRecord, Session, StoredRecord } from '../kit/connector.ts'
+import { createCcxtConnector } from './connector.ts'
+
+const nowMs = Date.parse('2026-03-02T12:00:00Z')
+const dayMs = 24 * 3_600_000
+const secretKey = 'hunter2'.repeat(9)
+const pageSize = 2
+
+interface Row {
+  timestamp: number
+  [member: string]: unknown
+}
+
+/** Five fills of three orders, of which two share a millisecond. */
+const trades: Row[] = [
+  ['t1', 'o1', 'buy', '0.50000000', '40000.10'],
+  ['t2', 'o1', 'buy', '0.25000000', '40000.20'],
+  ['t3', 'o2', 'sell', '0.1', '45000'],
+  ['t4', 'o2', 'sell', '0.000000000000000001', '45000'],
+  ['t5', 'o3', 'buy', '1', '123456789012.123456789012345678'],
+].map(([id, orderId, side, amount, price], index) => ({
+  id,
+  orderId,
+  timestamp: nowMs - (20 - (index === 3 ? 2 : index)) * dayMs,
+  market: 'BTC-EUR',
+  side,
+  amount,
+  price,
+  taker: true,
+  fee: '0.02',
+  feeCurrency: 'EUR',
+  settled: true,
+}))
+
+// A number with more digits than a float holds, as no exchange promises never to send.
+const deposits = `[{"timestamp":${nowMs - 25 * dayMs},"symbol":"BTC","amount":1154.629999999999999999,"txId":"aa","fee":"0","status":"completed"}]`
+const withdrawals = JSON.stringify([
+  {
+    timestamp: nowMs - 3 * dayMs,
+    symbol: 'BTC',
+    amount: '0.5',
+    address: 'bc1q',
+    txId: 'bb',
+    fee: '0.0001',
+    status: 'completed',
+  },
+  {
+    timestamp: nowMs - 2 * dayMs,
+    symbol: 'BTC',
+    amount: '0.1',
+    address: 'bc1q',
+    txId: '',
+    fee: '0.0001',
+    status: 'awaiting_processing',
+  },
+])
+const history = [
+  {
+    transactionId: 'h1',
+    executedAt: '2026-02-20T10:00:00.000Z',
+    type: 'staking',
+    receivedCurrency: 'ETH',
+    receivedAmount: '0.001',
+  },
+  {
+    transactionId: 'h2',
+    executedAt: '2026-02-21T10:00:00.000Z',
+    type: 'buy',
+    receivedCurrency: 'BTC',
+    receivedAmount: '0.5',
+    sentCurrency: 'EUR',
+    sentAmount: '1',
+    feesCurrency: 'EUR',
+    feesAmount: '0.1',
+  },
+]
+
+let order: 'newest_first' | 'oldest_first' = 'newest_first'
+let failure: { status: number; body: string; headers?: Record<string, string> } | undefined
+const asked: string[] = []
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? '', 'http://x')
+  asked.push(url.pathname.replace('/v2/', ''))
+  if (url.pathname === '/v2/markets') return void response.end(JSON.stringify(markets))
+  const timestamp = String(request.headers['bitvavo-access-timestamp'])
+  const signature = createHmac('sha256', secretKey)
+    .update(`${timestamp}GET${request.url ?? ''}`)
+    .digest('hex')
+  if (request.headers['bitvavo-access-signature'] !== signature) return void response.writeHead(403).end(refusal(309))
+  if (failure !== undefined) return void response.writeHead(failure.status, failure.headers).end(failure.body)
+  response.end(bodies[url.pathname.replace('/v2/', '')]?.(url.searchParams))
+}
+
+const refusal = (errorCode: number, error = 'x'): string => JSON.stringify({ errorCode, error })
+const markets = ['BTC-EUR', 'ETH-EUR', 'DOGE-USDC'].map((market) => ({
+  market,
+  status: 'trading',
+  base: market.split('-')[0],
+  quote: market.split('-')[1],
+  pricePrecision: 5,
+  minOrderInBaseAsset: '0.0001',
+  minOrderInQuoteAsset: '5',
+  orderTypes: ['market', 'limit'],
+}))
+
+const bodies: Readonly<Record<string, (query: URLSearchParams) => string>> = {
+  balance: () =>
+    '[{"symbol":"BTC","available":"1.10","inOrder":"0.000000000000000001"},{"symbol":"ZQNT","available":"7","inOrder":"0"}]',
+  trades(query) {
+    const [start, end] = [Number(query.get('start')), Number(query.get('end'))]
+    const within = trades.filter(
+      ({ market, timestamp }) => market === query.get('market') && timestamp >= start && timestamp <= end,
+    )
+    const sorted = within.toSorted((a, b) =>
+      order === 'newest_first' ? b.timestamp - a.timestamp : a.timestamp - b.timestamp,
+    )
+    return JSON.stringify(sorted.slice(0, pageSize))
+  },
+  depositHistory: () => deposits,
+  withdrawalHistory: () => withdrawals,
+  'account/history': () => JSON.stringify({ items: history, currentPage: 1, totalPages: 1, maxItems: 100 }),
+}
+
+const server = createServer(answer)
+const connector = createCcxtConnector('bitvavo')
+const window = { unit: 'ms' as const, start: nowMs - 90 * dayMs, end: nowMs }
+
+function open(key = secretKey): Session {
+  const io: Io = {
+    fetch: globalThis.fetch,
+    now: () => nowMs,
+    nextNonce: () => '1',
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  }
+  return connector.open({ type: 'api_key', apiKey: 'k'.repeat(64), secretKey: key }, io)
+}
+
+async function walk(stream: string, partition = ''): Promise<{ records: RawRecord[]; last: Page; pages: number }> {
+  const session = open()
+  const byKey = new Map<string, RawRecord>()
+  let position: string | null = null
+  for (let pages = 1; ; pages += 1) {
+    const page: Page = await session.fetchPage({ stream, partition, window, position, cursor: null, state: {} })
+    for (const record of page.records) byKey.set(record.key, record)
+    position = page.next
+    if (position === null) return { records: [...byKey.values()], last: page, pages }
+    assert.ok(pages < 50, 'the walk does not end')
+  }
+}
+
+async function derive(stream: string, partition = '') {
+  const { records } = await walk(stream, partition)
+  const stored = records.map((record): StoredRecord => ({ ...record, stream, partition }))
+  const stories = Map.groupBy(stored, (record) => connector.linkKeys(record)[0])
+  return [...stories.values()].flatMap((story) => connector.toTransactions(story, { addresses: new Set(), state: {} }))
+}
+
+const legs = (list: readonly { symbol: string; amount: string }[]): string[] =>
+  list.map(({ symbol, amount }) => `${amount} ${symbol}`)
+
+describe('the connector over ccxt', () => {
+  before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+  after(() => void server.close())
+  beforeEach(() => {
+    failure = undefined
+    order = 'newest_first'
+    asked.length = 0
+  })
+
+  it('balances are exact sums, and an asset that is not beyond doubt stays the exchange’s own', async () => {
+    const { balances, state } = await open().fetchBalances({})
+    assert.deepEqual(
+      balances.map(({ assetId, liquid }) => [assetId, liquid]),
+      [
+        ['crypto:bitcoin', '1.100000000000000001'],
+        ['bitvavo:ZQNT', '7'],
+      ],
+    )
+    assert.deepEqual(state, { connectedAtMs: nowMs, assets: ['BTC', 'ZQNT'] })
+  })
+
+  for (const direction of ['newest_first', 'oldest_first'] as const) {
+    it(`every trade is found when the exchange tells the ${direction.replace('_', ' ')}, two at a time`, async () => {
+      order = direction
+      const { records, last } = await walk('trades', 'BTC/EUR')
+      assert.deepEqual(
+        records.map(({ key }) => key).toSorted(),
+        ['t1', 't2', 't3', 't4', 't5'].map((id) => `BTC/EUR#${id}`),
+      )
+      assert.deepEqual(last.complete, window)
+      assert.deepEqual(last.state ?? { assets: ['BTC', 'EUR'] }, { assets: ['BTC', 'EUR'] })
+    })
+  }
+
+  it('the fills of an order are one transaction, to the last digit', async () => {
+    const drafts = await derive('trades', 'BTC/EUR')
+    assert.deepEqual(
+      drafts
+        .toSorted((a, b) => a.occurredAtMs - b.occurredAtMs)
+        .map(({ inputs, outputs, fees, providerReference }) => [
+          providerReference,
+          legs(inputs),
+          legs(outputs),
+          legs(fees),
+        ]),
+      [
+        ['o1', ['0.75 BTC'], ['30000.1 EUR'], ['0.04 EUR']],
+        ['o2', ['4500.000000000000045 EUR'], ['0.100000000000000001 BTC'], ['0.04 EUR']],
+        ['o3', ['1 BTC'], ['123456789012.123456789012345678 EUR'], ['0.02 EUR']],
+      ],
+    )
+  })
+
+  it('a record keeps the exchange’s own row, every digit of it', async () => {
+    const { records } = await walk('deposits')
+    assert.ok(records[0]?.body.endsWith(`"info":${deposits.slice(1, -1)}}`), records[0]?.body)
+    const [draft] = await derive('deposits')
+    assert.deepEqual(
+      [draft?.type, legs(draft?.inputs ?? []), draft?.hash],
+      ['receive', ['1154.629999999999999999 BTC'], 'aa'],
+    )
+  })
+
+  it('a withdrawal takes its fee beside it; one that is under way is read again', async () => {
+    const { records } = await walk('withdrawals')
+    assert.deepEqual(records.map(({ pending }) => pending ?? false).toSorted(), [false, true])
+    const drafts = await derive('withdrawals')
+    assert.deepEqual(
+      drafts.map(({ status, outputs, fees, toAddress }) => [status, legs(outputs), legs(fees), toAddress]),
+      [
+        ['confirmed', ['0.5 BTC'], ['0.0001 BTC'], 'bc1q'],
+        ['pending', ['0.1 BTC'], ['0.0001 BTC'], 'bc1q'],
+      ],
+    )
+  })
+
+  it('the ledger adds what no other list has, and counts no trade twice', async () => {
+    const drafts = await derive('ledger')
+    assert.equal((await walk('ledger')).records.length, 2)
+    assert.deepEqual(
+      drafts.map(({ type, category, inputs }) => [type, category, legs(inputs)]),
+      [['input_only', 'staking_reward', ['0.001 ETH']]],
+    )
+  })
+
+  it('symbols are those of assets that were seen, and a delisted one loses only itself', async () => {
+    const session = open()
+    const state: ConnectorState = { assets: ['BTC', 'EUR'], connectedAtMs: nowMs - 30 * dayMs }
+    const partitions = (await session.listPartitions?.(state)) ?? []
+    assert.ok(partitions.some(({ partition }) => partition === 'BTC/EUR'))
+    assert.ok(!partitions.some(({ partition }) => partition === 'DOGE/USDC'))
+    const request = { stream: 'trades', window, position: null, cursor: null, state }
+    assert.deepEqual(await session.fetchPage({ ...request, partition: 'LUNA/EUR' }), {
+      records: [],
+      next: null,
+      state: { ...state, lost: ['LUNA/EUR'] },
+    })
+  })
+
+  const faults: [string, NonNullable<typeof failure>, Fault][] = [
+    ['an unknown key', { status: 403, body: refusal(305, 'No active API key found.') }, 'invalid_credentials'],
+    [
+      'a right that is missing',
+      { status: 403, body: refusal(311, 'This key does not allow showing account information.') },
+      'missing_permission',
+    ],
+    [
+      'another address',
+      { status: 403, body: refusal(307, 'This key does not allow access from this IP.') },
+      'ip_not_allowed',
+    ],
+    ['too many calls', { status: 429, body: refusal(110, 'x'), headers: { 'retry-after': '7' } }, 'rate_limited'],
+    ['an error of its server', { status: 503, body: '' }, 'venue_down'],
+    ['a page for browsers', { status: 200, body: '<html>' }, 'venue_down'],
+    ['half of the JSON', { status: 200, body: '[{"symbol":"BT' }, 'unreadable_answer'],
+  ]
+  for (const [name, given, expected] of faults) {
+    it(`${name} is ${expected}`, async () => {
+      failure = given
+      await assert.rejects(open().fetchBalances({}), (error) => {
+        assert.ok(error instanceof SourceError, String(error))
+        assert.deepEqual([error.fault, error.retryAfterMs], [expected, expected === 'rate_limited' ? 7_000 : undefined])
+        assert.doesNotMatch(error.message, /hunter2|kkkk/)
+        return true
+      })
+    })
+  }
+
+  it('a wrong secret is refused by the signature', async () => {
+    await assert.rejects(open('wrong').verify(), (error: SourceError) => error.fault === 'invalid_credentials')
+  })
+
+  it('the markets are loaded once for all sessions', async () => {
+    await open().fetchBalances({})
+    await open().fetchBalances({})
+    assert.deepEqual(asked, ['balance', 'balance'])
+  })
+})

@@ -1,0 +1,188 @@
+/** Definitions of all exchanges that the generic connector reads, made from data. Every process loads this. */
+import type { Budget, Stream } from '../kit/connector.ts'
+import type { ProviderDefinition } from '../kit/definition.ts'
+import type { CredentialField, KeyGuide, ProviderMetadata } from '../kit/metadata.ts'
+import { findAbout, type About } from './about.ts'
+import { exchanges } from './exchanges.ts'
+import type { ExchangeFacts } from './facts.ts'
+import { listReadLists, type ReadList } from './lists.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+const byId: ReadonlyMap<string, ExchangeFacts> = new Map(exchanges.map((facts) => [facts.id, facts]))
+
+/** Callers hold an id that the catalogue knows; another one is a bug. */
+export function getFacts(exchangeId: string): ExchangeFacts {
+  const facts = byId.get(exchangeId)
+  if (facts === undefined) throw new RangeError(`no exchange ${JSON.stringify(exchangeId)}`)
+  return facts
+}
+
+export const ccxtDefinitions: readonly ProviderDefinition[] = exchanges.map(toDefinition)
+
+function toDefinition(facts: ExchangeFacts): ProviderDefinition {
+  const about = findAbout(facts.id)
+  const name = about.name ?? facts.name
+  const lists = listReadLists(facts)
+  const [first, ...others] = lists.map((list) => toStream(name, list))
+  return {
+    metadata: toMetadata(facts, about, name, lists),
+    streams: first === undefined ? [noHistory(name)] : [first, ...others],
+    // The fills of one order. A limit order may stay open longer; its later fills are then a transaction of their own.
+    storySpanMs: 7 * dayMs,
+    settlesMs: 60_000,
+    baseUrl: about.website ?? facts.website,
+  }
+}
+
+function toStream(name: string, list: ReadList): Stream {
+  const what = {
+    trades: 'trades',
+    deposits: 'deposits',
+    withdrawals: 'withdrawals',
+    transfers: 'transfers',
+    ledger: 'ledger entries',
+  }
+  return {
+    name: list.stream,
+    unit: 'ms',
+    partitioned: list.by !== null,
+    // Pages are asked for in pieces that the exchange accepts (pages.ts), so that years before it existed cost little.
+    windowMax: null,
+    retentionMs: list.retentionDays === null ? null : list.retentionDays * dayMs,
+    // Transfers change until they are over. Unfinished ones are read again however old they are; this is for late rows.
+    overlap: list.stream === 'trades' || list.stream === 'ledger' ? hourMs : dayMs,
+    cost: { calls: list.cost },
+    required: list.isRequired,
+    providerLimit: findLimit(name, what[list.stream], list),
+    remedy: list.isWhole && list.retentionDays === null ? null : `${name} may offer the whole history as a file.`,
+  }
+}
+
+function findLimit(name: string, what: string, list: ReadList): string | null {
+  if (list.retentionDays !== null) return `${name} keeps ${what} for ${list.retentionDays} days.`
+  return list.isWhole
+    ? null
+    : `${name} cannot be asked for ${what} between two dates: of a long history only a part is read.`
+}
+
+function noHistory(name: string): Stream {
+  return {
+    name: 'history',
+    unit: 'ms',
+    partitioned: false,
+    windowMax: null,
+    retentionMs: null,
+    overlap: hourMs,
+    cost: {},
+    required: true,
+    providerLimit: `The history of ${name} cannot be read: only balances are shown.`,
+    remedy: `${name} may offer the history as a file.`,
+  }
+}
+
+function toMetadata(facts: ExchangeFacts, about: About, name: string, lists: readonly ReadList[]): ProviderMetadata {
+  const isAddress = facts.credentials.includes('walletAddress')
+  return {
+    provider_id: facts.id,
+    name,
+    aliases: about.aliases ?? [],
+    kind: 'exchange',
+    connection_types: [isAddress ? 'wallet' : 'api_key'],
+    // An address has no rights; a key's are checked where the exchange tells them.
+    permission_check: isAddress || about.rights !== undefined ? 'full' : 'none',
+    credential_fields: isAddress ? [addressField(name)] : toKeyFields(facts, about, name),
+    required_permissions: isAddress ? [] : (about.permissions ?? ['Read']),
+    guide: isAddress ? null : toGuide(about),
+    features: { holdings: true, staking: false, transactions: lists.length > 0 },
+    known_limits: listLimits(facts, about, name, lists),
+    status: 'beta',
+    website: about.website ?? facts.website,
+    brand: { color: about.color ?? '#5b6472', short_name: [...name].slice(0, 2).join('') },
+    popularity_rank: about.rank ?? null,
+  }
+}
+
+function addressField(name: string): CredentialField {
+  const hint = `The public address of your account at ${name}.`
+  return { name: 'address', label: 'Address', secret: false, required: true, hint, shape: null }
+}
+
+function toKeyFields({ credentials }: ExchangeFacts, about: About, name: string): CredentialField[] {
+  const third = credentials.find((asked) => asked === 'password' || asked === 'uid' || asked === 'accountId')
+  const shared = { required: true, shape: null }
+  const hasKey = credentials.includes('apiKey')
+  const key = hasKey ? 'API key' : 'Merchant ID'
+  return [
+    {
+      ...shared,
+      name: 'api_key',
+      label: key,
+      secret: false,
+      hint: `Made at ${name}, with the right to read and no other.`,
+    },
+    { ...shared, name: 'secret_key', label: 'Secret key', secret: true, hint: 'Most exchanges show it only once.' },
+    ...(third === undefined || !hasKey
+      ? []
+      : [
+          {
+            ...shared,
+            name: 'passphrase' as const,
+            label: about.third ?? 'Passphrase',
+            secret: true,
+            hint: thirdHint(third),
+          },
+        ]),
+  ]
+}
+
+function thirdHint(third: string): string {
+  return third === 'password'
+    ? 'The one that you chose for this key. It is not your login password.'
+    : 'Shown beside the key.'
+}
+
+function toGuide({ menu, page, leaveEmpty }: About): KeyGuide | null {
+  if (menu === undefined || page === undefined) return null
+  return { page, menu, leave_empty: leaveEmpty ?? [], shown_once: null }
+}
+
+function listLimits(facts: ExchangeFacts, about: About, name: string, lists: readonly ReadList[]): string[] {
+  const streams = new Set(lists.map(({ stream }) => stream))
+  const hasFunding = streams.has('transfers') || (streams.has('deposits') && streams.has('withdrawals'))
+  const partial = lists.filter(({ isWhole, retentionDays }) => !isWhole && retentionDays === null)
+  return [
+    ...(about.limits ?? []),
+    ...(lists.length === 0 ? [`The history of ${name} cannot be read: only balances are shown.`] : []),
+    ...(lists.length > 0 && !streams.has('trades') ? [`Trades at ${name} cannot be read.`] : []),
+    ...(lists.length > 0 && !hasFunding ? [`Some or all deposits and withdrawals at ${name} cannot be read.`] : []),
+    ...(lists.some(({ by }) => by === 'symbol')
+      ? [`${name} lists trades by pair only: trades of delisted pairs may be missing.`]
+      : []),
+    ...(partial.length > 0
+      ? [`Of a long history at ${name} only a part is read (${partial.map(({ stream }) => stream).join(', ')}).`]
+      : []),
+    ...(facts.spot ? [] : ['Profits and losses of contracts are not in the history.']),
+    'What is staked or lent is shown only if the exchange counts it as part of the balance.',
+  ]
+}
+
+/** ccxt's own measure of an exchange's limit, for everything behind our address: most exchanges count addresses. */
+export function toBudget(facts: ExchangeFacts): Budget {
+  const { intervalMs, balanceCost } = facts
+  const balances = balanceCost * (findAbout(facts.id).wallets?.length ?? 1)
+  const perSecond = 1_000 / Math.max(1, intervalMs)
+  // Room for the dearest call, and for the requests that load the markets.
+  const capacity = Math.ceil(Math.max(perSecond, balances + 10, ...facts.lists.map(({ cost }) => cost)))
+  const tier = (share: number): { capacity: number; refillPerSecond: number } => ({
+    capacity,
+    refillPerSecond: perSecond * share,
+  })
+  return {
+    buckets: [{ name: 'calls', scope: 'address', tiers: [tier(1), tier(1 / 2), tier(1 / 8)] }],
+    verify: { calls: balances + 5 },
+    balances: { calls: balances },
+    partitions: { calls: 1 },
+  }
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import ccxt from 'ccxt'
+import { findAbout } from './about.ts'
+import { ccxtDefinitions } from './definitions.ts'
+import { exchanges } from './exchanges.ts'
+import { generateExchanges } from './generate.ts'
+import { leftOut } from './left-out.ts'
+import { listReadLists } from './lists.ts'
+
+describe('the facts about exchanges', () => {
+  it('are what ccxt does today; otherwise run generate.ts', async () => {
+    assert.equal(readFileSync(new URL('exchanges.ts', import.meta.url), 'utf8'), await generateExchanges())
+  })
+
+  it('cover every exchange of ccxt, or say why not', () => {
+    const known = [...exchanges.map(({ id }) => id), ...Object.keys(leftOut)].toSorted()
+    assert.deepEqual(known, [...(ccxt as unknown as { exchanges: string[] }).exchanges].toSorted())
+  })
+
+  it('ask for no private key', () => {
+    for (const { id, credentials } of exchanges) {
+      assert.ok(
+        credentials.every((name) => !/private|login/i.test(name)),
+        id,
+      )
+    }
+  })
+
+  it('name endpoints that ccxt has', () => {
+    for (const { id } of exchanges) {
+      const { rights } = findAbout(id)
+      if (rights === undefined) continue
+      const exchangeClass = (ccxt as unknown as Record<string, new () => Record<string, unknown>>)[id]
+      assert.ok(exchangeClass !== undefined)
+      assert.equal(typeof new exchangeClass()[rights.endpoint], 'function', `${id} ${rights.endpoint}`)
+    }
+  })
+
+  it('correct only lists that the exchange has', () => {
+    for (const facts of exchanges) {
+      const streams = facts.lists.map(({ stream }) => stream)
+      for (const stream of Object.keys(findAbout(facts.id).lists ?? {})) {
+        assert.ok((streams as string[]).includes(stream), `${facts.id} has no ${stream}`)
+      }
+    }
+  })
+
+  it('a list that ends in silence, or forgets, says so', () => {
+    for (const facts of exchanges) {
+      const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === facts.id)
+      for (const list of listReadLists(facts)) {
+        const stream = definition?.streams.find(({ name }) => name === list.stream)
+        const isLossless = list.isWhole && list.retentionDays === null
+        assert.equal(stream?.providerLimit === null, isLossless, `${facts.id} ${list.stream}`)
+      }
+    }
+  })
+})

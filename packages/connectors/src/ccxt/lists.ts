@@ -1,0 +1,49 @@
+/** The lists of an exchange as they are read: what ccxt does (exchanges.ts), corrected by what exchanges document (about.ts). */
+import { findAbout, type ListAbout, type Paging } from './about.ts'
+import type { ExchangeFacts, ListFacts } from './facts.ts'
+
+const dayMs = 24 * 3_600_000
+
+/** Before this, an exchange that answers for a few days at a time is not asked: it hardly existed. */
+const narrowSinceMs = Date.UTC(2017, 0, 1)
+
+export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
+  /** True: ccxt knows the parameter. Text: the exchange's own, which ccxt hands on. False: there is none. */
+  since: boolean | string
+  until: boolean | string
+  unit: 's' | 'ms'
+  params: Readonly<Record<string, unknown>>
+  /** Set for a list that is not walked by time. */
+  paging: Paging | undefined
+  spanMs: number | null
+  sinceMs: number
+  isRequired: boolean
+  /** Whether a walk shows everything in its window. */
+  isWhole: boolean
+}
+
+export function listReadLists(facts: ExchangeFacts): ReadList[] {
+  const about = findAbout(facts.id).lists ?? {}
+  return facts.lists.map((list) => toReadList(list, about[list.stream] ?? {}))
+}
+
+function toReadList(list: ListFacts, about: ListAbout): ReadList {
+  const { since = list.since, until = list.until, unit = 'ms', params = {}, paging } = about
+  const spanDays = about.spanDays ?? list.spanDays
+  const limit = about.limit ?? list.limit
+  return {
+    ...list,
+    since,
+    until,
+    unit,
+    params,
+    paging,
+    limit,
+    retentionDays: about.retentionDays ?? list.retentionDays,
+    // A little less than allowed, because a question starts a millisecond early.
+    spanMs: spanDays === null || until === false ? null : spanDays * dayMs - 1_000,
+    sinceMs: spanDays === null || until === false ? 0 : narrowSinceMs,
+    isRequired: list.stream !== 'ledger',
+    isWhole: paging !== undefined || (since !== false && until !== false),
+  }
+}

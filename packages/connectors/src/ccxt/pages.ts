@@ -1,0 +1,174 @@
+/**
+ * One page of any list. Exchanges page in dozens of ways that ccxt does not unify, but nearly all of them take a start, and
+ * most of them an end. So a window is walked by time, in pieces that the exchange accepts, and a piece is over only when
+ * what lies before and behind the rows that came has nothing more: whether an exchange starts with the oldest or the newest
+ * rows, how long its pages are, and whether it says so, makes no difference. Each piece with rows costs two calls more than
+ * it would if page lengths could be trusted.
+ *
+ * Where a start or an end is not accepted, the walk goes in the other direction only, and the stream's `providerLimit` says
+ * what may be missing.
+ */
+import { SourceError } from '@assay/core'
+import type { Page, PageRequest, Window } from '../kit/connector.ts'
+import { keepInside } from '../kit/records.ts'
+import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
+import type { ReadList } from './lists.ts'
+import { readRow, type ReadRow } from './records.ts'
+import { withAssets, withLost } from './state.ts'
+
+type Step = 'whole' | 'before' | 'behind' | 'long_before' | 'long_behind'
+
+/** Where a walk is: a piece of the window, and which part of it is asked for. */
+interface Place {
+  startMs: number
+  endMs: number
+  step: Step
+  /** Times of the oldest and the newest row of this piece so far. */
+  oldestMs: number
+  newestMs: number
+  /** Rows or pages behind us, or the next id, for lists that are not walked by time. */
+  passed: number
+}
+
+export async function fetchPage(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
+  try {
+    return await fetchRows(client, list, request)
+  } catch (error) {
+    if (error instanceof UnknownSymbol && list.by !== null) {
+      // The exchange never gives this list back, and `data_hole` would keep the whole connection from being up to date. What
+      // the symbol moved shows as the difference between balance and history.
+      const lost = withLost(request.state, request.partition)
+      return { records: [], next: null, ...(lost === undefined ? {} : { state: lost }) }
+    }
+    if (error instanceof Unsupported && !list.isRequired) return { records: [], next: null }
+    if (error instanceof Unsupported || error instanceof UnknownSymbol) {
+      throw new SourceError('unreadable_answer', `${list.call}: not supported`)
+    }
+    throw error
+  }
+}
+
+async function fetchRows(client: CcxtClient, list: ReadList, request: PageRequest): Promise<Page> {
+  const { window, position, partition, state } = request
+  const place = position === null ? firstPlace(list, window) : readPlace(position)
+  if (place.startMs >= window.end) return { records: [], next: null, complete: window }
+  const markets = await client.listMarkets()
+  const key = list.by === null ? undefined : partition
+  if (list.by === 'symbol' && !markets.has(partition)) throw new UnknownSymbol(partition)
+  const { sinceMs, params } = toQuestion(list, place)
+  const rows = await client.list(list.call, key, sinceMs, list.limit ?? undefined, params)
+  const read = rows.map((row) => readRow(client, list.stream, row, markets, window))
+  const next = nextPlace(list, place, read, window)
+  const learned = withAssets(state, new Set(read.flatMap(({ codes }) => codes)))
+  return {
+    records: keepInside(window, [...new Map(read.map(({ record }) => [record.key, record])).values()]),
+    next: next === undefined ? null : writePlace(next),
+    ...(next === undefined && list.isWhole ? { complete: window } : {}),
+    ...(learned === undefined ? {} : { state: learned }),
+  }
+}
+
+function firstPlace(list: ReadList, window: Window): Place {
+  return toPiece(list, Math.max(window.start, list.sinceMs), window)
+}
+
+function toPiece({ spanMs }: ReadList, startMs: number, window: Window): Place {
+  const endMs = spanMs === null ? window.end : Math.min(window.end, startMs + spanMs)
+  return { startMs, endMs, step: 'whole', oldestMs: 0, newestMs: 0, passed: 0 }
+}
+
+interface Question {
+  sinceMs: number | undefined
+  params: Record<string, unknown>
+}
+
+/** One millisecond more on either side, because some exchanges exclude the edges that they are given. */
+function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, passed }: Place): Question {
+  if (list.paging !== undefined) {
+    const { param, kind, first = 0 } = list.paging
+    const value = kind === 'page' ? first + passed : passed
+    return { sinceMs: undefined, params: { ...list.params, [param]: value } }
+  }
+  const isBehind = step === 'behind' || step === 'long_behind'
+  const sinceMs = step === 'long_behind' ? newestMs + 1 : Math.max(1, (isBehind ? newestMs : startMs) - 1)
+  const untilMs = step === 'before' ? oldestMs + 1 : step === 'long_before' ? oldestMs - 1 : endMs
+  const ends =
+    list.until === true ? { until: untilMs } : list.until === false ? {} : { [list.until]: toUnit(list, untilMs) }
+  const starts = typeof list.since === 'string' ? { [list.since]: toUnit(list, sinceMs) } : {}
+  // A start that the exchange does not take would only make ccxt throw rows away.
+  return { sinceMs: list.since === false ? undefined : sinceMs, params: { ...list.params, ...starts, ...ends } }
+}
+
+function toUnit({ unit }: ReadList, atMs: number): number {
+  return unit === 's' ? Math.ceil(atMs / 1_000) : atMs
+}
+
+/** Undefined when the window is over. */
+function nextPlace(list: ReadList, place: Place, read: readonly ReadRow[], window: Window): Place | undefined {
+  if (list.paging !== undefined) return nextCounted(list, place, read)
+  const times = read.filter(({ record }) => record.unreadable === undefined).map(({ record }) => record.occurredAtMs)
+  const span = { oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length }
+  if (place.step === 'whole') return nextOfWhole(list, place, span) ?? nextPiece(list, place, window)
+  const isBefore = place.step === 'before' || place.step === 'long_before'
+  const next = isBefore ? nextBefore(list, place, span) : nextBehind(place, span)
+  return next ?? nextPiece(list, place, window)
+}
+
+interface Span {
+  oldestMs: number
+  newestMs: number
+  count: number
+}
+
+function nextOfWhole(list: ReadList, place: Place, { oldestMs, newestMs, count }: Span): Place | undefined {
+  if (count === 0) return undefined
+  if (list.until !== false) return { ...place, step: 'before', oldestMs, newestMs }
+  return list.since === false ? undefined : { ...place, step: 'behind', oldestMs, newestMs }
+}
+
+function nextBefore(list: ReadList, place: Place, { oldestMs, newestMs, count }: Span): Place | undefined {
+  if (count > 0 && oldestMs < place.oldestMs) {
+    if (list.since === false && oldestMs < place.startMs) return undefined
+    return { ...place, step: 'before', oldestMs, passed: 1 }
+  }
+  // Several rows of one moment may be all that a page holds: what lies before that moment is asked for without it.
+  const isOneMoment = count > 1 && oldestMs === newestMs
+  if (place.step === 'before' && isOneMoment) return { ...place, step: 'long_before' }
+  // Older rows were found: this exchange starts with the newest ones, and nothing lies behind those.
+  return place.passed > 0 || list.since === false ? undefined : { ...place, step: 'behind' }
+}
+
+function nextBehind(place: Place, { oldestMs, newestMs, count }: Span): Place | undefined {
+  if (count > 0 && newestMs > place.newestMs) {
+    return newestMs < place.endMs ? { ...place, step: 'behind', newestMs } : undefined
+  }
+  const isOneMoment = count > 1 && oldestMs === newestMs
+  return place.step === 'behind' && isOneMoment ? { ...place, step: 'long_behind' } : undefined
+}
+
+function nextPiece(list: ReadList, { endMs }: Place, window: Window): Place | undefined {
+  return endMs >= window.end ? undefined : toPiece(list, endMs, window)
+}
+
+/** Lists by offset, page or id end with a page that has nothing. */
+function nextCounted({ paging }: ReadList, place: Place, read: readonly ReadRow[]): Place | undefined {
+  if (read.length === 0 || paging === undefined) return undefined
+  if (paging.kind === 'offset') return { ...place, passed: place.passed + read.length }
+  if (paging.kind === 'page') return { ...place, passed: place.passed + 1 }
+  const ids = read.map(({ record }) => Number(record.key.split('#').at(-1))).filter(Number.isSafeInteger)
+  const next = Math.max(...ids) + 1
+  return ids.length > 0 && next > place.passed ? { ...place, passed: next } : undefined
+}
+
+function writePlace({ startMs, endMs, step, oldestMs, newestMs, passed }: Place): string {
+  return [step, startMs, endMs, oldestMs, newestMs, passed].join(':')
+}
+
+function readPlace(position: string): Place {
+  const [, step, ...numbers] =
+    /^(whole|(?:long_)?(?:before|behind)):(\d+):(\d+):(\d+):(\d+):(\d+)$/.exec(position) ?? []
+  const [startMs, endMs, oldestMs, newestMs, passed] = numbers.map(Number)
+  if (passed === undefined || startMs === undefined || endMs === undefined)
+    throw new RangeError('not a position of this list')
+  return { step: step as Step, startMs, endMs, oldestMs: oldestMs ?? 0, newestMs: newestMs ?? 0, passed }
+}

@@ -1,0 +1,77 @@
+/**
+ * What is remembered of an account: the assets that were ever seen, and the symbols that its exchange does not answer for.
+ * Lists that exist only by symbol or by code follow from it (kit: partitions), as Binance's own connector does it: the user
+ * is not asked what they traded.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { ConnectorState, Partition } from '../kit/connector.ts'
+import type { Market } from './client.ts'
+import type { ListFacts } from './facts.ts'
+
+const dayMs = 24 * 3_600_000
+/** While a connection is younger than this, every market of a seen asset is looked at. */
+const newForMs = 6 * 3_600_000
+/** Later, a market of which only one side was seen has its turn once in this many days. */
+const rotationDays = 28
+
+const stateSchema = z.object({
+  assets: z.array(z.string()).optional(),
+  lost: z.array(z.string()).optional(),
+  connectedAtMs: z.number().optional(),
+})
+
+/** A code longer than this is not an asset's; the state has a limit. */
+const codeLengthMax = 40
+const assetsMax = 10_000
+
+/** The state with these assets in it; undefined when it knows them all. */
+export function withAssets(state: ConnectorState, codes: Iterable<string>): ConnectorState | undefined {
+  const { assets = [] } = stateSchema.parse(state)
+  const known = new Set(assets)
+  for (const code of codes) if (code.length <= codeLengthMax && known.size < assetsMax) known.add(code)
+  return known.size === assets.length ? undefined : { ...state, assets: [...known].toSorted() }
+}
+
+export function withConnectedAt(state: ConnectorState, nowMs: number): ConnectorState {
+  return stateSchema.parse(state).connectedAtMs === undefined ? { ...state, connectedAtMs: Math.round(nowMs) } : state
+}
+
+/** The state with this symbol among the lost ones; undefined when it is there already. */
+export function withLost(state: ConnectorState, symbol: string): ConnectorState | undefined {
+  const { lost = [] } = stateSchema.parse(state)
+  return lost.includes(symbol) ? undefined : { ...state, lost: [...lost, symbol].toSorted() }
+}
+
+export function listPartitions(
+  lists: readonly Pick<ListFacts, 'stream' | 'by'>[],
+  markets: ReadonlyMap<string, Market>,
+  state: ConnectorState,
+  nowMs: number,
+): Partition[] {
+  const { assets = [] } = stateSchema.parse(state)
+  const symbols = listSymbols(markets, state, nowMs)
+  return lists.flatMap(({ stream, by }) =>
+    by === null ? [] : (by === 'code' ? assets : symbols).map((partition) => ({ stream, partition })),
+  )
+}
+
+function listSymbols(markets: ReadonlyMap<string, Market>, state: ConnectorState, nowMs: number): string[] {
+  const { assets = [], lost = [], connectedAtMs = nowMs } = stateSchema.parse(state)
+  const seen = new Set(assets)
+  const gone = new Set(lost)
+  const isNew = nowMs - connectedAtMs < newForMs
+  const turn = Math.floor(nowMs / dayMs) % rotationDays
+  return [...markets.values()]
+    .filter(({ symbol, base, quote }) => {
+      const isBoth = seen.has(base) && seen.has(quote)
+      if (!isBoth && !seen.has(base) && !seen.has(quote)) return false
+      // A symbol that was lost is asked for once in a rotation, should it be listed again.
+      return (!gone.has(symbol) && (isBoth || isNew)) || turnOf(symbol) === turn
+    })
+    .map(({ symbol }) => symbol)
+}
+
+function turnOf(symbol: string): number {
+  return createHash('sha256').update(symbol).digest().readUInt32BE() % rotationDays
+}

@@ -1,0 +1,298 @@
+/**
+ * From stored records to transactions, for every exchange alike. The fills of one order are one transaction; every other
+ * record is one of its own. Fills of contracts change no coin balance but by their fee and, later, by a profit that the
+ * lists do not have: they are kept, and say that they are incomplete.
+ */
+import {
+  absolute,
+  add,
+  findDecimal,
+  isNegative,
+  isZero,
+  multiply,
+  zero,
+  type Category,
+  type Decimal,
+  type FeeKind,
+  type FeeLeg,
+  type Leg,
+  type TransactionDraft,
+} from '@assay/core'
+import type { StoredRecord } from '../kit/connector.ts'
+import { readCode } from './assets.ts'
+import { getFacts } from './definitions.ts'
+import { parseEntry, parseTrade, parseTransfer, toProgress, type Entry, type Trade, type Transfer } from './records.ts'
+
+export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
+  if (stream === 'trades') {
+    const { order, symbol } = parseTrade(body)
+    if (typeof order === 'string' && order !== '') return [`order:${symbol}:${order}`]
+  }
+  return [`${stream}:${partition}:${key}`]
+}
+
+export function toTransactions(providerId: string, records: readonly StoredRecord[]): TransactionDraft[] {
+  const [first] = records
+  if (first === undefined) return []
+  if (first.stream === 'trades') return [toOrderDraft(providerId, records)]
+  return records.flatMap(({ stream, key, body }) =>
+    stream === 'ledger'
+      ? toEntryDrafts(providerId, key, parseEntry(body))
+      : [toTransferDraft(providerId, key, parseTransfer(body), stream)],
+  )
+}
+
+type Required = Pick<TransactionDraft, 'naturalKey' | 'occurredAtMs' | 'type' | 'category'> & Partial<TransactionDraft>
+
+function toDraft(required: Required): TransactionDraft {
+  return {
+    method: 'venue',
+    confidence: 1,
+    status: 'confirmed',
+    inputs: [],
+    outputs: [],
+    fees: [],
+    network: null,
+    hash: null,
+    fromAddress: null,
+    toAddress: null,
+    spam: false,
+    providerReference: null,
+    description: null,
+    incomplete: [],
+    ...required,
+  }
+}
+
+function toAmount(name: string, value: string | null | undefined): Decimal {
+  if (value === undefined || value === null || value === '') return zero
+  const amount = findDecimal(value)
+  if (amount === undefined) throw new RangeError(`${name} is not a decimal number`)
+  return amount
+}
+
+interface Place {
+  providerId: string
+  atMs: number
+}
+
+function toLegs({ providerId, atMs }: Place, code: string, amount: Decimal): Leg[] {
+  if (isZero(amount)) return []
+  const { assetId, symbol } = readCode(providerId, code, atMs)
+  return [{ assetId, symbol, amount }]
+}
+
+interface Charged {
+  fees: FeeLeg[]
+  /** A fee below zero is a rebate, which comes in. */
+  rebates: Leg[]
+  isUnknown: boolean
+}
+
+type Fee = Readonly<{ currency?: string | null | undefined; cost?: string | null | undefined }>
+
+function toCharged(place: Place, kind: FeeKind, listed: readonly Fee[]): Charged {
+  const charged: Charged = { fees: [], rebates: [], isUnknown: false }
+  for (const { currency, cost } of listed) {
+    const amount = toAmount('fee', cost)
+    if (isZero(amount)) continue
+    if (typeof currency !== 'string' || currency === '') {
+      charged.isUnknown = true
+      continue
+    }
+    const legs = toLegs(place, currency, absolute(amount))
+    if (isNegative(amount)) charged.rebates.push(...legs)
+    else charged.fees.push(...legs.map((leg) => ({ ...leg, kind })))
+  }
+  return charged
+}
+
+/** One leg for each asset. */
+function joinLegs<Kept extends Leg>(legs: readonly Kept[]): Kept[] {
+  const byAsset = new Map<string, Kept>()
+  for (const leg of legs) {
+    const before = byAsset.get(leg.assetId)
+    byAsset.set(leg.assetId, before === undefined ? leg : { ...leg, amount: add(before.amount, leg.amount) })
+  }
+  return [...byAsset.values()]
+}
+
+function toOrderDraft(providerId: string, records: readonly StoredRecord[]): TransactionDraft {
+  const fills = records
+    .map(({ key, body }) => ({ key, trade: parseTrade(body) }))
+    .toSorted((a, b) => a.trade.timestamp - b.trade.timestamp || (a.key < b.key ? -1 : 1))
+  const [first] = fills as [(typeof fills)[number], ...typeof fills]
+  const inputs: Leg[] = []
+  const outputs: Leg[] = []
+  const fees: FeeLeg[] = []
+  const incomplete = new Set<string>()
+  for (const { trade } of fills) {
+    const place = { providerId, atMs: trade.timestamp }
+    const charged = toCharged(place, 'trading', trade.fees?.length ? trade.fees : trade.fee ? [trade.fee] : [])
+    fees.push(...charged.fees)
+    inputs.push(...charged.rebates)
+    if (charged.isUnknown) incomplete.add('fees')
+    const sides = findSides(trade)
+    if (sides === undefined) {
+      incomplete.add('inputs').add('outputs')
+      continue
+    }
+    const bases = toLegs(place, sides.base, absolute(toAmount('amount', trade.amount)))
+    const quotes = toLegs(place, sides.quote, costOf(trade))
+    inputs.push(...(trade.side === 'buy' ? bases : quotes))
+    outputs.push(...(trade.side === 'buy' ? quotes : bases))
+  }
+  const isUnknown = incomplete.has('inputs')
+  const { order, symbol, side, timestamp } = first.trade
+  return toDraft({
+    // An order that is filled over weeks is several stories, and each of them needs a key of its own.
+    naturalKey: `trade:${first.key}`,
+    occurredAtMs: timestamp,
+    type: isUnknown ? 'uncategorized' : 'input_and_output',
+    category: isUnknown ? 'other' : 'trade',
+    inputs: joinLegs(inputs),
+    outputs: joinLegs(outputs),
+    fees: joinLegs(fees),
+    providerReference: order ?? null,
+    description: `${side === 'buy' ? 'Buy' : 'Sell'} ${symbol}`,
+    incomplete: [...incomplete],
+  })
+}
+
+/**
+ * Undefined for a contract, and for a market that the exchange does not list: ccxt then has its raw name alone. A pair that
+ * reads `BTC/USDT` says its two sides even when it is not listed any more.
+ */
+function findSides({ base, quote, isSpot, symbol }: Trade): { base: string; quote: string } | undefined {
+  if (isSpot === false) return undefined
+  if (typeof base === 'string' && typeof quote === 'string') return { base, quote }
+  const [, left, right] = /^([^/:]+)\/([^/:]+)$/.exec(symbol) ?? []
+  return left === undefined || right === undefined ? undefined : { base: left, quote: right }
+}
+
+function costOf({ cost, price, amount }: Trade): Decimal {
+  const told = toAmount('cost', cost)
+  return absolute(isZero(told) ? multiply(toAmount('price', price), toAmount('amount', amount)) : told)
+}
+
+function toTransferDraft(providerId: string, key: string, row: Transfer, stream: string): TransactionDraft {
+  const atMs = row.timestamp ?? row.updated ?? 0
+  const place = { providerId, atMs }
+  const isOut = stream === 'withdrawals' || (stream === 'transfers' && row.type === 'withdrawal')
+  const status = toProgress(row)
+  const hasMoved = status !== 'failed'
+  const legs = hasMoved ? toLegs(place, row.currency, absolute(toAmount('amount', row.amount))) : []
+  // What is deposited is what arrives: exchanges that charge for it have taken the fee off already. The amount of a
+  // withdrawal is what the other side gets, and the fee is taken beside it.
+  const listed =
+    row.fee && hasMoved && isOut ? [{ currency: row.fee.currency ?? row.currency, cost: row.fee.cost }] : []
+  const charged = toCharged(
+    place,
+    'withdrawal',
+    listed.map(({ currency, cost }) => ({ currency, cost: positive(cost) })),
+  )
+  return toDraft({
+    naturalKey: `${isOut ? 'withdrawal' : 'deposit'}:${key}`,
+    occurredAtMs: atMs,
+    type: isOut ? 'send' : 'receive',
+    category: isOut ? 'withdrawal' : 'deposit',
+    status,
+    ...(isOut && status === 'pending' ? { isDebited: true } : {}),
+    ...(isOut ? { outputs: legs } : { inputs: legs }),
+    fees: charged.fees,
+    providerReference: row.id ?? null,
+    description: textOf(row.comment),
+    ...chainOf(row, isOut),
+  })
+}
+
+/** Fees of transfers are written with either sign, and are never given back. */
+function positive(cost: string | null | undefined): string | null | undefined {
+  return cost?.replace(/^-/, '')
+}
+
+type Chain = Pick<TransactionDraft, 'network' | 'hash' | 'fromAddress' | 'toAddress' | 'incomplete'>
+
+function chainOf({ network, txid, addressFrom, addressTo, address, internal }: Transfer, isOut: boolean): Chain {
+  const members = {
+    network: textOf(network),
+    hash: internal === true ? null : textOf(txid),
+    fromAddress: textOf(addressFrom),
+    toAddress: textOf(addressTo) ?? (isOut ? textOf(address) : null),
+  }
+  const names = { network: 'network', hash: 'hash', fromAddress: 'from_address', toAddress: 'to_address' } as const
+  const missing = Object.entries(names).filter(([member]) => members[member as keyof typeof members] === null)
+  return { ...members, incomplete: internal === true ? [] : missing.map(([, name]) => name) }
+}
+
+function textOf(value: string | null | undefined): string | null {
+  return value === undefined || value === null || value === '' ? null : value
+}
+
+/** Words of entries that no other list tells, and what they mean. The first that fits counts. */
+const gains: readonly (readonly [RegExp, Category])[] = [
+  [/stak/i, 'staking_reward'],
+  [/interest|earn|lending|payout|yield/i, 'interest'],
+  [/airdrop|distribution|dividend|fork/i, 'airdrop'],
+  [/mining/i, 'mining'],
+  [/rebate|cash ?back|referral|reward|bonus|prize|refund|gift|promo|compensation/i, 'other'],
+]
+
+/** Words of movements that the other lists have, where the exchange has those lists. */
+const tradeWords = /trad|order|buy|sell|exchange|match|fill|commission|fee|liquidat/i
+const depositWords = /deposit/i
+const withdrawalWords = /withdraw/i
+/** Movements inside the account, and words that may mean anything; never counted. */
+const innerWords = /transaction|transfer|funding|margin|settle|deliver|position|pnl/i
+
+/** What an entry means that no other list has; undefined when it counts nothing. */
+function findMeaning(words: readonly string[], isOut: boolean, streams: ReadonlySet<string>): Meaning | undefined {
+  const [own = ''] = words
+  const says = (pattern: RegExp): boolean => words.some((word) => pattern.test(word))
+  // The exchange's own word first: ccxt has few of its own, and calls Bybit's INTEREST a transaction.
+  const gain = gains.find(([pattern]) => pattern.test(own))
+  if (gain !== undefined)
+    return isOut ? { type: 'uncategorized', category: 'other' } : { type: 'input_only', category: gain[1] }
+  if (says(depositWords) || says(withdrawalWords)) {
+    const hasList = streams.has('transfers') || streams.has(says(depositWords) ? 'deposits' : 'withdrawals')
+    if (hasList) return undefined
+    return isOut ? { type: 'send', category: 'withdrawal' } : { type: 'receive', category: 'deposit' }
+  }
+  if (says(tradeWords)) {
+    return streams.has('trades') ? undefined : { type: isOut ? 'output_only' : 'input_only', category: 'trade' }
+  }
+  return says(innerWords) ? undefined : { type: 'uncategorized', category: 'other' }
+}
+
+type Meaning = Pick<TransactionDraft, 'type' | 'category'>
+
+function toEntryDrafts(providerId: string, key: string, entry: Entry): TransactionDraft[] {
+  const words = [entry.ownType, entry.type]
+    .filter((word) => typeof word === 'string')
+    .filter((word) => /[a-z]/i.test(word))
+  const [word] = words
+  // A number for a type says nothing that could be told from a trade.
+  if (word === undefined || entry.status === 'failed' || entry.status === 'canceled') return []
+  const amount = toAmount('amount', entry.amount)
+  const isOut = entry.direction === 'out' || isNegative(amount)
+  const streams = new Set(getFacts(providerId).lists.map(({ stream }) => stream))
+  const meaning = findMeaning(words, isOut, streams)
+  const place = { providerId, atMs: entry.timestamp }
+  const legs = toLegs(place, entry.currency, absolute(amount))
+  if (meaning === undefined || legs.length === 0) return []
+  const { fees, rebates } = toCharged(place, 'other', entry.fee ? [entry.fee] : [])
+  return [
+    toDraft({
+      naturalKey: `ledger:${key}`,
+      occurredAtMs: entry.timestamp,
+      ...meaning,
+      method: 'rule',
+      confidence: meaning.type === 'uncategorized' ? 0.3 : 0.8,
+      inputs: [...(isOut ? [] : legs), ...rebates],
+      outputs: isOut ? legs : [],
+      fees,
+      providerReference: entry.referenceId ?? entry.id ?? null,
+      description: word,
+    }),
+  ]
+}
