@@ -31,7 +31,7 @@ export interface Provider {
   guide: KeyGuide | null
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: string[]
-  status: 'available' | 'degraded' | 'unavailable'
+  status: 'available' | 'beta' | 'degraded' | 'unavailable' | 'not_in_sandbox'
   website: string
   brand: { color: string; short_name: string }
   popularity_rank: number | null

@@ -72,7 +72,7 @@ export interface AddAnswer {
 export type ProviderAnswer = { state: string; code: string } | { state: string; error: string }
 
 export type Credentials =
-  | { type: 'api_key'; api_key: string; secret_key: string; passphrase?: string }
+  | { type: 'api_key'; api_key: string; secret_key: string; passphrase?: string; confirmed_read_only?: true }
   | { type: 'wallet'; address: string }
   | { type: 'wallet'; extended_public_key: string }
   | { type: 'wallet'; descriptor: string }

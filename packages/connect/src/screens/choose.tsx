@@ -9,7 +9,7 @@ import { useFocus } from '../parts/use-focus.ts'
 import { useSpeech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
 import { ProviderList } from './provider-list.tsx'
-import { searchProviders } from './search.ts'
+import { isOffered, searchProviders } from './search.ts'
 import { WalletOffer, type Offer } from './wallet-offer.tsx'
 
 type Kind = Provider['kind'] | undefined
@@ -24,7 +24,7 @@ export function Choose({ flow, catalog, onLeave }: ScreenProps): JSX.Element {
   const providers = catalog.providers ?? []
   const found = useMemo(() => searchProviders(providers, query, kind), [providers, query, kind])
   const offer = useMemo(() => toOffer(query), [query])
-  const listed = [...found.popular, ...found.rest].filter(({ status }) => status !== 'unavailable')
+  const listed = [...found.popular, ...found.rest].filter(isOffered)
   const current = offer === undefined ? listed[active] : undefined
 
   const choose = (provider: Provider): void =>

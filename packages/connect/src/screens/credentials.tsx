@@ -135,16 +135,20 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
       ),
     [provider, values],
   )
+  // The provider does not tell what a key may do, so the person says it (contract §6).
+  const asksToConfirm = !isWallet && provider.permission_check === 'none'
+  const [confirmed, setConfirmed] = useState(false)
+  const ready = isReady(remarks) && (confirmed || !asksToConfirm)
   const swapped = remarks.filter(({ code }) => code === 'swapped').length === 2
   const set = (changes: Readonly<Record<string, string>>): void => setValues((before) => ({ ...before, ...changes }))
 
   function submit(event: Event): void {
     event.preventDefault()
-    if (!isReady(remarks) || flow.busy) return
+    if (!ready || flow.busy) return
     const clean = (name: string): string => cleanField(name, values[name] ?? '')
     flow.draft.keep(provider.provider_id, values)
     setValues({})
-    flow.add(toRequest(view, toCredentials(isWallet, clean)))
+    flow.add(toRequest(view, toCredentials(isWallet, clean, asksToConfirm)))
   }
   return (
     <form class="stack" onSubmit={submit} autocomplete="off">
@@ -168,11 +172,19 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
           {t('doctor.swap')}
         </button>
       )}
-      <button type="submit" class="button" disabled={!isReady(remarks) || flow.busy}>
+      {asksToConfirm && (
+        <label class="confirm">
+          <input type="checkbox" checked={confirmed} onChange={(event) => setConfirmed(event.currentTarget.checked)} />
+          <span>{t('credentials.confirm', { provider: provider.name })}</span>
+        </label>
+      )}
+      <button type="submit" class="button" disabled={!ready || flow.busy}>
         {t(view.connectionId === null ? 'credentials.connect' : 'credentials.connect_repair')}
       </button>
       <p class="secondary">
-        {isWallet ? t('credentials.promise_wallet') : t('credentials.promise', { provider: provider.name })}
+        {isWallet
+          ? t('credentials.promise_wallet')
+          : t(asksToConfirm ? 'credentials.promise_unchecked' : 'credentials.promise', { provider: provider.name })}
       </p>
       {flow.session.sandbox && <TestKeys flow={flow} providerId={provider.provider_id} onFields={set} />}
     </form>
@@ -191,7 +203,11 @@ function startValues(fields: readonly CredentialField[], address: string | undef
   return first === undefined || address === undefined ? {} : { [first.name]: address }
 }
 
-function toCredentials(isWallet: boolean, clean: (name: string) => string): AddRequest['connection'] {
+function toCredentials(
+  isWallet: boolean,
+  clean: (name: string) => string,
+  isConfirmed: boolean,
+): AddRequest['connection'] {
   if (!isWallet) {
     const passphrase = clean('passphrase')
     return {
@@ -199,6 +215,7 @@ function toCredentials(isWallet: boolean, clean: (name: string) => string): AddR
       api_key: clean('api_key'),
       secret_key: clean('secret_key'),
       ...(passphrase === '' ? {} : { passphrase }),
+      ...(isConfirmed ? { confirmed_read_only: true } : {}),
     }
   }
   // The form is sent only when the text was recognised.

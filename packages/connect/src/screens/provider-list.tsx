@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import type { Provider } from '../api/catalog.ts'
 import { ProviderMark } from '../parts/mark.tsx'
 import { useSpeech } from '../texts/index.ts'
-import type { Found } from './search.ts'
+import { isOffered, type Found } from './search.ts'
 import type { Catalog } from './use-catalog.ts'
 
 interface ProviderListProps {
@@ -73,7 +73,8 @@ function Group({ title, providers, current, onPoint, onChoose }: GroupProps): JS
       )}
       {providers.map((provider) => {
         const { provider_id, name, status } = provider
-        const off = status === 'unavailable'
+        const off = !isOffered(provider)
+        const reason = status === 'not_in_sandbox' ? 'choose.not_in_sandbox' : 'choose.unavailable'
         return (
           <div
             key={provider_id}
@@ -88,7 +89,7 @@ function Group({ title, providers, current, onPoint, onChoose }: GroupProps): JS
             <ProviderMark id={provider_id} name={name} />
             <span class="provider-name">
               {name}
-              {off && <span class="secondary">{t('choose.unavailable')}</span>}
+              {off && <span class="secondary">{t(reason)}</span>}
             </span>
           </div>
         )

@@ -19,26 +19,40 @@ export function searchProviders(
     .filter((provider) => kind === undefined || provider.kind === kind)
     .toSorted((a, b) => a.name.localeCompare(b.name))
   if (words === '') {
-    if (listed.length < headingMin) return { popular: [], rest: listed }
-    const popular = listed
+    // What a sandbox cannot connect is found by those who look for it, and is not in the way of the others.
+    const offered = listed.filter(({ status }) => status !== 'not_in_sandbox')
+    if (offered.length < headingMin) return { popular: [], rest: offered }
+    const popular = offered
       .filter(({ popularity_rank: rank }) => rank !== null)
       .toSorted((a, b) => (a.popularity_rank ?? 0) - (b.popularity_rank ?? 0))
-    return { popular, rest: listed.filter((provider) => !popular.includes(provider)) }
+    return { popular, rest: offered.filter((provider) => !popular.includes(provider)) }
   }
   const ranked = listed
     .map((provider) => ({ provider, rank: rankOf(provider, words) }))
     .filter(({ rank }) => rank > 0)
-    .toSorted((a, b) => b.rank - a.rank)
+    .toSorted((a, b) => b.rank - a.rank || orderOf(a.provider) - orderOf(b.provider))
   return { popular: [], rest: ranked.map(({ provider }) => provider) }
 }
 
-/** The beginning of the name, then of one of its words or of another name, then anywhere, then its website. */
+/** Whether it can be chosen; the others are shown with the reason. */
+export function isOffered({ status }: Pick<Provider, 'status'>): boolean {
+  return status !== 'unavailable' && status !== 'not_in_sandbox'
+}
+
+function orderOf({ popularity_rank: rank }: Provider): number {
+  return rank ?? Number.MAX_SAFE_INTEGER
+}
+
+/** Exactly another name (`cdc`), the beginning of the name, then of one of its words or of another name, then anywhere, then its website. */
 function rankOf({ name, provider_id, website, aliases }: Provider, words: string): number {
   const folded = fold(name)
+  if (aliases.some((alias) => fold(alias) === words)) return 5
   if (folded.startsWith(words) || fold(provider_id).startsWith(words)) return 4
   if (folded.split(' ').some((word) => word.startsWith(words))) return 3
   if (aliases.some((alias) => fold(alias).startsWith(words))) return 3
-  if (folded.replaceAll(' ', '').includes(words.replaceAll(' ', ''))) return 2
+  const squeezed = words.replaceAll(' ', '')
+  if (folded.replaceAll(' ', '').includes(squeezed)) return 2
+  if (aliases.some((alias) => fold(alias).replaceAll(' ', '').includes(squeezed))) return 2
   return hostOf(website).includes(words) ? 1 : 0
 }
 

@@ -61,6 +61,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'choose.wallet': 'Diese {chain}-Wallet verbinden',
   'choose.wallet_unavailable': '{chain}-Wallets lassen sich hier noch nicht verbinden.',
   'choose.unavailable': 'Zurzeit nicht verfügbar',
+  'choose.not_in_sandbox': 'Nicht in der Sandbox',
   'choose.unfinished': {
     one: 'Sie haben am {date} begonnen und {count} Konto verbunden. Dort weitermachen?',
     other: 'Sie haben am {date} begonnen und {count} Konten verbunden. Dort weitermachen?',
@@ -94,6 +95,9 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Verbinden',
   'credentials.connect_repair': 'Reparieren',
   'credentials.promise': 'Bevor der Schlüssel behalten wird, fragen wir {provider}, ob er nur lesen kann.',
+  'credentials.confirm': '{provider} verrät nicht, was ein Schlüssel darf. Mein Schlüssel kann nur lesen.',
+  'credentials.promise_unchecked':
+    '{provider} kann uns nicht sagen, ob der Schlüssel nur lesen kann. Wir verlassen uns auf Sie.',
   'credentials.promise_wallet': 'Damit kann man nur zusehen. Bewegen lässt sich damit nichts.',
   'credentials.sign_in_at': 'Bei {provider} anmelden',
   'credentials.use_key': 'Stattdessen einen API-Schlüssel verwenden',

@@ -60,6 +60,7 @@ export const en = {
   'choose.wallet': 'Connect this {chain} wallet',
   'choose.wallet_unavailable': '{chain} wallets cannot be connected here yet.',
   'choose.unavailable': 'Not available at the moment',
+  'choose.not_in_sandbox': 'Not part of the sandbox',
   'choose.unfinished': {
     one: 'You began on {date} and connected {count} account. Go on from there?',
     other: 'You began on {date} and connected {count} accounts. Go on from there?',
@@ -89,6 +90,8 @@ export const en = {
   'credentials.connect': 'Connect',
   'credentials.connect_repair': 'Repair',
   'credentials.promise': 'Before the key is kept, we ask {provider} whether it can only read.',
+  'credentials.confirm': '{provider} does not tell what a key may do. I made a key that can only read.',
+  'credentials.promise_unchecked': '{provider} cannot tell us whether the key can only read, so we rely on you.',
   'credentials.promise_wallet': 'It only lets us look. Nothing can be moved with it.',
   'credentials.sign_in_at': 'Sign in at {provider}',
   'credentials.use_key': 'Use an API key instead',

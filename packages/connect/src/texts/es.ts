@@ -59,6 +59,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'choose.wallet': 'Conectar este monedero de {chain}',
   'choose.wallet_unavailable': 'Los monederos de {chain} aún no se pueden conectar aquí.',
   'choose.unavailable': 'No disponible por ahora',
+  'choose.not_in_sandbox': 'No está en el sandbox',
   'choose.unfinished': {
     one: 'Empezaste el {date} y conectaste {count} cuenta. ¿Seguir desde ahí?',
     other: 'Empezaste el {date} y conectaste {count} cuentas. ¿Seguir desde ahí?',
@@ -89,6 +90,9 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Conectar',
   'credentials.connect_repair': 'Reparar',
   'credentials.promise': 'Antes de guardar la clave, preguntamos a {provider} si solo puede leer.',
+  'credentials.confirm': '{provider} no indica qué permite una clave. Mi clave solo puede leer.',
+  'credentials.promise_unchecked':
+    '{provider} no puede decirnos si la clave solo puede leer, así que confiamos en usted.',
   'credentials.promise_wallet': 'Solo permite mirar. Con esto no se puede mover nada.',
   'credentials.sign_in_at': 'Entrar en {provider}',
   'credentials.use_key': 'Usar una clave API en su lugar',

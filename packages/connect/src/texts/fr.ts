@@ -59,6 +59,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'choose.wallet': 'Connecter ce portefeuille {chain}',
   'choose.wallet_unavailable': 'Les portefeuilles {chain} ne peuvent pas encore être connectés ici.',
   'choose.unavailable': 'Indisponible pour le moment',
+  'choose.not_in_sandbox': 'Absent du bac à sable',
   'choose.unfinished': {
     one: 'Vous avez commencé le {date} et connecté {count} compte. Reprendre là ?',
     other: 'Vous avez commencé le {date} et connecté {count} comptes. Reprendre là ?',
@@ -88,6 +89,9 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Connecter',
   'credentials.connect_repair': 'Réparer',
   'credentials.promise': 'Avant de garder la clé, nous demandons à {provider} si elle peut seulement lire.',
+  'credentials.confirm': '{provider} n’indique pas ce que permet une clé. Ma clé peut seulement lire.',
+  'credentials.promise_unchecked':
+    '{provider} ne peut pas nous dire si la clé peut seulement lire : nous comptons sur vous.',
   'credentials.promise_wallet': 'Cela permet seulement de regarder. Rien ne peut être déplacé avec.',
   'credentials.sign_in_at': 'S’identifier chez {provider}',
   'credentials.use_key': 'Utiliser plutôt une clé API',

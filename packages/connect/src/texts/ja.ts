@@ -53,6 +53,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'choose.wallet': 'この {chain} ウォレットを接続',
   'choose.wallet_unavailable': '{chain} ウォレットはまだここでは接続できません。',
   'choose.unavailable': '現在利用できません',
+  'choose.not_in_sandbox': 'サンドボックスにはありません',
   'choose.unfinished': { other: '{date}に始めて、口座を{count}件接続しています。そこから続けますか?' },
   'choose.resume': 'そこから続ける',
   'choose.done': 'すべて接続しました',
@@ -80,6 +81,9 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': '接続する',
   'credentials.connect_repair': '修復する',
   'credentials.promise': 'キーを保存する前に、読み取りしかできないことを {provider} に確かめます。',
+  'credentials.confirm': '{provider} はキーの権限を公開していません。読み取り専用のキーを作成しました。',
+  'credentials.promise_unchecked':
+    '{provider} からはキーが読み取り専用かどうかを確認できないため、ご自身でご確認ください。',
   'credentials.promise_wallet': 'これでできるのは見ることだけです。何も動かせません。',
   'credentials.sign_in_at': '{provider} にサインイン',
   'credentials.use_key': '代わりに API キーを使う',

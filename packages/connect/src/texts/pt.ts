@@ -58,6 +58,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'choose.wallet': 'Conectar esta carteira {chain}',
   'choose.wallet_unavailable': 'Carteiras {chain} ainda não podem ser conectadas aqui.',
   'choose.unavailable': 'Indisponível no momento',
+  'choose.not_in_sandbox': 'Não faz parte do sandbox',
   'choose.unfinished': {
     one: 'Você começou em {date} e conectou {count} conta. Continuar de lá?',
     other: 'Você começou em {date} e conectou {count} contas. Continuar de lá?',
@@ -87,6 +88,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'credentials.connect': 'Conectar',
   'credentials.connect_repair': 'Reparar',
   'credentials.promise': 'Antes de guardar a chave, perguntamos a {provider} se ela só pode ler.',
+  'credentials.confirm': '{provider} não informa o que uma chave permite. Minha chave só pode ler.',
+  'credentials.promise_unchecked': '{provider} não consegue nos dizer se a chave só pode ler, então contamos com você.',
   'credentials.promise_wallet': 'Isto só permite olhar. Nada pode ser movido com ele.',
   'credentials.sign_in_at': 'Entrar em {provider}',
   'credentials.use_key': 'Usar uma chave de API em vez disso',

@@ -236,12 +236,17 @@ const abouts: Readonly<Record<string, About>> = {
   bybitid: { ...bybit, aliases: ['NOBI'] },
   cex: { aliases: ['CEX', 'CEXIO'] },
   coinbaseexchange: {
-    aliases: ['Coinbase Pro', 'GDAX', 'Coinbase Prime'],
     color: '#0052ff',
     third: 'Passphrase',
     permissions: ['View'],
     leaveEmpty: ['Trade', 'Transfer'],
     limits: ['For institutions. Connect Coinbase for a personal account.'],
+  },
+  coinbaseinternational: {
+    aliases: ['Coinbase INTX', 'INTX'],
+    color: '#0052ff',
+    third: 'Passphrase',
+    limits: ['Profits and losses of contracts are not in the history.'],
   },
   coincheck: { aliases: ['コインチェック'] },
   coinex: {

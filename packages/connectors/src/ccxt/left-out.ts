@@ -20,6 +20,5 @@ export const leftOut: Readonly<Record<string, string>> = {
   mudrex: oneSecret,
   onetrading: oneSecret,
   bullish: 'asks for the number of a trading account beside key and secret, and signs with a private key',
-  coinbaseinternational: 'asks for a portfolio beside key, secret and passphrase',
   ndax: 'asks for five credentials, among them the password of the account',
 }

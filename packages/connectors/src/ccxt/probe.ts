@@ -32,7 +32,9 @@ function openProbe(exchangeId: string): Probe {
   if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${exchangeId}`)
   const credentials = { apiKey: 'k', secret: 's', password: 'p', uid: '1', login: 'l', accountId: '1' }
   const wallet = { walletAddress: `0x${'1'.repeat(40)}` }
-  const exchange = new exchangeClass({ ...credentials, ...wallet, enableRateLimit: false })
+  // Coinbase International looks for the portfolio in an answer, which is empty here.
+  const options = { portfolio: '1' }
+  const exchange = new exchangeClass({ ...credentials, ...wallet, options, enableRateLimit: false })
   if (isSpot(exchange)) exchange.options['defaultType'] = 'spot'
   exchange.milliseconds = () => nowMs
   exchange.seconds = () => nowMs / 1_000
