@@ -11,7 +11,8 @@ import type { Client } from '../tenants/index.ts'
 import type { ConnectSession } from './store.ts'
 
 /** The same for everything that a session shows and keeps; it ends some minutes before the grant itself. */
-export function toGrantEnd({ createdAt }: ConnectSession): string {
+export function toGrantEnd({ createdAt, consent }: ConnectSession): string {
+  if (consent?.until !== undefined) return consent.until
   return new Date(Date.parse(createdAt) + grantSeconds * 1_000).toISOString()
 }
 

@@ -80,11 +80,12 @@ export async function begin(
  * remembered, but not when accounts are connected already: then it could be the thief's.
  */
 export async function confirmUser(
-  { db, tenants, connections }: SessionDeps,
+  deps: SessionDeps,
   { sessionId, tenantKey, tenantId }: ConnectSession,
   claimed: { userKey: string; userId: string },
   email: string,
 ): Promise<void> {
+  const { db, tenants, connections } = deps
   const owner: Owner = { tenantKey, tenantId, ...claimed }
   const existing = await connections.list(owner, { limit: 1, after: undefined })
   await db.transaction(async (tx) => {
@@ -95,7 +96,7 @@ export async function confirmUser(
       const items = [{ cause: 'invalid_parameter', parameter: 'code', message, fix }] as const
       throw new Refusal('invalid_request', `code ${message}`, { items })
     }
-    await store.setUser(tx, sessionId, owner, 'login_token')
+    await carryConsent(deps, tx, await store.setUser(tx, sessionId, owner, 'login_token'))
   })
 }
 
@@ -107,16 +108,33 @@ export function stepOf(session: ConnectSession): Step {
 
 /** The user of a session never changes: what was connected in it is theirs. */
 export async function signIn(
-  { db, tenants }: SessionDeps,
+  deps: SessionDeps,
   { sessionId, tenantKey, tenantId }: ConnectSession,
   user: UserName,
   by: SignedInBy,
 ): Promise<ConnectSession> {
-  const owner = await tenants.ensureUser({ tenantKey, tenantId, ...user })
-  return db.transaction(async (tx) => {
+  const owner = await deps.tenants.ensureUser({ tenantKey, tenantId, ...user })
+  return deps.db.transaction(async (tx) => {
     refuseUnless(await lock(tx, sessionId), 'sign_in')
-    return store.setUser(tx, sessionId, owner, by)
+    return carryConsent(deps, tx, await store.setUser(tx, sessionId, owner, by))
   })
+}
+
+/**
+ * A repair shares nothing that is not shared already. A user whose live grant has the scopes that are asked for goes
+ * straight to it; the grant keeps the words that were agreed to, and its end.
+ */
+async function carryConsent(
+  { oauth, connections }: SessionDeps,
+  tx: Sql,
+  session: ConnectSession,
+): Promise<ConnectSession> {
+  const { sessionId, owner, connectionId, clientId, scopes } = session
+  if (owner === null || connectionId === null) return session
+  if ((await connections.find(owner, connectionId)) === undefined) return session
+  const given = await oauth.findConsent(tx, owner, clientId)
+  if (given === undefined || scopes.toSorted().join() !== given.scopes.toSorted().join()) return session
+  return store.setConsent(tx, sessionId, { ...given.consent, until: given.expiresAt })
 }
 
 export async function giveConsent(

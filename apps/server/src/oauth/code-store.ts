@@ -10,7 +10,7 @@ import type { Sql } from '../db/index.ts'
 import { toNoticeQuery } from '../notices.ts'
 import type { Owner } from '../owner.ts'
 import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../tenants/index.ts'
-import { accessTokenSeconds, codeSeconds, grantSeconds } from './lifetimes.ts'
+import { accessTokenSeconds, codeSeconds } from './lifetimes.ts'
 import type { CodeChallengeMethod } from './token-values.ts'
 
 /** What the person agreed to, as it was shown. */
@@ -18,6 +18,8 @@ export interface Consent {
   version: string
   text: string
   language?: string
+  /** Of a consent that is carried over from a live grant: that grant's end, which stays. */
+  until?: string
 }
 
 export interface NewCode {
@@ -71,6 +73,8 @@ export interface FoundCode {
   scopes: PlatformScope[]
   sessionId: string | null
   expired: boolean
+  /** The end of the grant whose consent is carried over; null for a consent that was given now. */
+  carriedUntil: string | null
 }
 
 /** A client, and a code that was issued to it and is not redeemed yet. */
@@ -86,7 +90,7 @@ export async function findCode(
           select tenant_key as "tenantKey", tenant_id as "tenantId", user_id as "userId",
                  redirect_uri as "redirectUri", code_challenge as "codeChallenge",
                  code_challenge_method as "codeChallengeMethod", scopes, session_id as "sessionId",
-                 expires_at <= $4::timestamptz as expired
+                 expires_at <= $4::timestamptz as expired, consent->>'until' as "carriedUntil"
           from authorization_codes
           where user_key = $1::bigint and code_hash = $2::bytea and client_id = $3::text) code) as code`,
     [presented.userKey, presented.codeHash, clientId, sql.now()],
@@ -97,6 +101,9 @@ export interface Redemption extends PresentedCode {
   clientId: string
   /** Used when the user has no grant to this client yet. */
   newGrantId: string
+  grantEndsAt: string
+  /** The consent of the grant goes on: so does the time since which it was given. */
+  carriesConsent: boolean
   accessHash: Buffer
   /** Null when there is no refresh token. */
   refreshHandleHash: Buffer | null
@@ -115,10 +122,11 @@ export async function redeemCode(sql: Sql, redemption: Redemption): Promise<stri
        insert into grants (user_key, client_id, id, tenant_key, tenant_id, user_id, scopes, consent, granted_at,
                            expires_at)
        select user_key, client_id, $4::text, tenant_key, tenant_id, user_id, scopes, consent, $8::timestamptz,
-              $8::timestamptz + make_interval(secs => ${grantSeconds})
+              $9::timestamptz
        from spent
        on conflict (user_key, client_id) do update
-         set scopes = excluded.scopes, consent = excluded.consent, granted_at = excluded.granted_at,
+         set scopes = excluded.scopes, consent = excluded.consent,
+             granted_at = case when $10::boolean then grants.granted_at else excluded.granted_at end,
              expires_at = excluded.expires_at, revoked_at = null, lapse_seen = false
        returning user_key, tenant_key, id
      ),
@@ -128,8 +136,8 @@ export async function redeemCode(sql: Sql, redemption: Redemption): Promise<stri
                                    refresh_handle_hash, refresh_hash, created_at, expires_at)
        select spent.user_key, client_id, granted.id, spent.tenant_key, tenant_id, user_id, code_hash, scopes,
               $6::bytea, $7::bytea, $8::timestamptz,
-              $8::timestamptz
-                + make_interval(secs => case when $7::bytea is null then ${accessTokenSeconds} else ${grantSeconds} end)
+              case when $7::bytea is null then $8::timestamptz + make_interval(secs => ${accessTokenSeconds})
+                else $9::timestamptz end
        from spent, granted
        returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, scopes
      ),
@@ -150,6 +158,8 @@ export async function redeemCode(sql: Sql, redemption: Redemption): Promise<stri
       redemption.refreshHandleHash,
       redemption.refreshHash,
       sql.now(),
+      redemption.grantEndsAt,
+      redemption.carriesConsent,
     ],
   )
   return redeemed?.grantId

@@ -2,6 +2,7 @@
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { PlatformScope } from '../tenants/index.ts'
+import type { Consent } from './code-store.ts'
 import { revokedFamilySeconds } from './lifetimes.ts'
 
 export interface Grant {
@@ -23,6 +24,19 @@ export async function listGrants(sql: Sql, userKey: string): Promise<Grant[]> {
      where grants.user_key = $1 and grants.revoked_at is null and grants.expires_at > $2::timestamptz
      order by grants.granted_at desc, grants.id`,
     [userKey, sql.now()],
+  )
+}
+
+/** What the user has agreed to with a client, while it lasts. */
+export async function findConsent(
+  sql: Sql,
+  userKey: string,
+  clientId: string,
+): Promise<{ consent: Consent; scopes: PlatformScope[]; expiresAt: string } | undefined> {
+  return sql.maybeRow(
+    `select consent, scopes, expires_at as "expiresAt" from grants
+     where user_key = $1 and client_id = $2 and revoked_at is null and expires_at > $3::timestamptz`,
+    [userKey, clientId, sql.now()],
   )
 }
 

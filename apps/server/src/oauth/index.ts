@@ -139,6 +139,7 @@ export function createOauth(deps: OauthDeps) {
     metadata: () => toMetadata(issuer, widgetUrl),
     /** The user goes: every code, token and grant of theirs with them. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => grants.deleteUser(tx, user.userKey),
+    findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
     listGrants: (user: Owner) => grants.listGrants(db, user.userKey),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
     revokeGrant: (user: Owner, grantId: string): Promise<boolean> =>

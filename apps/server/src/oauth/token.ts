@@ -95,7 +95,11 @@ async function spendCode(
   refreshable: boolean,
 ): Promise<TokenResponse> {
   const { userKey } = presented
-  const { tenantKey, tenantId, userId, scopes, sessionId } = code
+  const { tenantKey, tenantId, userId, scopes, sessionId, carriedUntil } = code
+  const nowMs = Date.parse(deps.db.now())
+  const yearEndMs = nowMs + grantSeconds * 1_000
+  const grantEndMs = carriedUntil === null ? yearEndMs : Math.min(yearEndMs, Date.parse(carriedUntil))
+  const refresh_token_expires_in = Math.floor((grantEndMs - nowMs) / 1_000)
   const accessToken = newUserToken(userKey, deps.randomBytes)
   const refreshToken = refreshable ? newRefreshToken(userKey, deps.randomBytes) : undefined
   const read = refreshToken === undefined ? undefined : readRefreshToken(refreshToken)
@@ -103,6 +107,8 @@ async function spendCode(
     ...presented,
     clientId,
     newGrantId: newId('grt'),
+    grantEndsAt: new Date(grantEndMs).toISOString(),
+    carriesConsent: carriedUntil !== null,
     accessHash: sha256(accessToken),
     refreshHandleHash: read?.handleHash ?? null,
     refreshHash: read?.tokenHash ?? null,
@@ -123,7 +129,7 @@ async function spendCode(
     token_type: 'Bearer',
     expires_in: accessTokenSeconds,
     scope: scopes.join(' '),
-    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken, refresh_token_expires_in: grantSeconds }),
+    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken, refresh_token_expires_in }),
     user_id: userId,
     grant_id: grantId,
   }

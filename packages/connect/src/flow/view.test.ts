@@ -57,6 +57,14 @@ describe('the screen', () => {
     assert.equal(toScreen(session, true, null).name, 'sign_in')
   })
 
+  it('a repair begins with the sign-in, and needs no consent where one is in force', () => {
+    const repair = { ...session, connection_id: 'con_old' }
+    assert.equal(toScreen(repair, false, null).name, 'sign_in')
+    const known = { ...repair, user: { email: 'ada@example.com' }, existing: [old] }
+    assert.equal(toScreen(known, false, null).name, 'consent')
+    assert.equal(toScreen({ ...known, consented: true }, false, null).name, 'credentials')
+  })
+
   it('without e-mail and without a vouched-for user the person is told', () => {
     assert.equal(toScreen({ ...session, email_sign_in: false }, true, null).name, 'sign_in_off')
   })

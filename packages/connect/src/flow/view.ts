@@ -21,7 +21,8 @@ export type Screen = { name: 'consent' } | { name: 'sign_in' } | { name: 'sign_i
 
 export function toScreen(session: Session, agreed: boolean, view: View | null): Screen {
   if (session.user === null) {
-    if (!agreed) return { name: 'consent' }
+    // A repair shares nothing new: whether it has to be agreed to is known when the person is.
+    if (!agreed && session.connection_id === null) return { name: 'consent' }
     return { name: session.email_sign_in ? 'sign_in' : 'sign_in_off' }
   }
   if (!session.consented) return { name: 'consent' }

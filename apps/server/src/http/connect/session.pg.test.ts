@@ -290,6 +290,37 @@ describe('the connect session', async () => {
     })
   })
 
+  describe('repair of a user who has consented', () => {
+    const termsOf = (userId: string): Promise<{ expires_at: string; granted_at: string; text: string }> =>
+      connect.db.row("select expires_at, granted_at, consent->>'text' as text from grants where user_id = $1", [userId])
+    async function connectOnce(email: string): Promise<{ connectionId: string; userId: string }> {
+      const first = await connect.begin()
+      await first.enter(email)
+      const { data } = await first.add(await connect.mintKey('empty'))
+      const { user_id: userId } = await first.redeem(await first.finish())
+      return { connectionId: data.connection_id ?? '', userId }
+    }
+
+    it('asks for no consent again, and neither prolongs nor rewords the one in force', async () => {
+      const { connectionId, userId } = await connectOnce('carried@example.com')
+      const before = await termsOf(userId)
+      await connect.moveClock(86_400)
+      const again = await connect.begin({ connection_id: connectionId })
+      const session = await again.signIn('carried@example.com')
+      assert.deepEqual([session.step, session.grant_expires_at], ['connect', before.expires_at])
+      await again.redeem(await again.finish())
+      assert.deepEqual(await termsOf(userId), before)
+    })
+
+    it('asks when other scopes are wanted, and when the connection is not the user’s', async () => {
+      const { connectionId } = await connectOnce('asked@example.com')
+      const wider = await connect.begin({ connection_id: connectionId, scope: 'assets:read' })
+      assert.equal((await wider.signIn('asked@example.com')).step, 'consent')
+      const other = await connect.begin({ connection_id: 'con_00000000000000000000000000' })
+      assert.equal((await other.signIn('asked@example.com')).step, 'consent')
+    })
+  })
+
   describe('repair', () => {
     const broken = async (email: string, account: string): Promise<{ browser: TestBrowser; connectionId: string }> => {
       const first = await connect.begin()
