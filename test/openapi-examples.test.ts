@@ -106,6 +106,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('explainTransaction', token, { [standIn.transaction]: data[0]?.id ?? '' })
     await send('exportTransactions', token)
     await send('listTransactionChanges', token)
+    await send('makeClaim', token)
   })
 
   it('v2: a user connects, refreshes and removes', async () => {

@@ -56,6 +56,7 @@ const rooms: readonly Room[] = [
     folder: 'apps/server/src/portfolio/',
     mayImport: ['core', 'db', 'oauth', 'connections', 'foundation'],
   },
+  { name: 'claims', folder: 'apps/server/src/claims/', mayImport: ['core', 'db', 'portfolio', 'foundation'] },
   {
     name: 'proof',
     folder: 'apps/server/src/proof/',
@@ -69,7 +70,19 @@ const rooms: readonly Room[] = [
   {
     name: 'connect',
     folder: 'apps/server/src/connect/',
-    mayImport: ['core', 'db', 'jobs', 'mail', 'tenants', 'oauth', 'connections', 'sync', 'audit log', 'foundation'],
+    mayImport: [
+      'core',
+      'db',
+      'jobs',
+      'mail',
+      'tenants',
+      'oauth',
+      'connections',
+      'sync',
+      'claims',
+      'audit log',
+      'foundation',
+    ],
   },
   {
     name: 'enterprise',
@@ -99,6 +112,7 @@ const rooms: readonly Room[] = [
       'connections',
       'enterprise',
       'portfolio',
+      'claims',
       'proof',
       'sync',
       'prices',

@@ -25,7 +25,7 @@ import {
 import path from 'node:path'
 import { ConfigError, keyRing, type KeyRing, type KeySettings, type NamedKey } from './setting-values.ts'
 
-export const purposes = ['cursor', 'token', 'lane', 'sign_in', 'provider_sign_in'] as const
+export const purposes = ['cursor', 'token', 'lane', 'sign_in', 'provider_sign_in', 'claims'] as const
 export type Purpose = (typeof purposes)[number]
 
 /** A half of a pair. A KeyObject shows nothing of itself when it is printed. */

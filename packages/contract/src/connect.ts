@@ -98,6 +98,18 @@ export const TenantRead = z
   .object({ client: namedClient, accesses })
   .meta({ id: 'TenantRead', description: 'What the tenant read of this user by its own access, through one client.' })
 
+const ManagedClaim = z
+  .object({
+    claim: z.enum(['value_at_least', 'holds_at_least']),
+    asset_id: z.string().nullable(),
+    amount: decimalText.meta({ description: 'In US dollars for value_at_least, otherwise of the asset.' }),
+    as_of: time,
+    holds: z.boolean(),
+    audience: z.string(),
+    made_at: time,
+  })
+  .meta({ id: 'ManagedClaim' })
+
 export const ManagedGrant = z
   .object({
     grant_id: z.string(),
@@ -106,6 +118,9 @@ export const ManagedGrant = z
     granted_at: time,
     expires_at: time,
     accesses,
+    claims: z
+      .array(ManagedClaim)
+      .meta({ description: 'What the application learned without seeing rows, newest first.' }),
   })
   .meta({ id: 'ManagedGrant', description: 'What the user allows one application.' })
 

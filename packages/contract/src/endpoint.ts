@@ -12,6 +12,7 @@ export type Scope =
   | 'assets:read'
   | 'transactions:read'
   | 'offline_access'
+  | 'claims:read'
   | 'enterprise:read'
   | 'enterprise:manage'
 

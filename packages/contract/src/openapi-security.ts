@@ -18,6 +18,7 @@ const meanings: Readonly<Record<Scope, string>> = {
   'assets:read': 'Read holdings, and have them read again.',
   'transactions:read': 'Read and export transactions, and have new ones read.',
   offline_access: 'Get a refresh token.',
+  'claims:read': 'Ask whether the user holds at least an amount, and get a signed statement; nothing else.',
   'enterprise:read': 'Read what the consents of the tenant’s users cover.',
   'enterprise:manage': 'End consents of the tenant’s users.',
 }
@@ -28,6 +29,7 @@ const platformScopes = [
   'assets:read',
   'transactions:read',
   'offline_access',
+  'claims:read',
 ] as const satisfies Scope[]
 const enterpriseScopes = ['enterprise:read', 'enterprise:manage'] as const satisfies Scope[]
 

@@ -23,6 +23,7 @@ const tags: readonly (Tag & { fits: RegExp })[] = [
   },
   { name: 'Refreshes', description: 'Reading again, on request.', fits: /\/refresh(es\/|$)/ },
   { name: 'Assets', description: 'What the user holds.', fits: /\/assets(\/|$)/ },
+  { name: 'Claims', description: 'A signed yes or no about what the user holds.', fits: /\/claims$/ },
   { name: 'Transactions', description: 'What happened, newest first.', fits: /\/transactions(\/|$)/ },
 ]
 

@@ -5,7 +5,7 @@ import { consentLanguages, toConsentLanguage, toConsentRecord, toConsentText, ty
 const facts: ConsentFacts = {
   app: 'Northwind',
   tenant: 'Sandbox',
-  scopes: ['providers:read', 'providers:write', 'assets:read', 'transactions:read', 'offline_access'],
+  scopes: ['providers:read', 'providers:write', 'assets:read', 'transactions:read', 'offline_access', 'claims:read'],
   sharesEmail: true,
   expiresAt: '2027-03-01T23:59:59.999Z',
   existing: ['Kraken', 'Binance (savings)'],
@@ -31,6 +31,22 @@ describe('the words of the consent', () => {
       assert.equal(toConsentRecord(facts, language), shown.join('\n'))
     })
   }
+
+  it('of claims alone say what is learned, and that nothing is seen', () => {
+    for (const language of consentLanguages) {
+      const { title, sections, existing } = toConsentText({ ...facts, scopes: ['claims:read'] }, language)
+      const whole = toConsentText(facts, language)
+      assert.notEqual(title, whole.title)
+      assert.notEqual(existing, whole.existing)
+      const linesOf = (of: typeof sections, name: string): string[] =>
+        of.find((section) => section.name === name)?.lines ?? []
+      const [learned, ...others] = linesOf(sections, 'see')
+      assert.ok(learned !== undefined && linesOf(whole.sections, 'see').includes(learned), language)
+      // Besides, the tenant learns the e-mail address.
+      assert.equal(others.length, 1)
+      assert.equal(linesOf(sections, 'never').length, linesOf(whole.sections, 'never').length + 1)
+    }
+  })
 
   it('fill in a name that looks like a placeholder only once', () => {
     assert.equal(toConsentText({ ...facts, app: '{tenant}' }, 'en').title, '{tenant} wants to see your crypto accounts')

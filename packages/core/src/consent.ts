@@ -8,9 +8,10 @@ export const consentLanguages = ['en', 'de', 'fr', 'es', 'pt', 'ja'] as const
 export type ConsentLanguage = (typeof consentLanguages)[number]
 
 /** Changes with every change of the words. */
-export const consentVersion = '2026-11-2'
+export const consentVersion = '2026-11-3'
 
-export type ConsentScope = 'providers:read' | 'providers:write' | 'assets:read' | 'transactions:read' | 'offline_access'
+export type ConsentScope =
+  'providers:read' | 'providers:write' | 'assets:read' | 'transactions:read' | 'offline_access' | 'claims:read'
 
 /** What the page is about. */
 export interface ConsentFacts {
@@ -41,6 +42,11 @@ export interface ConsentText {
 
 interface Words {
   title: string
+  /** Where the application asks for claims and for nothing else. */
+  claimsTitle: string
+  claimsNever: string
+  claimsExisting: string
+  'claims:read': string
   by: string
   see: string
   'providers:read': string
@@ -62,6 +68,11 @@ interface Words {
 const words: Readonly<Record<ConsentLanguage, Words>> = {
   en: {
     title: '{app} wants to see your crypto accounts',
+    claimsTitle: '{app} wants to ask about your crypto accounts',
+    claimsNever: 'See what you hold: neither balances nor transactions.',
+    claimsExisting: 'You have connected these before. They count too:',
+    'claims:read':
+      'Yes or no, signed: whether all you hold is worth at least an amount that it names, or whether you hold at least an amount of one asset. Not how much you hold. At most three such questions a day, and your own page here lists them.',
     by: '{app} belongs to {tenant}.',
     see: 'It will see',
     'providers:read': 'Which accounts you connect, and whether they are up to date.',
@@ -82,6 +93,11 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
   },
   de: {
     title: '{app} möchte Ihre Krypto-Konten sehen',
+    claimsTitle: '{app} möchte etwas über Ihre Krypto-Konten erfahren',
+    claimsNever: 'Sehen, was Sie besitzen: weder Bestände noch Transaktionen.',
+    claimsExisting: 'Diese Konten haben Sie schon verbunden. Sie zählen mit:',
+    'claims:read':
+      'Ja oder Nein, signiert: ob alles, was Sie halten, mindestens einen genannten Betrag wert ist, oder ob Sie mindestens eine genannte Menge eines Werts halten. Nicht, wie viel Sie halten. Höchstens drei solche Fragen am Tag; Ihre eigene Seite hier zeigt sie.',
     by: '{app} gehört zu {tenant}.',
     see: 'Zu sehen ist',
     'providers:read': 'Welche Konten Sie verbinden und ob sie aktuell sind.',
@@ -102,6 +118,11 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
   },
   fr: {
     title: '{app} souhaite voir vos comptes crypto',
+    claimsTitle: '{app} souhaite poser une question sur vos comptes crypto',
+    claimsNever: 'Voir ce que vous détenez : ni soldes ni transactions.',
+    claimsExisting: 'Vous avez déjà connecté ces comptes. Ils comptent aussi :',
+    'claims:read':
+      'Oui ou non, signé : si tout ce que vous détenez vaut au moins un montant donné, ou si vous détenez au moins une quantité donnée d’un actif. Pas combien vous détenez. Trois questions de ce type par jour au plus ; votre page ici les affiche.',
     by: '{app} appartient à {tenant}.',
     see: 'Ce qui sera visible',
     'providers:read': 'Quels comptes vous connectez, et s’ils sont à jour.',
@@ -122,6 +143,11 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
   },
   es: {
     title: '{app} quiere ver tus cuentas de criptoactivos',
+    claimsTitle: '{app} quiere preguntar por tus cuentas de criptoactivos',
+    claimsNever: 'Ver lo que tienes: ni saldos ni transacciones.',
+    claimsExisting: 'Ya conectaste estas cuentas. También cuentan:',
+    'claims:read':
+      'Sí o no, firmado: si todo lo que tienes vale al menos un importe que indique, o si tienes al menos una cantidad de un activo. No cuánto tienes. Como máximo tres preguntas así al día; tu propia página aquí las muestra.',
     by: '{app} pertenece a {tenant}.',
     see: 'Podrá ver',
     'providers:read': 'Qué cuentas conectas y si están al día.',
@@ -141,6 +167,11 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
   },
   pt: {
     title: '{app} quer ver suas contas de criptoativos',
+    claimsTitle: '{app} quer perguntar sobre suas contas de criptoativos',
+    claimsNever: 'Ver o que você tem: nem saldos nem transações.',
+    claimsExisting: 'Você já conectou estas contas. Elas também contam:',
+    'claims:read':
+      'Sim ou não, assinado: se tudo o que você tem vale pelo menos um valor indicado, ou se você tem pelo menos uma quantidade de um ativo. Não quanto você tem. No máximo três perguntas assim por dia; sua própria página aqui as mostra.',
     by: '{app} pertence a {tenant}.',
     see: 'Poderá ver',
     'providers:read': 'Quais contas você conecta e se estão atualizadas.',
@@ -160,6 +191,11 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
   },
   ja: {
     title: '{app} があなたの暗号資産口座の閲覧を求めています',
+    claimsTitle: '{app} があなたの暗号資産口座についての確認を求めています',
+    claimsNever: '保有内容の閲覧。残高も取引も見られません。',
+    claimsExisting: 'すでに接続している口座です。これらも対象になります:',
+    'claims:read':
+      '署名付きの「はい」か「いいえ」: 保有資産の合計が指定の金額以上か、またはある資産を指定の数量以上保有しているか。保有額そのものは伝わりません。質問は1日3件までで、このサービスのあなたのページに表示されます。',
     by: '{app} は {tenant} が運営しています。',
     see: '閲覧できるもの',
     'providers:read': '接続する口座の種類と、最新の状態かどうか。',
@@ -190,7 +226,8 @@ export function toAccountName(provider: string, label: string | null): string {
   return label === null ? provider : `${provider} ${label}`
 }
 
-const seen = ['assets:read', 'transactions:read', 'providers:read'] as const
+const seen = ['assets:read', 'transactions:read', 'providers:read', 'claims:read'] as const
+const rows = ['assets:read', 'transactions:read'] as const
 
 export function toConsentText(facts: ConsentFacts, language: ConsentLanguage): ConsentText {
   const of = words[language]
@@ -199,19 +236,22 @@ export function toConsentText(facts: ConsentFacts, language: ConsentLanguage): C
   const values: Readonly<Record<string, string>> = { app, tenant, date: toDate(facts.expiresAt, of) }
   const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
   const see = seen.filter((scope) => scopes.includes(scope)).map((scope) => of[scope])
+  // Then the page must not say that anything of the accounts is seen.
+  const isClaimsOnly = scopes.includes('claims:read') && !rows.some((scope) => scopes.includes(scope))
+  const never = isClaimsOnly ? [of.neverList, of.claimsNever] : [of.neverList]
   const act = scopes.includes('providers:write') ? [of['providers:write']] : []
   const until = scopes.includes('offline_access') ? [of.untilDate, of.offline_access] : [of.untilDate]
   const sections: ConsentSection[] = [
     { name: 'see', title: of.see, lines: facts.sharesEmail ? [...see, of.email] : see },
     { name: 'act', title: of.act, lines: act },
-    { name: 'never', title: of.never, lines: [of.neverList] },
+    { name: 'never', title: of.never, lines: never },
     { name: 'until', title: of.until, lines: until },
   ]
   return {
-    title: fill(of.title),
+    title: fill(isClaimsOnly ? of.claimsTitle : of.title),
     lead: tenant === app ? null : fill(of.by),
     sections: sections.filter(({ lines }) => lines.length > 0).map((one) => ({ ...one, lines: one.lines.map(fill) })),
-    existing: existing.length === 0 ? null : fill(of.existing),
+    existing: existing.length === 0 ? null : fill(isClaimsOnly ? of.claimsExisting : of.existing),
   }
 }
 

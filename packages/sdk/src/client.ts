@@ -109,8 +109,17 @@ export function createClient(options: ClientOptions) {
     refresh: async (refreshId: string, more: CallOptions = {}): Promise<wire.Refresh> =>
       (await get<{ data: wire.Refresh }>(`/accounts/v2/refreshes/${encodeURIComponent(refreshId)}`, more)).data,
 
+    /** A signed yes or no about what the user holds; `verifyClaim` verifies the statement. */
+    claim: (request: wire.ClaimRequest, more: CallOptions = {}): Promise<wire.Claim> => makeClaim(calls, request, more),
+
     providers: createProviders(calls),
   }
+}
+
+async function makeClaim({ post }: Calls, request: wire.ClaimRequest, more: CallOptions): Promise<wire.Claim> {
+  type Answer = { data: Omit<wire.Claim, 'errors'>; errors: wire.ErrorItem[] }
+  const { data, errors } = await post<Answer>('/accounts/v2/claims', request, more)
+  return { ...data, errors }
 }
 
 function createProviders({ get, post, remove, walk }: Calls) {

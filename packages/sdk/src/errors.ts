@@ -47,6 +47,11 @@ export class ConnectionError extends Error {
   }
 }
 
+/** A claim that must not be believed. */
+export class ClaimError extends Error {
+  override readonly name = 'ClaimError'
+}
+
 /** A webhook that must not be believed. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'

@@ -1,9 +1,10 @@
 export type { CallOptions } from './calls.ts'
 export type { Changes, ChangesOptions, ChangesPage, Copy } from './changes.ts'
+export { verifyClaim, type VerifiedClaim, type VerifyClaimOptions } from './claims.ts'
 export { createClient, toTokenClient, type Client, type ClientOptions } from './client.ts'
 export { createEnterpriseClient, type EnterpriseClient, type EnterpriseOptions } from './enterprise.ts'
 export type * from './enterprise-types.ts'
-export { ConnectionError, OAuthError, ProblemError, WebhookError } from './errors.ts'
+export { ClaimError, ConnectionError, OAuthError, ProblemError, WebhookError } from './errors.ts'
 export {
   createPkce,
   createState,

@@ -23,6 +23,7 @@ import type {
   listTransactionChanges,
   listTransactions,
   listUsers,
+  makeClaim,
   QueryOf,
   refreshAssets,
   removeProvider,
@@ -58,6 +59,7 @@ const same: {
   proofSummary: Same<wire.ProofSummary, ResponseOf<typeof getProof>['summary']>
   coverage: Same<wire.StreamCoverage, ResponseOf<typeof getCoverage>['data']['streams'][number]>
   history: Same<wire.AssetHistoryPoint, ItemOf<ResponseOf<typeof getAssetHistory>>>
+  claim: Same<Omit<wire.Claim, 'errors'>, ResponseOf<typeof makeClaim>['data']>
   refresh: Same<wire.Refresh, ResponseOf<typeof refreshAssets>['data']>
   problem: Same<wire.Problem, ErrorResponse>
   enterpriseTransaction: Same<enterprise.EnterpriseTransaction, ItemOf<ResponseOf<typeof listEnterpriseTransactions>>>
@@ -96,6 +98,7 @@ const same: {
   proofSummary: true,
   coverage: true,
   history: true,
+  claim: true,
   refresh: true,
   problem: true,
   enterpriseTransaction: true,

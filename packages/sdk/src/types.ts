@@ -295,6 +295,28 @@ export interface AssetProof {
   first_bad: { start_time: string; end_time: string } | null
 }
 
+interface ClaimTerms {
+  /** By default the present. */
+  as_of?: string
+  /** By default proved and explained. */
+  grades?: ProofGrade[]
+  /** Who is to believe it; by default the client. */
+  audience?: string
+}
+
+export type ClaimRequest = ClaimTerms &
+  ({ claim: 'value_at_least'; amount_in_usd: string } | { claim: 'holds_at_least'; asset_id: string; amount: string })
+
+export interface Claim {
+  /** Null when the data is too weak to say: `errors` has `grade_too_low`. */
+  holds: boolean | null
+  grade: ProofGrade
+  as_of: string
+  /** A compact JWS for `verifyClaim`. */
+  statement: string | null
+  errors: ErrorItem[]
+}
+
 /** What holdings were worth at the end of a day, or now for today. */
 export interface AssetHistoryPoint {
   date: string

@@ -1,5 +1,6 @@
 /** The api role: every route over the parts it serves. */
 import { randomUUID } from 'node:crypto'
+import { createClaims, type Claims } from '../claims/index.ts'
 import type { Config } from '../config.ts'
 import { createAccessLog } from '../connect/index.ts'
 import { createEnterprise } from '../enterprise/index.ts'
@@ -14,7 +15,7 @@ import {
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
 import { createLimits } from '../limits/index.ts'
-import { createPortfolio } from '../portfolio/index.ts'
+import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
 export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
@@ -31,6 +32,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     idleAfterMs: config.schedule.activeForMs,
   })
   const portfolio = createPortfolio({ db })
+  const claims = openClaims(parts, portfolio)
   const cursors = createCursors(keyring.derive('cursor'))
   const enterprise = createEnterprise({ db, endGrants: oauth.endGrants })
   const serve = createServe({
@@ -47,9 +49,9 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       ? undefined
       : { control: sandbox.control, mailbox: post.mailbox, newAccount }
   const groups = [
-    oauthRoutes({ oauth, limits, log }),
+    oauthRoutes({ oauth, claims, limits, log }),
     resourceRoutes({
-      ...{ serve, cursors, catalog, connections, connect, portfolio, proof, sync, enterprise },
+      ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise },
       onTenantRead: (clientId, userKey, endpoint) => accesses.countForTenant({ userKey, clientId, endpoint }),
       now: () => clock.now(),
       removalsKeptMs: config.removalsKeptMs,
@@ -85,6 +87,16 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     throw error
   }
   return { url: baseUrl, stop }
+}
+
+function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfolio): Claims {
+  return createClaims({
+    db,
+    secrets: keyring.derive('claims'),
+    issuer: addresses.authUrl,
+    sandbox: config.mode === 'sandbox',
+    findOwnedTotal: portfolio.findOwnedTotal,
+  })
 }
 
 function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {

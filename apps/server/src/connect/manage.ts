@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
+import { listClaims, type MadeClaim } from '../claims/index.ts'
 import { listAuditOfUser, type EntryRow } from '../audit-log/index.ts'
 import type { ConnectionRow, Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
@@ -28,7 +29,7 @@ export interface ManageDeps {
 export interface MyPage {
   email: string | null
   connections: ConnectionRow[]
-  grants: (Grant & { accesses: Access[] })[]
+  grants: (Grant & { accesses: Access[]; claims: MadeClaim[] })[]
   /** What the tenant read by its own access, by client. */
   /** What happened to the user's consents and connections, newest first. */
   events: (Pick<EntryRow, 'at' | 'actor' | 'action'> & { clientName: string | null; providerName: string | null })[]
@@ -41,6 +42,7 @@ const connectionsMax = 500
 /** About three months of an application that reads a few lists every hour. */
 const accessesShownMax = 5_000
 const eventsShownMax = 100
+const claimsShownMax = 500
 
 export async function beginManaging(
   { db, tenants, randomBytes }: ManageDeps,
@@ -87,19 +89,25 @@ export function ownerOf({ owner }: ManageSession): Owner {
 }
 
 export async function describeMe({ db, oauth, tenants, connections }: ManageDeps, owner: Owner): Promise<MyPage> {
-  const [email, rows, grants, accesses] = await Promise.all([
+  const [email, rows, grants, accesses, claims] = await Promise.all([
     tenants.findEmail(owner),
     connections.list(owner, { limit: connectionsMax, after: undefined }),
     oauth.listGrants(owner),
     store.listAccesses(db, owner, accessesShownMax),
+    listClaims(db, owner, claimsShownMax),
   ])
   const entries = await listAuditOfUser(db, owner, eventsShownMax)
   const nameOf = createNames(tenants)
   const byGrant = Map.groupBy(accesses, ({ grantId }) => grantId)
+  const claimsByGrant = Map.groupBy(claims, ({ grantId }) => grantId)
   return {
     email,
     connections: rows,
-    grants: grants.map((grant) => ({ ...grant, accesses: byGrant.get(grant.grantId) ?? [] })),
+    grants: grants.map((grant) => ({
+      ...grant,
+      accesses: byGrant.get(grant.grantId) ?? [],
+      claims: claimsByGrant.get(grant.grantId) ?? [],
+    })),
     events: await Promise.all(
       entries.map(async ({ at, actor, action, clientId, providerId }) => ({
         ...{ at, actor, action },

@@ -1,5 +1,6 @@
 /** What the resource routes are made over. */
 import type { ProviderMetadata } from '@assay/connectors/catalog'
+import type { Claims } from '../claims/index.ts'
 import type { Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Enterprise } from '../enterprise/index.ts'
@@ -18,6 +19,7 @@ export interface FrontDoors {
   connections: Connections
   connect: Pick<Connect, 'addForApplication' | 'completeSignIn'>
   portfolio: Portfolio
+  claims: Pick<Claims, 'make'>
   proof: Pick<Proof, 'explain' | 'list'>
   enterprise: Enterprise
   /** The tenant itself, through one of its clients, was given something of this user. */

@@ -7,6 +7,7 @@ export function toMetadata(issuer: string, widgetUrl: string) {
   return {
     issuer,
     authorization_endpoint: widgetUrl,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
     token_endpoint: `${issuer}/oauth/token`,
     token_endpoint_auth_methods_supported: ['none', ...withSecret],
     revocation_endpoint: `${issuer}/oauth/revoke`,

@@ -6,7 +6,7 @@
  * checks it (reading-store.ts). The answer is undefined when the token is not valid. The others are for a caller who is
  * known already.
  */
-import type { Database } from '../db/index.ts'
+import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import * as changes from './changes-store.ts'
 import * as knownAt from './known-at-store.ts'
@@ -20,6 +20,7 @@ import type { Access, Reading } from './reading-store.ts'
 export { listUserChanges, type FeedPlace, type UserChange } from './changes-store.ts'
 export { firstSeqAt, type PageRequest, type Place, type TransactionFilters } from './pages-query-store.ts'
 export type { TransactionItem } from './pages-store.ts'
+export type { OwnedTotal } from './positions-at-store.ts'
 export type { PositionPlace } from './positions-store.ts'
 export type { Access } from './reading-store.ts'
 
@@ -39,6 +40,12 @@ export interface Portfolio {
   readPositionsAt(access: Access, request: positionsAt.PositionsAtRequest): Answer<positions.PositionsPage>
   readSourcePositions(access: Access, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
+  /** What the user's own accounts came to at a moment; wallets that were only named do not count. In the caller's transaction. */
+  findOwnedTotal(
+    sql: Sql,
+    owner: Owner,
+    asked: { asOf: string; assetId: string | null },
+  ): Promise<positionsAt.OwnedTotal>
   listTransactions(owner: Owner, request: PageRequest): Promise<pages.TransactionItem[]>
   /** Oldest first; days that are neither observed nor derivable are left out. */
   listDailyValues(owner: Owner, request: HistoryRequest): Promise<DailyValue[]>
@@ -55,6 +62,7 @@ export function createPortfolio({ db }: { db: Database }): Portfolio {
     readPositions: (access, request) => positions.readPositions(db, access, request),
     readPositionsAt: (access, request) => positionsAt.readPositionsAt(db, access, request),
     readSourcePositions: (access, request) => positions.readSourcePositions(db, access, request),
+    findOwnedTotal: positionsAt.findOwnedTotal,
     listTransactions: (owner, request) => pages.listTransactions(db, owner, request),
     listDailyValues: (owner, request) => listDailyValues(db, owner, request),
   }

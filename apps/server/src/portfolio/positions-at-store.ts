@@ -8,7 +8,10 @@
  *
  * The price is the first one of the day or of the next, whichever is nearer; today it is the present one.
  */
+import type { Decimal } from '@assay/core'
+import type { Grade } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
 import {
   noPlace,
   positionItem,
@@ -18,23 +21,24 @@ import {
   type PositionRequest,
   type PositionsPage,
 } from './positions-store.ts'
-import { toWireTime, type Access, type Reading } from './reading-store.ts'
+import { knownUserText, toWireTime, type Access, type Reading } from './reading-store.ts'
 
 export interface PositionsAtRequest extends PositionRequest {
   asOf: string
 }
 
-const at = '$12::timestamptz'
+// Statements differ in their parameters, so what they have in common asks a CTE for the moment and the present.
+const at = '(select at from moment)'
+const now = '(select now from moment)'
 const dayOf = (time: string): string => `(${time} at time zone 'UTC')::date`
 const ofConnection = (table: string, connection: string): string =>
   `${table}.user_key = $1::bigint and ${table}.connection_key = ${connection}.connection_key`
 
 // Connections that had anything by then. The first reading counts as well as the first transaction: a provider may keep no
 // history at all.
-const wanted = `
+const wantedWhere = (condition: string): string => `
   select s.* from shown s
-  where s.balances_at is not null and least(s.history_from, s.balances_since) <= ${at}
-    and ($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))`
+  where s.balances_at is not null and least(s.history_from, s.balances_since) <= ${at} and ${condition}`
 
 // Steps over the key of daily_changes from one asset to the next. To read all days and drop what repeats took two thirds
 // of the whole statement (72,790 days of 40 assets).
@@ -120,12 +124,27 @@ const held = `
       from (${anchored}) n) f) f`
 
 const price = `
-  select case when a.id = 'fiat:usd' then 1 when ${dayOf(at)} = ${dayOf('$3::timestamptz')} then (
+  select case when a.id = 'fiat:usd' then 1 when ${dayOf(at)} = ${dayOf(now)} then (
       select c.price_in_usd from current_prices c where c.asset_id = a.id)
     else (
       select c.price_in_usd from closing_prices c
       where c.asset_id = a.id and c.next_day between ${dayOf(at)} and ${dayOf(at)} + 1
       order by c.next_day = ${dayOf(`(${at} + interval '12 hours')`)} desc limit 1) end as price_in_usd`
+
+/** CTEs that end with `held`, over `shown` with the columns below. Both moments are parameters. */
+const heldCtes = (moments: { at: string; now: string }, condition: string): string =>
+  `moment as materialized (select ${moments.at}::timestamptz as at, ${moments.now}::timestamptz as now),
+   wanted as materialized (${wantedWhere(condition)}), moved_assets as (${movedAssets}),
+   around as materialized (${around}), leaving as materialized (${leaving}), held as materialized (${held})`
+const columns = 'c.balances_since, c.history_from, c.connection_type, c.proof_grade'
+
+/** Positions `h` with what is known of their assets; those of zero and zero are not listed. */
+const graded = `
+  select h.*, coalesce(present.spam, g.spam, false) as spam, g.grade
+  from held h
+  left join holdings present on ${ofConnection('present', 'h')} and present.asset_key = h.asset_key
+  left join asset_grades g on ${ofConnection('g', 'h')} and g.asset_key = h.asset_key
+  where h.liquid <> 0 or h.staked <> 0`
 
 const item = positionItem({
   fetched: toWireTime('h.read_at'),
@@ -134,22 +153,19 @@ const item = positionItem({
 })
 
 const statement = positionsText(
-  `with recursive wanted as materialized (${wanted}), moved_assets as (${movedAssets}), around as materialized (${around}), leaving as materialized (${leaving}),
-   held as materialized (${held})
+  `with recursive ${heldCtes(
+    { at: '$12', now: '$3' },
+    `($9::text[] is null or s.provider_id = any($9::text[])) and ($10::text[] is null or s.id = any($10::text[]))`,
+  )}
    select ${item} as item, s.id as place, a.symbol, a.id as asset_id
-   from (
-     select h.*, coalesce(now.spam, g.spam, false) as spam, g.grade
-     from held h
-     left join holdings now on ${ofConnection('now', 'h')} and now.asset_key = h.asset_key
-     left join asset_grades g on ${ofConnection('g', 'h')} and g.asset_key = h.asset_key
-     where h.liquid <> 0 or h.staked <> 0) h
+   from (${graded}) h
    join wanted s on s.connection_key = h.connection_key
    join assets a on a.asset_key = h.asset_key
    cross join lateral (${price}) p
    where ($6::text is null or (s.id, a.symbol, a.id) > ($6::text, $7::text, $8::text))
      and ($11::text[] is null or a.symbol = any($11::text[]))
    order by s.id, a.symbol, a.id limit $4::bigint`,
-  'c.balances_since, c.history_from',
+  columns,
 )
 
 /** v2: a row for each connection and asset that was held at `asOf`. */
@@ -160,4 +176,45 @@ export async function readPositionsAt(
 ): Promise<Reading<PositionsPage> | undefined> {
   const filters = [providerIds ?? null, connectionIds ?? null, assetSymbols ?? null]
   return readPage(sql, access, statement, limit, [...(after ?? noPlace), ...filters, asOf])
+}
+
+export interface OwnedTotal {
+  /** Of everything that has a price, without spam. */
+  value_in_usd: Decimal
+  /** Of the asset asked for; 0 without one. */
+  amount: Decimal
+  /** The worst of the accounts that count. */
+  grade: Grade
+}
+
+// A pasted address proves nothing about its owner, so only accounts count that the person has a key or a sign-in for. One
+// that was not judged yet may hold anything.
+const isOwned = `s.connection_type in ('api_key', 'oauth2')`
+const worst = `(array['open', 'unprovable', 'explained', 'proved'])[min(array_position(
+  array['open', 'unprovable', 'explained', 'proved'], coalesce(a.grade, s.proof_grade, 'unprovable')))]`
+
+const ownedText = knownUserText({
+  columns,
+  result: `select * from (
+    with recursive ${heldCtes({ at: '$2', now: '$3' }, isOwned)}
+    select trim_scale(coalesce(sum(p.price_in_usd * (h.liquid + h.staked)) filter (where not h.spam), 0))::text
+        as value_in_usd,
+      trim_scale(coalesce(sum(h.liquid + h.staked) filter (where a.id = $4::text), 0))::text as amount,
+      coalesce((
+        select ${worst} from shown s left join lateral (
+          select g.grade from asset_grades g join assets asked on asked.asset_key = g.asset_key
+          where ${ofConnection('g', 's')} and asked.id = $4::text) a on true
+        where ${isOwned}), 'unprovable') as grade
+    from (${graded}) h
+    join assets a on a.asset_key = h.asset_key
+    cross join lateral (${price}) p) total`,
+})
+
+/** What the user's own accounts came to at a moment, all together. */
+export async function findOwnedTotal(
+  sql: Sql,
+  { userKey }: Pick<Owner, 'userKey'>,
+  { asOf, assetId }: { asOf: string; assetId: string | null },
+): Promise<OwnedTotal> {
+  return sql.row<OwnedTotal>(ownedText, [userKey, asOf, sql.now(), assetId])
 }

@@ -8,6 +8,7 @@ export const platformScopes = [
   'assets:read',
   'transactions:read',
   'offline_access',
+  'claims:read',
 ] as const
 export const enterpriseScopes = ['enterprise:read', 'enterprise:manage'] as const
 

@@ -22,6 +22,16 @@ export interface Grant {
   granted_at: string
   expires_at: string
   accesses: Access[]
+  claims: Claim[]
+}
+
+/** What an application learned without seeing rows. */
+export interface Claim {
+  claim: 'value_at_least' | 'holds_at_least'
+  asset_id: string | null
+  amount: string
+  holds: boolean
+  made_at: string
 }
 
 export interface AuditEvent {

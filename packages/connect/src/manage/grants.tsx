@@ -1,6 +1,6 @@
 /** Who may read since when, what they read, and the button that ends it. */
 import type { JSX } from 'preact'
-import type { Access, Grant, ManageApi, Me } from '../api/manage-api.ts'
+import type { Access, Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
 import { ApplicationMark } from '../parts/mark.tsx'
 import { useSpeech, type TextKey } from '../texts/index.ts'
 import type { Question } from './question.ts'
@@ -84,6 +84,7 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
             : t('manage.read_last', { what: t(whatOf(last)), date: moment(last.hour) })}
         </p>
         {accesses.length > 0 && <Accesses accesses={accesses} />}
+        {grant.claims.length > 0 && <Claims claims={grant.claims.slice(0, accessesMax)} />}
       </div>
       <button type="button" class="text-button" aria-label={`${t('manage.revoke')} ${client.name}`} onClick={onRevoke}>
         {t('manage.revoke')}
@@ -109,6 +110,34 @@ function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
       </ul>
     </details>
   )
+}
+
+/** What the application asked, and what it was told. */
+function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
+  const { t, moment } = useSpeech()
+  return (
+    <details class="accesses">
+      <summary>{t('manage.claims')}</summary>
+      <ul class="numbers">
+        {claims.map((one) => (
+          <li key={`${one.made_at} ${one.claim} ${one.amount}`}>
+            <span>{moment(one.made_at)}</span>
+            <span>
+              {one.asset_id === null
+                ? t('manage.claim_value', { amount: one.amount })
+                : t('manage.claim_holds', { amount: one.amount, asset: toSymbol(one.asset_id) })}{' '}
+              {t(one.holds ? 'manage.claim_yes' : 'manage.claim_no')}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** `crypto:bitcoin` → `bitcoin`: the id of an asset ends with its name. */
+function toSymbol(assetId: string): string {
+  return assetId.slice(assetId.indexOf(':') + 1)
 }
 
 /** The calls have names for developers; a person wants to know of what. */

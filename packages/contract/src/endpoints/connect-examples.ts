@@ -86,4 +86,15 @@ export const grant = {
   granted_at: time,
   expires_at: '2027-03-02T10:11:12.345Z',
   accesses: [{ endpoint: 'listTransactions', hour: '2026-03-02T10:00:00.000Z', count: 12 }],
+  claims: [
+    {
+      claim: 'value_at_least',
+      asset_id: null,
+      amount: '10000',
+      as_of: time,
+      holds: true,
+      audience: 'https://lender.example',
+      made_at: time,
+    },
+  ],
 }

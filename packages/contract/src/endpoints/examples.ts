@@ -210,3 +210,6 @@ const refreshed = { refresh_id: refreshId, status: 'queued', requested_at: time 
 const queued = { connection_id: connectionId, status: 'queued', cause: null }
 export const refreshedV1 = { ...refreshed, connections: [{ ...queued, crypto_source_id: 'kraken' }] }
 export const refreshedV2 = { ...refreshed, connections: [{ ...queued, provider_id: 'kraken' }] }
+
+/** Cut short: a statement has some hundred characters more. */
+export const claimStatement = 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImFzc2F5LWNsYWltK2p3dCJ9.eyJob2xkcyI6dHJ1ZX0.c2lnbmF0dXJl'

@@ -1,6 +1,7 @@
 /** Every endpoint, in the order the documents show them. */
 import type { Endpoint } from '../endpoint.ts'
 import * as v2 from './accounts-v2.ts'
+import * as claims from './claims-v2.ts'
 import * as connect from './connect-v1.ts'
 import * as stats from './enterprise-stats-v2.ts'
 import * as enterprise from './enterprise-v2.ts'
@@ -12,6 +13,7 @@ import * as refreshV1 from './refresh-v1.ts'
 
 export * from './accounts-v2.ts'
 export * from './bulk-v2.ts'
+export * from './claims-v2.ts'
 export * from './connect-v1.ts'
 export * from './enterprise-stats-v2.ts'
 export * from './enterprise-v2.ts'
@@ -46,6 +48,7 @@ export const endpoints: readonly Endpoint[] = [
   bulk.exportTransactions,
   reading.refreshTransactions,
   reading.getRefresh,
+  claims.makeClaim,
   enterprise.listEnterpriseTransactions,
   enterprise.listEnterpriseChanges,
   enterprise.listUsers,

@@ -328,6 +328,41 @@ create table grant_accesses (
 );
 create index grant_accesses_hour on grant_accesses (hour);
 
+-- Public halves of the keys that sign claims. A statement is valid for a month, so its key stays as long after its last
+-- use, also when the server key that it was derived from is gone.
+create table claim_keys (
+  kid text primary key,
+  public_jwk jsonb not null,
+  used_at timestamptz(3) not null
+);
+
+-- What a user is called in the claims of one grant: random, so that two verifiers cannot compare.
+create table claim_subjects (
+  user_key bigint not null references users on delete cascade,
+  grant_id text not null,
+  subject text not null,
+  primary key (user_key, grant_id)
+);
+
+-- What an application learned by claims. Three different ones a day are the limit, and the user's own page lists them.
+create table claims (
+  user_key bigint not null references users on delete cascade,
+  grant_id text not null,
+  -- `jti` of the statement.
+  id text not null,
+  claim text not null check (claim in ('value_at_least', 'holds_at_least')),
+  asset_id text collate "C",
+  amount numeric not null,
+  -- The moment as it was asked for; null for the present.
+  asked_for timestamptz(3),
+  as_of timestamptz(3) not null,
+  holds boolean not null,
+  grade text not null,
+  audience text not null,
+  made_at timestamptz(3) not null,
+  primary key (user_key, grant_id, id)
+);
+
 -- Sandbox mode only: the mails that would have been sent. `session_id` shows a tester with two windows the right code.
 create table sandbox_mailbox (
   id bigint generated always as identity primary key,

@@ -104,6 +104,29 @@ describe('the manage page', async () => {
     assert.equal(readAt, null)
   })
 
+  it('shows what an application asked about the user and was told; it goes with the user', async () => {
+    const { token } = await connected('asked@example.com')
+    const answer = await fetch(`${connect.url}/accounts/v2/claims`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ claim: 'value_at_least', amount_in_usd: '250.50', audience: 'a lender' },
+        grades: ['proved', 'explained', 'unprovable', 'open'],
+      }),
+    })
+    assert.equal(answer.status, 200, await answer.clone().text())
+    const page = await signIn('asked@example.com')
+    const me = await page.me()
+    assert.deepEqual(getMe.response.safeParse(me).error?.issues, undefined)
+    const said = me.grants.flatMap(({ claims }) => claims)
+    assert.deepEqual(
+      said.map(({ claim, asset_id, amount, holds, audience }) => [claim, asset_id, amount, holds, audience]),
+      [['value_at_least', null, '250.5', false, 'a lender']],
+    )
+    assert.equal((await page.call('DELETE', '/me')).status, 200)
+    assert.deepEqual(await connect.db.rows(`select from claims where audience = 'a lender'`), [])
+  })
+
   it('shows what happened to consents and connections, and who did it', async () => {
     const { connectionId } = await connected('audited@example.com')
     const page = await signIn('audited@example.com')

@@ -93,6 +93,9 @@ export function toWireMe({ email, connections, grants, tenantReads, events }: My
       granted_at: grant.grantedAt,
       expires_at: grant.expiresAt,
       accesses: grant.accesses.map(toAccess),
+      claims: grant.claims.map(({ claim, assetId, amount, asOf, holds, audience, madeAt }) => ({
+        ...{ claim, asset_id: assetId, amount, as_of: asOf, holds, audience, made_at: madeAt },
+      })),
     })),
     events: events.map(({ at, actor, action, clientName, providerName }) => ({
       ...{ at, actor, action },

@@ -1,10 +1,11 @@
 /**
  * The authorization server on the wire: /oauth/token (RFC 6749 §3.2), /oauth/revoke (RFC 7009), /oauth/introspect
- * (RFC 7662) and its metadata (RFC 8414). A group of its own: other bodies, other errors and, because the short-term
+ * (RFC 7662), its metadata (RFC 8414) and the keys of its claims (RFC 7517). A group of its own: other bodies, other errors and, because the short-term
  * flow runs in browsers, CORS for each path.
  */
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Claims } from '../../claims/index.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { sendOauthError, type ErrorLog } from './error.ts'
@@ -13,6 +14,7 @@ import { limited } from './limited.ts'
 
 export interface OauthRoutesDeps {
   oauth: Pick<Oauth, 'token' | 'revoke' | 'introspect' | 'metadata'>
+  claims: Pick<Claims, 'jwks'>
   limits: Limits
   log: ErrorLog
 }
@@ -32,7 +34,7 @@ const exposedHeaders = 'Link, Retry-After, RateLimit, RateLimit-Policy, WWW-Auth
 const preflightSeconds = 600
 
 export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoutesDeps): Promise<void> {
-  const { oauth, limits, log } = deps
+  const { oauth, claims, limits, log } = deps
   await app.register(async (scope) => {
     acceptFormsOnly(scope)
     // These paths answer preflights themselves; the server's policy is one for a whole group.
@@ -70,6 +72,13 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
       anyOrigin: true,
       headers: { 'Cache-Control': 'public, max-age=300' },
       handle: () => oauth.metadata(),
+    })
+    addRoute(scope, {
+      url: '/.well-known/jwks.json',
+      method: 'GET',
+      anyOrigin: true,
+      headers: { 'Cache-Control': 'public, max-age=300' },
+      handle: () => claims.jwks(),
     })
   })
 }

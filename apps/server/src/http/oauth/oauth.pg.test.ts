@@ -162,7 +162,7 @@ describe('the OAuth endpoints on the wire', async () => {
         const fail = () => Promise.reject(fault)
         const failing = { token: fail, revoke: fail, introspect: fail, metadata: oauth.metadata }
         const log = { error: () => undefined, warn: () => undefined }
-        await registerOauthRoutes(app, { oauth: failing, limits: noLimits, log })
+        await registerOauthRoutes(app, { oauth: failing, claims: { jwks: fail }, limits: noLimits, log })
         const answer = await app.inject({
           method: 'POST',
           url: '/oauth/token',

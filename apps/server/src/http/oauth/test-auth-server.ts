@@ -48,13 +48,14 @@ async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits)
     introspect: (request) => node().introspect(request),
     metadata: () => node().metadata(),
   }
+  const claims: OauthRoutesDeps['claims'] = { jwks: async () => ({ keys: [] }) }
   const lines: string[] = []
   const log = {
     error: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
     warn: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
   }
   const server = await startTestServer(owner, {
-    groups: [{ cors: 'anyone', register: (app) => registerOauthRoutes(app, { oauth, limits, log }) }],
+    groups: [{ cors: 'anyone', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, log }) }],
   })
   const serve = (started: Oauth): void => {
     served = started

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
 import { registerAssets } from './assets.ts'
 import { registerChanges } from './changes.ts'
+import { registerClaims } from './claims.ts'
 import { registerExport } from './export.ts'
 import { registerHistory } from './history.ts'
 import { registerProof } from './proof.ts'
@@ -19,4 +20,5 @@ export function registerV2(app: FastifyInstance, deps: FrontDoors): void {
   registerReading(app, deps)
   registerProof(app, deps)
   registerHistory(app, deps)
+  registerClaims(app, deps)
 }

@@ -1,0 +1,154 @@
+/**
+ * Claims: whether a user holds at least so much, as a signed statement that anybody can verify, without a single row. Many
+ * questions would reveal the balance, so a grant may ask three different ones a day, and the user's own page lists them.
+ * Contract §14, docs/proof.md.
+ */
+import { randomUUID } from 'node:crypto'
+import { compare, invalidParameter, isKnownAsset, Refusal, type Decimal, type ErrorItem } from '@assay/core'
+import { SignJWT, type JWK } from 'jose'
+import type { Database, Sql } from '../db/index.ts'
+import type { Owner } from '../owner.ts'
+import type { OwnedTotal } from '../portfolio/index.ts'
+import { toClaimKey, type ClaimKey } from './keys.ts'
+import * as store from './store.ts'
+
+export { listClaims, type MadeClaim } from './store.ts'
+
+type Grade = OwnedTotal['grade']
+
+export interface ClaimRequest {
+  claim: store.Asked['claim']
+  /** Null where the claim is about the value of everything. */
+  assetId: string | null
+  amount: Decimal
+  /** Undefined: now. */
+  asOf: string | undefined
+  grades: readonly Grade[]
+  /** Undefined: the client itself. */
+  audience: string | undefined
+}
+
+export interface ClaimAnswer {
+  /** Null when the data is too weak to say. */
+  holds: boolean | null
+  grade: Grade
+  asOf: string
+  /** A compact JWS; null without an answer. */
+  statement: string | null
+  errors: ErrorItem[]
+}
+
+/** Who asks, for whom, and by which consent. */
+export type Asker = Owner & { clientId: string; grantId: string }
+
+export interface Claims {
+  make(asker: Asker, request: ClaimRequest): Promise<ClaimAnswer>
+  /** The public keys that statements of the last month were signed with (RFC 7517). */
+  jwks(): Promise<{ keys: JWK[] }>
+}
+
+export interface ClaimsDeps {
+  db: Database
+  /** One for each server key, the newest first. */
+  secrets: readonly Uint8Array[]
+  issuer: string
+  sandbox: boolean
+  findOwnedTotal(sql: Sql, owner: Owner, asked: { asOf: string; assetId: string | null }): Promise<OwnedTotal>
+}
+
+const dayMs = 86_400_000
+const claimsPerDay = 3
+const lifeDays = 30
+/** A key is listed as long as a statement that it signed is valid, and a day longer for clocks and caches. */
+const keysKeptMs = (lifeDays + 1) * dayMs
+/** How exactly it is known when a key was last in use. */
+const keysNotedEveryMs = 3_600_000
+
+export function createClaims(deps: ClaimsDeps): Claims {
+  const { db, secrets } = deps
+  // Derived once, when they are first needed: most processes never sign.
+  let derived: Promise<readonly ClaimKey[]> | undefined
+  const loadKeys = (): Promise<readonly ClaimKey[]> => (derived ??= Promise.all(secrets.map(toClaimKey)))
+
+  async function sign(tx: Sql, payload: Record<string, unknown>): Promise<string> {
+    const [key] = await loadKeys()
+    if (key === undefined) throw new Error('the keyring is empty')
+    await store.noteKeys(tx, [key], keysNotedEveryMs)
+    const iat = Math.floor(Date.parse(tx.now()) / 1000)
+    return new SignJWT({ iss: deps.issuer, ...payload, ...(deps.sandbox && { sandbox: true }) })
+      .setProtectedHeader({ alg: 'ES256', typ: 'assay-claim+jwt', kid: key.kid })
+      .setIssuedAt(iat)
+      .setExpirationTime(iat + (lifeDays * dayMs) / 1000)
+      .sign(key.privateKey)
+  }
+
+  return {
+    async make(asker, request) {
+      await checkAsset(db, request.assetId)
+      return db.transaction(async (tx) => {
+        const subject = await store.holdSubject(tx, asker, asker.grantId, randomUUID())
+        const { claim, assetId, amount } = request
+        const now = tx.now()
+        await checkLimit(tx, asker, { claim, assetId, amount, asOf: request.asOf ?? null }, Date.parse(now))
+        const asOf = request.asOf ?? now
+        const total = await deps.findOwnedTotal(tx, asker, { asOf, assetId })
+        const { grade } = total
+        if (!request.grades.includes(grade)) {
+          return { holds: null, grade, asOf, statement: null, errors: [toWeak(grade, request.grades)] }
+        }
+        const held = claim === 'value_at_least' ? total.value_in_usd : total.amount
+        const holds = compare(held, amount) >= 0
+        const audience = request.audience ?? asker.clientId
+        const id = randomUUID()
+        const { grantId } = asker
+        await store.insertClaim(tx, asker, {
+          ...{ id, grantId, claim, assetId, amount, asOf, holds, grade, audience, madeAt: now },
+          askedFor: request.asOf ?? null,
+        })
+        const said = assetId === null ? { amount_in_usd: amount } : { asset_id: assetId, amount }
+        const statement = await sign(tx, {
+          sub: subject,
+          aud: audience,
+          jti: id,
+          claim,
+          ...said,
+          holds,
+          grade,
+          as_of: asOf,
+        })
+        return { holds, grade, asOf, statement, errors: [] }
+      })
+    },
+    async jwks() {
+      const keys = await loadKeys()
+      // A key that a rotation has taken out of the ring was noted here while it was in use.
+      await store.noteKeys(db, keys, keysNotedEveryMs)
+      return { keys: await store.listKeys(db, keysKeptMs) }
+    },
+  }
+}
+
+async function checkAsset(db: Database, assetId: string | null): Promise<void> {
+  if (assetId === null || isKnownAsset(assetId) || (await store.isAssetSeen(db, assetId))) return
+  throw invalidParameter('asset_id', 'must be the asset_id of a position, such as crypto:bitcoin')
+}
+
+async function checkLimit(tx: Sql, asker: Asker, asked: store.Asked, nowMs: number): Promise<void> {
+  const before = await store.listAsked(tx, asker, asker.grantId, nowMs - dayMs)
+  const isSame = (one: store.Asked): boolean =>
+    one.claim === asked.claim && one.assetId === asked.assetId && one.amount === asked.amount && one.asOf === asked.asOf
+  if (before.some(isSame) || before.length < claimsPerDay) return
+  // Room is made when the oldest of the last three is a day old.
+  const oldestMs = Date.parse(before.at(-claimsPerDay)?.firstAt ?? '')
+  const seconds = Math.max(1, Math.ceil((oldestMs + dayMs - nowMs) / 1000))
+  const message = `At most ${claimsPerDay} different claims a day can be made with one consent. Claims that were made already can be repeated.`
+  throw new Refusal('rate_limited', message, {
+    items: [{ cause: 'rate_limited', message, retry_after_seconds: seconds }],
+    retryAfterSeconds: seconds,
+  })
+}
+
+function toWeak(grade: Grade, grades: readonly Grade[]): ErrorItem {
+  const message = `The data is ${grade}, and this claim asks for ${grades.join(' or ')}.`
+  return { cause: 'grade_too_low', message }
+}

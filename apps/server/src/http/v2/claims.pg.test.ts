@@ -1,0 +1,190 @@
+/** A signed yes or no about what a user holds, verified as a stranger would: by jose and the published keys alone. */
+import { ErrorResponse, listAssets, makeClaim } from '@assay/contract'
+import { add, divide, parseDecimal, sum, type Decimal } from '@assay/core'
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { verifyClaim } from '../../../../../packages/sdk/src/claims.ts'
+import { createClaims } from '../../claims/index.ts'
+import { findOwnedTotal } from '../../portfolio/positions-at-store.ts'
+import { openResource, until } from '../test-resource.ts'
+
+const path = '/accounts/v2/claims'
+
+describe('POST /accounts/v2/claims', async () => {
+  const api = await openResource()
+  await api.moveToNoon()
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const narrow = await api.signIn('ann', { scope: 'claims:read' })
+  const token = narrow.access_token
+  await api.untilPriced()
+  const { data: positions } = await api.ask(listAssets, '/accounts/v2/assets?limit=100', ann.access_token)
+  const bitcoin = positions.find(({ asset_id }) => asset_id === 'crypto:bitcoin')
+  const held = parseDecimal(bitcoin?.exact.total_holdings ?? '0')
+  const more = add(held, parseDecimal('0.00000001'))
+  const holding = (amount: Decimal, rest = {}) => ({
+    claim: 'holds_at_least',
+    asset_id: 'crypto:bitcoin',
+    amount,
+    ...rest,
+  })
+  const ask = (body: object, bearer = token) => api.ask(makeClaim, path, bearer, body)
+
+  /** A first verdict comes with the run after the first read. */
+  await until(
+    async () => (await api.service.db.rows(`select from connections where proof_grade = 'proved'`)).length,
+    (count) => count > 0,
+  )
+
+  it('200: yes up to what is held, no above it, for one asset and for everything together', async () => {
+    const yes = await ask(holding(held))
+    const no = await ask(holding(more))
+    assert.deepEqual([yes.data.holds, yes.data.grade, yes.errors], [true, 'proved', []])
+    assert.deepEqual([no.data.holds, no.data.grade], [false, 'proved'])
+    // Prices move on between two looks, but not to the half.
+    const worth = sum(positions.flatMap(({ value_in_usd: value }) => (value === null ? [] : [parseDecimal(value)])))
+    const half = divide(worth, parseDecimal('2'), 2)
+    assert.equal((await ask({ claim: 'value_at_least', amount_in_usd: half })).data.holds, true)
+  })
+
+  it('200: the statement verifies with jose alone, says what was asked, and names nobody', async () => {
+    const { data } = await ask(holding(held, { audience: 'https://lender.example' }))
+    const keys = createRemoteJWKSet(new URL(`${api.url}/.well-known/jwks.json`))
+    const options = {
+      issuer: api.url,
+      audience: 'https://lender.example',
+      typ: 'assay-claim+jwt',
+      algorithms: ['ES256'],
+    }
+    const { payload } = await jwtVerify(data.statement ?? '', keys, options)
+    const { claim, asset_id, amount, holds, grade, as_of, sandbox, iat = 0, exp = 0 } = payload
+    assert.deepEqual(
+      { claim, asset_id, amount, holds, grade, as_of, sandbox },
+      { ...holding(held), holds: true, grade: 'proved', as_of: data.as_of, sandbox: true },
+    )
+    assert.equal(exp - iat, 30 * 86_400)
+    assert.notEqual(payload.sub, narrow.user_id)
+    assert.ok(!JSON.stringify(payload).includes(narrow.user_id))
+    const again = decodeJwt((await ask(holding(held))).data.statement ?? '')
+    assert.deepEqual([again.sub, again.aud], [payload.sub, 'cli_demo'])
+    assert.notEqual(again.jti, payload.jti)
+  })
+
+  it('200: the SDK believes it, and nobody believes it when a byte has changed', async () => {
+    const statement = (await ask(holding(held))).data.statement ?? ''
+    const options = { issuer: api.url, audience: 'cli_demo', acceptSandbox: true }
+    assert.equal((await verifyClaim(statement, options)).holds, true)
+    for (const wrong of [{ issuer: 'https://other.example' }, { audience: 'me' }, { acceptSandbox: false }]) {
+      const jwks = (await (await fetch(`${api.url}/.well-known/jwks.json`)).json()) as { keys: object[] }
+      await assert.rejects(verifyClaim(statement, { ...options, jwks, ...wrong }), { name: 'ClaimError' })
+    }
+    await assert.rejects(verifyClaim(statement, { ...options, nowMs: Date.now() + 60 * 86_400_000 }), /expired/)
+    const keys = createRemoteJWKSet(new URL(`${api.url}/.well-known/jwks.json`))
+    for (let at = 0; at < statement.length; at += 7) {
+      const other = statement[at] === 'A' ? 'B' : 'A'
+      if (statement[at] === '.') continue
+      const altered = `${statement.slice(0, at)}${other}${statement.slice(at + 1)}`
+      await assert.rejects(verifyClaim(altered, options), { name: 'ClaimError' }, String(at))
+      await assert.rejects(jwtVerify(altered, keys), Error, String(at))
+    }
+  })
+
+  it('429: a fourth different claim on one day; the same ones go on, and tomorrow there is room', async () => {
+    const refused = await api.call<ErrorResponse>('POST', path, token, holding(parseDecimal('0.5')))
+    assert.equal(refused.status, 429)
+    assert.ok(Number(refused.headers.get('retry-after')) > 80_000)
+    await ask(holding(held))
+    await api.moveClock(86_400)
+    const later = await api.signIn('ann', { scope: 'claims:read' })
+    assert.equal((await ask(holding(parseDecimal('0.00000001')), later.access_token)).data.holds, true)
+  })
+
+  it('200: the data of a pasted address, or that was never judged, is too weak', async () => {
+    const zoe = await api.signIn('zoe', { scope: 'claims:read' })
+    const { data, errors } = await ask(holding(held), zoe.access_token)
+    assert.deepEqual([data.holds, data.statement, data.grade], [null, null, 'unprovable'])
+    assert.deepEqual(
+      errors.map(({ cause }) => cause),
+      ['grade_too_low'],
+    )
+    await api.service.db.execute(`update connections set connection_type = 'wallet'`)
+    const later = await api.signIn('ann', { scope: 'claims:read' })
+    const all = ['proved', 'explained', 'unprovable', 'open']
+    const weak = await ask(holding(parseDecimal('0.00000001'), { grades: all }), later.access_token)
+    assert.deepEqual([weak.data.holds, weak.data.grade], [false, 'unprovable'])
+    await api.service.db.execute(`update connections set connection_type = 'api_key'`)
+  })
+
+  it('400: an amount that is no decimal, an unknown asset, grade or claim, a moment to come; each is named', async () => {
+    const { access_token: bearer } = await api.signIn('ann', { scope: 'claims:read' })
+    const cases: [object, string][] = [
+      [holding('1e3' as Decimal), 'amount'],
+      [holding('-1' as Decimal), 'amount'],
+      [holding('0' as Decimal), 'amount'],
+      [holding(`1.${'0'.repeat(19)}` as Decimal), 'amount'],
+      [{ ...holding(held), amount: 1 }, 'amount'],
+      [{ claim: 'value_at_least', amount_in_usd: '10,000' }, 'amount_in_usd'],
+      [{ ...holding(held), asset_id: 'crypto:no-such-coin' }, 'asset_id'],
+      [holding(held, { grades: ['proved', 'certain'] }), 'grades.1'],
+      [holding(held, { grades: [] }), 'grades'],
+      [holding(held, { as_of: '2999-01-01T00:00:00Z' }), 'as_of'],
+      [holding(held, { as_of: 'yesterday' }), 'as_of'],
+      [holding(held, { audience: '' }), 'audience'],
+      [{ ...holding(held), claim: 'is_rich' }, 'claim'],
+    ]
+    for (const [body, parameter] of cases) {
+      const { status, body: problem, text } = await api.call<ErrorResponse>('POST', path, bearer, body)
+      assert.equal(status, 400, text)
+      assert.equal(problem.errors[0]?.parameter, parameter, text)
+      assert.deepEqual(ErrorResponse.safeParse(problem).error?.issues ?? [], [])
+    }
+  })
+
+  it('403: claims:read alone reads nothing else, and nothing else makes claims', async () => {
+    const { access_token: bearer } = await api.signIn('ann', { scope: 'claims:read' })
+    for (const other of [
+      '/accounts/v2/assets',
+      '/accounts/v2/transactions',
+      '/accounts/v2/providers',
+      '/platform/v1/assets',
+    ]) {
+      assert.equal((await api.call('GET', other, bearer)).status, 403, other)
+    }
+    const { access_token: reader } = await api.signIn('ann', { scope: 'assets:read transactions:read providers:read' })
+    assert.equal((await api.call('POST', path, reader, holding(held))).status, 403)
+    assert.equal((await api.call('POST', path, undefined, holding(held))).status, 401)
+  })
+
+  it('a rotated key verifies what it signed until that has expired, also when it has left the ring', async () => {
+    const { db } = api.service
+    const owner = await db.row<{
+      userKey: string
+      tenantKey: number
+      tenantId: string
+      userId: string
+      grantId: string
+    }>(
+      `select user_key as "userKey", tenant_key as "tenantKey", tenant_id as "tenantId", user_id as "userId", id as "grantId"
+       from grants where user_id = $1`,
+      [narrow.user_id],
+    )
+    const make = (secret: string) =>
+      createClaims({ db, secrets: [Buffer.alloc(32, secret)], issuer: api.url, sandbox: true, findOwnedTotal })
+    const request = { claim: 'holds_at_least', assetId: 'crypto:bitcoin', amount: parseDecimal('0.00000001') } as const
+    const asker = { ...owner, clientId: 'cli_demo' }
+    const { statement } = await make('old').make(asker, {
+      ...request,
+      asOf: undefined,
+      grades: ['proved'],
+      audience: undefined,
+    })
+    const jwks = await make('new').jwks()
+    const options = { issuer: api.url, audience: 'cli_demo', acceptSandbox: true, nowMs: db.clock.now() }
+    assert.equal((await verifyClaim(statement ?? '', { ...options, jwks })).holds, true)
+    assert.ok(jwks.keys.every((key) => !('d' in key)))
+    await api.moveClock(32 * 86_400)
+    await db.clock.refresh()
+    const kids = (await make('new').jwks()).keys.map(({ kid }) => kid)
+    assert.deepEqual(kids.length, 1, 'keys whose statements have all expired are gone')
+  })
+})

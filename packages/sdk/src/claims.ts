@@ -1,0 +1,104 @@
+/**
+ * Verifying a claim: a compact JWS (RFC 7515) with ES256, by WebCrypto alone. Whoever is shown a statement can verify it
+ * without an account at the service: the issuer's public keys are at its /.well-known/jwks.json.
+ */
+import { ClaimError } from './errors.ts'
+import type { ProofGrade } from './types.ts'
+
+export interface VerifyClaimOptions {
+  /** The service that you trust, to the letter: its auth_url. */
+  issuer: string
+  /** Yourself: the `audience` that the claim was made for, or the client id. */
+  audience: string
+  /** The issuer's keys, where you have them; otherwise they are fetched. */
+  jwks?: { keys: readonly object[] } | undefined
+  fetch?: typeof globalThis.fetch | undefined
+  /** Epoch milliseconds; default: now. */
+  nowMs?: number | undefined
+  /** Statements of a sandbox are refused unless you say so: nobody's money is behind them. */
+  acceptSandbox?: boolean | undefined
+}
+
+export interface VerifiedClaim {
+  iss: string
+  /** The user, under a name that only this consent has. */
+  sub: string
+  aud: string
+  iat: number
+  exp: number
+  jti: string
+  claim: 'value_at_least' | 'holds_at_least'
+  amount_in_usd?: string
+  asset_id?: string
+  amount?: string
+  holds: boolean
+  grade: ProofGrade
+  as_of: string
+  sandbox?: true
+}
+
+/** What the statement says, if the issuer signed it for this audience and it is still valid; throws a ClaimError otherwise. */
+export async function verifyClaim(statement: string, options: VerifyClaimOptions): Promise<VerifiedClaim> {
+  const [head = '', body = '', signature = '', ...rest] = statement.split('.')
+  if (signature === '' || rest.length > 0) throw new ClaimError('the statement is not a compact JWS')
+  const header = parse(head)
+  // RFC 8725 §3.1 and §3.11: what is accepted is decided here and not by the statement.
+  if (header['alg'] !== 'ES256' || header['typ'] !== 'assay-claim+jwt') {
+    throw new ClaimError('the statement is not an ES256 claim')
+  }
+  const key = await importKey(await findKey(header['kid'], options))
+  const signed = new TextEncoder().encode(`${head}.${body}`)
+  const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
+  const isSigned = await crypto.subtle.verify(algorithm, key, toBytes(signature), signed)
+  if (!isSigned) throw new ClaimError('the signature is not of this statement')
+  const claim = parse(body) as unknown as VerifiedClaim
+  checkTerms(claim, options)
+  return claim
+}
+
+function checkTerms(claim: VerifiedClaim, { issuer, audience, nowMs = Date.now(), acceptSandbox }: VerifyClaimOptions) {
+  if (claim.iss !== issuer) throw new ClaimError('the statement is of another issuer')
+  if (claim.aud !== audience) throw new ClaimError('the statement was made for another audience')
+  if (!(nowMs / 1000 < claim.exp)) throw new ClaimError('the statement has expired')
+  if (claim.sandbox === true && acceptSandbox !== true) throw new ClaimError('the statement is of a sandbox')
+}
+
+async function findKey(kid: unknown, { issuer, jwks, fetch = globalThis.fetch }: VerifyClaimOptions): Promise<object> {
+  const known = jwks ?? (await fetchKeys(issuer, fetch))
+  const key = known.keys.find((one) => 'kid' in one && one.kid === kid)
+  if (key === undefined) throw new ClaimError('the issuer has no such key')
+  return key
+}
+
+async function fetchKeys(issuer: string, fetch: typeof globalThis.fetch): Promise<{ keys: readonly object[] }> {
+  const response = await fetch(`${issuer}/.well-known/jwks.json`)
+  if (!response.ok) throw new ClaimError(`the keys of the issuer could not be read: ${response.status}`)
+  return (await response.json()) as { keys: readonly object[] }
+}
+
+function importKey(jwk: object): ReturnType<typeof crypto.subtle.importKey> {
+  const { kty, crv, x, y } = jwk as Record<string, string | undefined>
+  // Only what is public and of this kind: the rest of a key's members could forbid what it is for.
+  const bare = { kty: kty ?? '', crv: crv ?? '', x: x ?? '', y: y ?? '' }
+  return crypto.subtle.importKey('jwk', bare, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify'])
+}
+
+function parse(part: string): Record<string, unknown> {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(toBytes(part))) as Record<string, unknown>
+  } catch {
+    throw new ClaimError('the statement is not a compact JWS')
+  }
+}
+
+/** Strict base64url: a second way to write the same bytes would be another statement with the same signature. */
+function toBytes(part: string): Uint8Array<ArrayBuffer> {
+  if (!/^[\w-]+$/.test(part)) throw new ClaimError('the statement is not a compact JWS')
+  const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0))
+  const again = btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+  if (again !== part) throw new ClaimError('the statement is not a compact JWS')
+  return bytes
+}
