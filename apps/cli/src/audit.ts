@@ -1,11 +1,8 @@
 /** `assay audit export|verify`: who changed what, and whether the record of it is whole. */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
-
-const usage = `usage:
-  assay audit export <tenant_id>|installation
-  assay audit verify [<tenant_id>|installation] [--head <position>:<hash>] [--json]`
 
 export async function audit(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -14,11 +11,11 @@ export async function audit(words: string[]): Promise<void> {
     options: { json: { type: 'boolean', default: false }, head: { type: 'string' } },
   })
   const [action, subject, ...others] = positionals
-  if (others.length > 0) throw new UsageError(usage)
+  if (others.length > 0) throw new UsageError(usage.audit)
   const tenantId = subject === 'installation' ? '' : subject
   if (action === 'export' && tenantId !== undefined) return exportTo(tenantId)
   if (action === 'verify') return verify(tenantId, values)
-  throw new UsageError(usage)
+  throw new UsageError(usage.audit)
 }
 
 function exportTo(tenantId: string): Promise<void> {

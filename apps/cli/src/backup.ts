@@ -8,14 +8,12 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
 import { listenForStop, showProgress, UsageError, writeJson, writeLine } from './console.ts'
-
-const backupUsage = 'usage: assay backup <file> [--with-key] [--data <directory>] [--json]'
-const restoreUsage = 'usage: assay restore <file> [--replace] [--data <directory>] [--json]'
+import { usage } from './usage.ts'
 
 export async function backup(words: string[]): Promise<void> {
   const options = { 'with-key': { type: 'boolean', default: false }, ...sharedOptions } as const
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
-  const file = onlyOne(positionals, backupUsage)
+  const file = onlyOne(positionals, usage.backup)
   const config = findEmbedded(values.data)
   const { dataDirectory } = config.database
   const keys = values['with-key'] ? readKeys(config) : undefined
@@ -42,7 +40,7 @@ export async function backup(words: string[]): Promise<void> {
 export async function restore(words: string[]): Promise<void> {
   const options = { replace: { type: 'boolean', default: false }, ...sharedOptions } as const
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
-  const file = onlyOne(positionals, restoreUsage)
+  const file = onlyOne(positionals, usage.restore)
   const config = findEmbedded(values.data)
   const { dataDirectory } = config.database
   const progress = showProgress('Restoring')
@@ -66,9 +64,9 @@ export async function restore(words: string[]): Promise<void> {
 
 const sharedOptions = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
 
-function onlyOne(positionals: readonly string[], usage: string): string {
+function onlyOne(positionals: readonly string[], wanted: string): string {
   const [file, ...more] = positionals
-  if (file === undefined || more.length > 0) throw new UsageError(usage)
+  if (file === undefined || more.length > 0) throw new UsageError(wanted)
   return path.resolve(file)
 }
 

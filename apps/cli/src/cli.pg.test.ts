@@ -29,6 +29,14 @@ describe('assay', () => {
     }
   })
 
+  it('says how each command is called, without a database or any setting', async () => {
+    for (const name of ['client', 'webhook', 'start']) {
+      const { code, out } = await run([name, '--help'])
+      assert.equal(code, 0, name)
+      assert.match(out, new RegExp(`assay ${name} `))
+    }
+  })
+
   it('exits with 2 and a sentence when it is called wrongly', async () => {
     const wrong = [
       ['constructor'],

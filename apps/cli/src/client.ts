@@ -3,21 +3,8 @@ import { enterpriseScopes, findScopes, platformScopes, type Client, type ClientC
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
-
-const usage = `usage:
-  assay client create <tenant_id> <name> --redirect-uri <uri> [--redirect-uri …] [--scope "…"] [--embed-origin <origin>]
-                      [--public] [--enterprise] [--strict] [--s256-only] [--require-code-verifier]
-                      [--confirm-first-consent] [--json]
-  assay client update <client_id> [--name <name>] [--redirect-uri <uri> …] [--embed-origin <origin> …] [--scope "…"]
-                      [--[no-]strict] [--[no-]s256-only] [--[no-]require-code-verifier]
-                      [--[no-]confirm-first-consent] [--json]
-  assay client list <tenant_id> [--json]
-  assay client rotate-secret <client_id> [--overlap <seconds>] [--json]
-  assay client add-login-key <client_id> <jwk-file> [--json]
-  assay client list-login-keys <client_id> [--json]
-  assay client remove-login-key <client_id> <key_id> [--json]
-  assay client disable <client_id> [--json]`
 
 const options = {
   json: { type: 'boolean', default: false },
@@ -43,17 +30,17 @@ function parse(words: string[]) {
 export async function client(words: string[]): Promise<void> {
   const { values, positionals } = parse(words)
   const [action, subject, name, ...others] = positionals
-  if (subject === undefined || others.length > 0) throw new UsageError(usage)
+  if (subject === undefined || others.length > 0) throw new UsageError(usage.client)
   if (action === 'create' && name !== undefined) return create(subject, name, values)
   if (action === 'add-login-key' && name !== undefined) return addLoginKey(subject, name, values)
   if (action === 'remove-login-key' && name !== undefined) return removeLoginKey(subject, name, values)
-  if (name !== undefined) throw new UsageError(usage)
+  if (name !== undefined) throw new UsageError(usage.client)
   if (action === 'update') return update(subject, values)
   if (action === 'list') return list(subject, values)
   if (action === 'list-login-keys') return listLoginKeys(subject, values)
   if (action === 'rotate-secret') return rotateSecret(subject, values)
   if (action === 'disable') return disable(subject, values)
-  throw new UsageError(usage)
+  throw new UsageError(usage.client)
 }
 
 async function create(tenantId: string, name: string, values: Values): Promise<void> {
@@ -96,7 +83,7 @@ async function update(clientId: string, values: Values): Promise<void> {
   }
   const { name } = values
   const changes = { ...toChanges(values), ...(name !== undefined && { name }), ...(scopes && { scopes }) }
-  if (Object.keys(changes).length === 0) throw new UsageError(`say what to change\n${usage}`)
+  if (Object.keys(changes).length === 0) throw new UsageError(`say what to change\n${usage.client}`)
   const updated = await withAdmin(({ tenants }) => tenants.updateClient(clientId, changes))
   if (values.json) return writeJson(toRow(updated))
   writeLine(`Updated ${clientId}: ${Object.keys(changes).join(', ')}.`)
@@ -114,8 +101,9 @@ async function list(tenantId: string, values: Values): Promise<void> {
     one.name,
     one.disabledAt === null ? 'active' : 'disabled',
     one.redirectUris.join(' '),
+    one.embedOrigins.join(' '),
   ])
-  writeTable([['CLIENT', 'NAME', 'STATE', 'REDIRECT URIS'], ...rows])
+  writeTable([['CLIENT', 'NAME', 'STATE', 'REDIRECT URIS', 'EMBED ORIGINS'], ...rows])
 }
 
 async function rotateSecret(clientId: string, values: Values): Promise<void> {

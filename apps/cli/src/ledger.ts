@@ -2,6 +2,7 @@
 import type { ReplayReport } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
 import { UsageError, writeError, writeJson, writeLine, writeTable } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
 
 const options = {
@@ -15,7 +16,7 @@ const progressEveryMs = 5_000
 export async function ledger(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
   if (positionals.join(' ') !== 'replay' || values.connection === '') {
-    throw new UsageError('usage: assay ledger replay [--connection con_…] [--apply] [--json]')
+    throw new UsageError(usage.ledger)
   }
   const { connection: connectionId, apply } = values
   const report = await withAdmin((admin) => admin.replay({ connectionId, apply, onProgress: createProgress() }), {

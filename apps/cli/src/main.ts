@@ -5,6 +5,7 @@
 import { Refusal } from '@assay/core'
 import { ConfigError, readEnvironment } from '@assay/server/config'
 import { UsageError, writeError, writeLine } from './console.ts'
+import { usage } from './usage.ts'
 
 type Run = (words: string[]) => Promise<void>
 
@@ -14,7 +15,7 @@ interface Command {
   summary: string
 }
 
-const commands: Record<string, Command> = {
+const commands: Record<keyof typeof usage, Command> = {
   start: {
     load: async () => (await import('./start.ts')).start,
     summary: 'the whole service in sandbox mode, with simulated providers and test clients',
@@ -66,7 +67,7 @@ const commands: Record<string, Command> = {
   },
   webhook: {
     load: async () => (await import('./webhook.ts')).webhook,
-    summary: 'set <tenant_id> <url> | remove <tenant_id>',
+    summary: 'set <tenant_id> <url> | remove, test, log <tenant_id> | resend <tenant_id> <message_id>',
   },
   audit: {
     load: async () => (await import('./audit.ts')).audit,
@@ -83,21 +84,30 @@ async function main([name, ...words]: string[]): Promise<number> {
   if (name === undefined || name === 'help' || name === '--help') {
     writeLine('Usage: assay <command> [options]\n')
     for (const [command, { summary }] of Object.entries(commands)) writeLine(`  ${command.padEnd(9)} ${summary}`)
-    writeLine('\nSettings come from the environment: see docs/configuration.md.')
+    writeLine(
+      '\n`assay <command> --help` says how one is called. Settings come from the environment: see docs/configuration.md.',
+    )
     return 0
   }
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) {
+  if (!isCommand(name)) {
     writeError(`assay: there is no command ${JSON.stringify(name)}; \`assay help\` lists them.`)
     return 2
   }
+  if (words.includes('--help') || words.includes('-h')) {
+    writeLine(usage[name])
+    return 0
+  }
   try {
-    const run = await command.load()
+    const run = await commands[name].load()
     await run(words)
     return 0
   } catch (error) {
     return explain(error)
   }
+}
+
+function isCommand(name: string): name is keyof typeof usage {
+  return Object.hasOwn(commands, name)
 }
 
 function explain(error: unknown): number {

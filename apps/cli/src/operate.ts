@@ -5,6 +5,7 @@ import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
 
 const json = { json: { type: 'boolean', default: false } } as const
@@ -75,18 +76,13 @@ export async function doctor(words: string[]): Promise<void> {
   }
 }
 
-const keysUsage =
-  'usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--json]\n' +
-  'To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every\n' +
-  'process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.'
-
 export async function keys(words: string[]): Promise<void> {
   const options = { name: { type: 'string', default: 'main' }, ...json } as const
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
   const verb = positionals.join(' ')
   if (verb === 'generate') return generate(values)
   if (verb === 'rotate') return rotate(values)
-  throw new UsageError(keysUsage)
+  throw new UsageError(usage.keys)
 }
 
 /** To standard output, in a form that a shell and `--env-file` read. */

@@ -1,13 +1,14 @@
 /** `assay prices correct`: the operator's word about what an asset was worth on a day. */
 import { findDecimal } from '@assay/core'
 import { UsageError, writeLine } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
 
 export async function prices([command, ...words]: string[]): Promise<void> {
   const [assetId, day, price, ...more] = words
   const amount = findDecimal(price ?? '')
   if (command !== 'correct' || assetId === undefined || amount === undefined || more.length > 0 || !isDay(day)) {
-    throw new UsageError('usage: assay prices correct <asset_id> <YYYY-MM-DD> <US dollars for one>')
+    throw new UsageError(usage.prices)
   }
   await withAdmin((admin) => admin.correctPrice(assetId, day, amount))
   writeLine(`${assetId} was worth ${amount} US dollars on ${day}. Its transactions of that day are priced anew now.`)

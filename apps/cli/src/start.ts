@@ -14,10 +14,8 @@ import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
 import { listenForStop, writeLine } from './console.ts'
 import { openDemoAccess } from './demo-access.ts'
+import { toWelcome, type Running as Addresses } from './welcome.ts'
 
-const usage = `usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>] [--fresh]
-
---fresh forgets all users and sets the sandbox clock to real time; applications and webhooks stay.`
 /** Any text would do: with the same one, keys that a database remembers are known again after a restart. */
 const sandboxSeed = 'assay'
 
@@ -29,10 +27,8 @@ export async function start(words: string[]): Promise<void> {
       'demo-port': { type: 'string' },
       data: { type: 'string' },
       fresh: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
     },
   })
-  if (values.help) return writeLine(usage)
   const { asked, signal } = listenForStop()
   const environment = { ASSAY_LOG_LEVEL: 'warn', ...readEnvironment(), ASSAY_MODE: 'sandbox' }
   const parsed = parseConfig({
@@ -50,7 +46,7 @@ export async function start(words: string[]): Promise<void> {
   try {
     const stopped = asked.then(() => true)
     const access = await Promise.race([openDemoAccess(running.url, `${running.demoUrl}/callback`, writeLine), asked])
-    if (access !== undefined) writeLine(welcome(running, access.token))
+    if (access !== undefined) writeLine(toWelcome(running, access.token))
     await stopped
     writeLine('Stopping …')
   } finally {
@@ -58,9 +54,7 @@ export async function start(words: string[]): Promise<void> {
   }
 }
 
-interface Running {
-  url: string
-  demoUrl: string
+interface Running extends Addresses {
   stop(): Promise<void>
 }
 
@@ -93,7 +87,7 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
     })
     ends.push(() => demo.stop())
     await whenAnswering({ log, signal }, () => sendWebhooks(settings, demo, log))
-    return { url, demoUrl: demo.url, stop }
+    return { url, widgetUrl, demoUrl: demo.url, stop }
   } catch (error) {
     await stop()
     throw error
@@ -112,21 +106,4 @@ async function sendWebhooks(config: Config, demo: Demo, log: ReturnType<typeof c
   } finally {
     await admin.close()
   }
-}
-
-function welcome({ url, demoUrl }: Running, token: string): string {
-  return `
-Assay is ready.
-
-  Demo application  ${demoUrl}          connect an account and look at it, as a user would
-  API documents     ${url}/docs     (OpenAPI: ${url}/openapi/v2.json and v1.json)
-  Your accounts     ${url}/connect/manage?client_id=cli_demo
-  Webhook events    ${demoUrl}/webhooks
-  Test scenarios    ${url}/sandbox/scenarios
-
-Read the demo user's holdings (the token lives for 15 minutes; a restart prints a new one):
-
-  curl -H 'Authorization: Bearer ${token}' ${url}/platform/v1/assets
-
-Ctrl-C stops everything; the data stays.`
 }

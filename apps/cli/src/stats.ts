@@ -1,6 +1,7 @@
 /** `assay stats verify` and `assay stats rebuild`: whether what is kept of tenants' statistics is what the tables say. */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
 
 export async function stats(words: string[]): Promise<void> {
@@ -16,7 +17,7 @@ export async function stats(words: string[]): Promise<void> {
       return
     }
     default:
-      throw new UsageError('usage: assay stats verify [--json] | assay stats rebuild [--json]')
+      throw new UsageError(usage.stats)
   }
 }
 

@@ -1,6 +1,7 @@
 /** `assay tenant create <name>` and `assay tenant list`. */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
 
 export async function tenant(words: string[]): Promise<void> {
@@ -25,7 +26,7 @@ export async function tenant(words: string[]): Promise<void> {
     else writeTable([['TENANT', 'NAME'], ...tenants.map((one) => [one.tenantId, one.name])])
     return
   }
-  throw new UsageError('usage: assay tenant create <name> | assay tenant list [--json]')
+  throw new UsageError(usage.tenant)
 }
 
 function toRow({ tenantId, name }: { tenantId: string; name: string }): object {

@@ -1,6 +1,7 @@
-/** `assay webhook set|remove`: where a tenant is told that a connection changed. */
+/** `assay webhook …`: where a tenant is told of changes, and what became of the messages. */
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine } from './console.ts'
+import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
+import { usage } from './usage.ts'
 import { withAdmin } from './with-admin.ts'
 
 export async function webhook(words: string[]): Promise<void> {
@@ -9,16 +10,51 @@ export async function webhook(words: string[]): Promise<void> {
     allowPositionals: true,
     options: { json: { type: 'boolean', default: false } },
   })
-  const [action, tenantId, url, ...others] = positionals
-  if (action === 'set' && tenantId !== undefined && url !== undefined && others.length === 0) {
-    const secret = await withAdmin((admin) => admin.webhooks.set(tenantId, url))
-    if (values.json) return writeJson({ tenant_id: tenantId, url, secret })
-    return writeLine(`Set. Verify signatures with this secret (shown once): ${secret}`)
-  }
-  if (action === 'remove' && tenantId !== undefined && url === undefined) {
-    const removed = await withAdmin((admin) => admin.webhooks.remove(tenantId))
-    if (values.json) return writeJson({ tenant_id: tenantId, removed })
-    return writeLine(removed ? 'Removed.' : 'There was none.')
-  }
-  throw new UsageError('usage: assay webhook set <tenant_id> <url> | assay webhook remove <tenant_id> [--json]')
+  const [action, tenantId, subject, ...others] = positionals
+  if (tenantId === undefined || others.length > 0) throw new UsageError(usage.webhook)
+  if (action === 'set' && subject !== undefined) return set(tenantId, subject, values.json)
+  if (action === 'resend' && subject !== undefined) return resend(tenantId, subject, values.json)
+  if (subject !== undefined) throw new UsageError(usage.webhook)
+  if (action === 'remove') return remove(tenantId, values.json)
+  if (action === 'test') return test(tenantId, values.json)
+  if (action === 'log') return log(tenantId, values.json)
+  throw new UsageError(usage.webhook)
+}
+
+async function set(tenantId: string, url: string, json: boolean): Promise<void> {
+  const secret = await withAdmin((admin) => admin.webhooks.set(tenantId, url))
+  if (json) return writeJson({ tenant_id: tenantId, url, secret })
+  writeLine(`Set. Verify signatures with this secret (shown once): ${secret}`)
+  writeLine(`Try it: assay webhook test ${tenantId}`)
+}
+
+async function remove(tenantId: string, json: boolean): Promise<void> {
+  const removed = await withAdmin((admin) => admin.webhooks.remove(tenantId))
+  if (json) return writeJson({ tenant_id: tenantId, removed })
+  writeLine(removed ? 'Removed.' : 'There was none.')
+}
+
+async function test(tenantId: string, json: boolean): Promise<void> {
+  const messageId = await withAdmin((admin) => admin.webhooks.sendTest(tenantId))
+  if (json) return writeJson({ tenant_id: tenantId, message_id: messageId })
+  writeLine(`Queued ${messageId}; a worker sends it now. What became of it: assay webhook log ${tenantId}`)
+}
+
+async function log(tenantId: string, json: boolean): Promise<void> {
+  const messages = await withAdmin((admin) => admin.webhooks.listMessages(tenantId))
+  if (json) return writeJson(messages)
+  const rows = messages.map((one) => [
+    one.message_id,
+    one.type,
+    one.created_at,
+    String(one.attempts),
+    one.outcome ?? `waiting until ${one.due_at}`,
+  ])
+  writeTable([['MESSAGE', 'TYPE', 'WRITTEN', 'ATTEMPTS', 'OUTCOME'], ...rows])
+}
+
+async function resend(tenantId: string, messageId: string, json: boolean): Promise<void> {
+  await withAdmin((admin) => admin.webhooks.resend(tenantId, messageId))
+  if (json) return writeJson({ tenant_id: tenantId, message_id: messageId, queued: true })
+  writeLine(`Queued ${messageId} again, with the same webhook-id.`)
 }

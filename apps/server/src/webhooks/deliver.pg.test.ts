@@ -110,6 +110,29 @@ describe('the messages of a tenant', async () => {
     assert.equal(sent.length, 1)
   })
 
+  it('are listed with what became of them, and one that was given up is sent again with its id', async () => {
+    let status = 500
+    const { webhooks, ids } = open(() => status)
+    await assert.rejects(webhooks.sendTest('ten_log'), /has no webhook/)
+    await webhooks.set('ten_log', 'https://log.example/')
+    const id = await webhooks.sendTest('ten_log')
+    await run(webhooks, 'ten_log')
+    const [waiting] = await webhooks.listMessages('ten_log')
+    assert.deepEqual(
+      [waiting?.message_id, waiting?.type, waiting?.attempts, waiting?.outcome],
+      [id, 'webhook.test', 1, null],
+    )
+    await assert.rejects(webhooks.resend('ten_log', id), /no message .* that was sent or given up/)
+    await pass(25 * 60 * minuteMs)
+    await run(webhooks, 'ten_log')
+    assert.equal((await webhooks.listMessages('ten_log'))[0]?.outcome, 'answered 500')
+    status = 200
+    await webhooks.resend('ten_log', id)
+    await run(webhooks, 'ten_log')
+    assert.equal((await webhooks.listMessages('ten_log'))[0]?.outcome, 'delivered')
+    assert.deepEqual(ids, [id, id, id])
+  })
+
   it('make room for a person at once, and are not counted as failed by that', async () => {
     const { webhooks, sent } = open(async (_, signal) => {
       if (sent.length > 1) return 200

@@ -6,7 +6,7 @@
  * A message is written in the transaction that makes the change, so none is lost and none reports a change that was
  * rolled back. It says that something changed and carries no data: the receiver reads the API.
  */
-import { invalidParameter } from '@assay/core'
+import { invalidParameter, Refusal } from '@assay/core'
 import { recordAudit } from '../audit.ts'
 import type { Sql } from '../db/index.ts'
 import { addJob, type Handler } from '../jobs/index.ts'
@@ -30,6 +30,12 @@ export interface Webhooks {
   set(tenantId: string, url: string): Promise<string>
   remove(tenantId: string): Promise<boolean>
   findUrl(tenantId: string): Promise<string | undefined>
+  /** A message of type `webhook.test`; returns its id. */
+  sendTest(tenantId: string): Promise<string>
+  /** The newest messages and what became of them, newest first. */
+  listMessages(tenantId: string): Promise<store.LoggedMessage[]>
+  /** Sends a message again that was delivered or given up, with the id that it had. */
+  resend(tenantId: string, messageId: string): Promise<void>
   announce(tx: Sql, change: ConnectionChange): Promise<void>
   /** The last row of a connection is deleted whose removal took longer than the request for it. */
   announceDestroyed(tx: Sql, ref: About): Promise<void>
@@ -62,6 +68,11 @@ export interface WebhooksDeps extends DeliverDeps {
 }
 
 const secretBytes = 32
+const loggedMax = 50
+
+function noWebhook(tenantId: string): Refusal {
+  return new Refusal('not_found', `${tenantId} has no webhook; set one: assay webhook set ${tenantId} <url>`)
+}
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { db, keyring } = deps
@@ -101,6 +112,29 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         return removed
       }),
     findUrl: (tenantId) => store.findUrl(db, tenantId),
+
+    sendTest: (tenantId) =>
+      db.transaction(async (tx) => {
+        const id = `msg_${deps.randomBytes(16).toString('hex')}`
+        const body = JSON.stringify({ type: 'webhook.test', timestamp: new Date(deps.now()).toISOString(), data: {} })
+        // Beside the lane of any connection: a test does not wait for a message that fails.
+        if (!(await store.insertMessage(tx, { tenantId, id, connectionId: id, body }))) throw noWebhook(tenantId)
+        await addJob(tx, 'webhook', { tenantId, messageId: id })
+        return id
+      }),
+    async listMessages(tenantId) {
+      if ((await store.findUrl(db, tenantId)) === undefined) throw noWebhook(tenantId)
+      return store.listMessages(db, tenantId, loggedMax)
+    },
+    resend: (tenantId, messageId) =>
+      db.transaction(async (tx) => {
+        if ((await store.findUrl(tx, tenantId)) === undefined) throw noWebhook(tenantId)
+        if (!(await store.reopenMessage(tx, tenantId, messageId))) {
+          const hint = `assay webhook log ${tenantId} lists them`
+          throw new Refusal('not_found', `There is no message ${messageId} that was sent or given up; ${hint}.`)
+        }
+        await addJob(tx, 'webhook', { tenantId, messageId })
+      }),
 
     announce: (tx, { change, ...about }) => write(tx, 'connection.changed', about, { change }),
     announceDestroyed: (tx, about) => write(tx, 'connection.destroyed', about, {}),

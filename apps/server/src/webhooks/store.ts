@@ -107,6 +107,39 @@ export async function endMessage(sql: Sql, tenantId: string, id: string, outcome
   )
 }
 
+export interface LoggedMessage {
+  message_id: string
+  type: string
+  connection_id: string | null
+  created_at: string
+  attempts: number
+  due_at: string
+  ended_at: string | null
+  /** Null while it waits. */
+  outcome: string | null
+}
+
+/** Messages are kept for a week after they ended. */
+export async function listMessages(sql: Sql, tenantId: string, limit: number): Promise<LoggedMessage[]> {
+  return sql.rows<LoggedMessage>(
+    `select id as message_id, body::jsonb->>'type' as type, body::jsonb->'data'->>'connection_id' as connection_id,
+       created_at, attempts, due_at, ended_at, outcome
+     from webhook_messages where tenant_id = $1 order by seq desc limit $2`,
+    [tenantId, limit],
+  )
+}
+
+/** It waits again, as if it had been written now. False when there is none that has ended. */
+export async function reopenMessage(sql: Sql, tenantId: string, id: string): Promise<boolean> {
+  const reopened = await sql.execute(
+    `update webhook_messages set ended_at = null, outcome = null, attempts = 0, created_at = $3::timestamptz,
+       due_at = $3::timestamptz
+     where tenant_id = $1 and id = $2 and ended_at is not null`,
+    [tenantId, id, sql.now()],
+  )
+  return reopened === 1
+}
+
 export async function putAside(sql: Sql, tenantId: string, id: string, delayMs: number): Promise<void> {
   await sql.execute(
     `update webhook_messages set due_at = $4::timestamptz + make_interval(secs => $3::double precision / 1000)

@@ -1,0 +1,45 @@
+/** How each command is called: what `--help` prints, and what a wrong call is answered with. */
+export const usage = {
+  start: `usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>] [--fresh]
+
+--fresh forgets all users and sets the sandbox clock to real time; applications and webhooks stay.`,
+  serve: 'usage: assay serve [--role api|worker|all] [--port <port>]',
+  worker: 'usage: assay worker',
+  migrate: 'usage: assay migrate [--check] [--json]',
+  status: 'usage: assay status [--json]',
+  doctor: 'usage: assay doctor [--json]',
+  keys: `usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--json]
+
+To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every
+process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.`,
+  ledger: 'usage: assay ledger replay [--connection con_…] [--apply] [--json]',
+  stats: 'usage: assay stats verify [--json] | assay stats rebuild [--json]',
+  prices: 'usage: assay prices correct <asset_id> <YYYY-MM-DD> <US dollars for one>',
+  backup: 'usage: assay backup <file> [--with-key] [--data <directory>] [--json]',
+  restore: 'usage: assay restore <file> [--replace] [--data <directory>] [--json]',
+  webhook: `usage:
+  assay webhook set <tenant_id> <url> [--json]
+  assay webhook remove <tenant_id> [--json]
+  assay webhook test <tenant_id> [--json]                  sends a message of type webhook.test
+  assay webhook log <tenant_id> [--json]                   the last 50 messages, and what became of each
+  assay webhook resend <tenant_id> <message_id> [--json]   sends one of them again, with the same webhook-id`,
+  audit: `usage:
+  assay audit export <tenant_id>|installation
+  assay audit verify [<tenant_id>|installation] [--head <position>:<hash>] [--json]`,
+  tenant: 'usage: assay tenant create <name> [--json] | assay tenant list [--json]',
+  client: `usage:
+  assay client create <tenant_id> <name> --redirect-uri <uri> [--redirect-uri …] [--scope "…"] [--embed-origin <origin>]
+                      [--public] [--enterprise] [--strict] [--s256-only] [--require-code-verifier]
+                      [--confirm-first-consent] [--json]
+  assay client update <client_id> [--name <name>] [--redirect-uri <uri> …] [--embed-origin <origin> …] [--scope "…"]
+                      [--[no-]strict] [--[no-]s256-only] [--[no-]require-code-verifier]
+                      [--[no-]confirm-first-consent] [--json]
+  assay client list <tenant_id> [--json]
+  assay client rotate-secret <client_id> [--overlap <seconds>] [--json]
+  assay client add-login-key <client_id> <jwk-file> [--json]
+  assay client list-login-keys <client_id> [--json]
+  assay client remove-login-key <client_id> <key_id> [--json]
+  assay client disable <client_id> [--json]
+
+Beside the sandbox (npm start), run these with ASSAY_MODE=sandbox. See docs/guides/register.md.`,
+} as const
