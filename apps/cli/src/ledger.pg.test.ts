@@ -44,6 +44,12 @@ it('assay ledger replay shows what would change, changes it with --apply, and th
   assert.match(looked.out, /with --apply/)
   assert.deepEqual(await db.rows('select from transactions'), [])
 
+  assert.match(
+    (await assay('findings', '--provider', 'kraken')).out,
+    /^added txn_\w+ of con_a \(kraken\): The records make/m,
+  )
+  assert.match((await assay('discard')).out, /^Discarded 1 findings\.$/m)
+  assert.match((await assay('apply')).out, /^Nothing changed\.$/m)
   assert.equal((await assay('replay', '--apply', '--connection', 'con_a')).code, 0)
   assert.equal((await db.rows('select from transactions')).length, 1)
   assert.match((await assay('replay')).out, /^Nothing would change\.$/m)

@@ -1,5 +1,8 @@
-/** `assay ledger replay`: transactions derived again from the stored records, without asking a provider. */
-import type { ReplayReport } from '@assay/server/admin'
+/**
+ * `assay ledger`: transactions derived again from the stored records, without asking a provider. `replay` looks and keeps
+ * what it finds; `findings` shows that, `apply` makes it so, `discard` forgets it.
+ */
+import type { ReplayFinding, ReplayReport } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
 import { UsageError, writeError, writeJson, writeLine, writeTable } from './console.ts'
 import { usage } from './usage.ts'
@@ -7,26 +10,66 @@ import { withAdmin } from './with-admin.ts'
 
 const options = {
   connection: { type: 'string' },
+  provider: { type: 'string' },
   apply: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
 } as const
 
 const progressEveryMs = 5_000
 
+interface Asked {
+  which: { connectionId: string | undefined; providerId: string | undefined }
+  apply: boolean
+  json: boolean
+}
+
+const verbs: Readonly<Record<string, (asked: Asked) => Promise<void>>> = {
+  replay,
+  findings,
+  apply: (asked) => replay({ ...asked, apply: true }, 'findings'),
+  discard,
+}
+
 export async function ledger(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
-  if (positionals.join(' ') !== 'replay' || values.connection === '') {
-    throw new UsageError(usage.ledger)
-  }
-  const { connection: connectionId, apply } = values
-  const report = await withAdmin((admin) => admin.replay({ connectionId, apply, onProgress: createProgress() }), {
-    look: !apply,
-  })
-  if (connectionId !== undefined && report.connections + report.gone === 0) {
+  const { connection: connectionId, provider: providerId, apply, json } = values
+  const verb = verbs[positionals.join(' ')]
+  const isWrong = connectionId === '' || providerId === '' || (connectionId !== undefined && providerId !== undefined)
+  if (verb === undefined || isWrong || (apply && verb !== replay)) throw new UsageError(usage.ledger)
+  await verb({ which: { connectionId, providerId }, apply, json })
+}
+
+async function replay({ which, apply, json }: Asked, only?: 'findings'): Promise<void> {
+  const report = await withAdmin((admin) => admin.replay({ ...which, only, apply, onProgress: createProgress() }))
+  const { connectionId } = which
+  if (only === undefined && connectionId !== undefined && report.connections + report.gone === 0) {
     throw new UsageError(`there is no connection ${connectionId}`)
   }
-  if (values.json) writeJson(report)
+  if (json) writeJson(report)
   else writeReport(report, apply)
+}
+
+async function findings({ which, json }: Asked): Promise<void> {
+  let count = 0
+  await withAdmin(async (admin) => {
+    for await (const finding of admin.listFindings(which)) {
+      count += 1
+      // One line for each: there may be as many as transactions.
+      if (json) writeLine(JSON.stringify(finding))
+      else writeFinding(finding)
+    }
+  })
+  if (!json) writeLine(count === 0 ? 'There are no findings.' : `${count} findings.`)
+}
+
+async function discard({ which, json }: Asked): Promise<void> {
+  const discarded = await withAdmin((admin) => admin.discardFindings(which))
+  if (json) writeJson({ discarded })
+  else writeLine(`Discarded ${discarded} findings.`)
+}
+
+function writeFinding({ change, transactionId, connectionId, providerId, reason }: ReplayFinding): void {
+  writeLine(`${change} ${transactionId} of ${connectionId} (${providerId}): ${reason}`)
 }
 
 /** On standard error, so that the report can be piped away. */
@@ -55,5 +98,7 @@ function writeReport(report: ReplayReport, apply: boolean): void {
     writeLine(`  ${change} ${id} of ${connectionId}`)
     for (const { field, before, after } of fields) writeLine(`    ${field}: ${before} → ${after}`)
   }
-  if (!apply) writeLine('\nNothing has been changed. To change it: the same command with --apply.')
+  if (apply) return
+  writeLine('\nNothing has been changed. What was found is kept: `assay ledger findings` lists it,')
+  writeLine('`assay ledger apply` (or this command with --apply) changes it, `assay ledger discard` forgets it.')
 }

@@ -47,7 +47,7 @@ const commands: Record<keyof typeof usage, Command> = {
   },
   ledger: {
     load: async () => (await import('./ledger.ts')).ledger,
-    summary: 'replay: what deriving every transaction again would change; --apply changes it',
+    summary: 'replay: what deriving every transaction again would change | findings | apply | discard',
   },
   stats: {
     load: async () => (await import('./stats.ts')).stats,

@@ -12,7 +12,9 @@ export const usage = {
 
 To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every
 process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.`,
-  ledger: 'usage: assay ledger replay [--connection con_…] [--apply] [--json]',
+  ledger: `usage:
+  assay ledger replay [--connection con_… | --provider <id>] [--apply] [--json]
+  assay ledger findings|apply|discard [--connection con_… | --provider <id>] [--json]`,
   stats: 'usage: assay stats verify [--json] | assay stats rebuild [--json]',
   prices: 'usage: assay prices correct <asset_id> <YYYY-MM-DD> <US dollars for one>',
   backup: 'usage: assay backup <file> [--with-key] [--data <directory>] [--json]',

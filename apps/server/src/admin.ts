@@ -14,7 +14,7 @@ import { resealCredentials, resealFingerprintKeys } from './connections/index.ts
 import { checkMigrations, findBinaries, openDatabase, readVersion, type MigrationState } from './db/index.ts'
 import { createStatistics, type Statistics } from './enterprise/index.ts'
 import type { Log } from './http/index.ts'
-import type { ReplayOptions, ReplayReport } from './ledger/index.ts'
+import type { ReplayedWhich, ReplayFinding, ReplayOptions, ReplayReport } from './ledger/index.ts'
 import { createEngine, openWebhooks, type Engine } from './compose/engine.ts'
 import { findKeyring, prepareDatabase } from './main.ts'
 import {
@@ -32,7 +32,7 @@ import { correctPrice } from './prices/index.ts'
 import { createTenants, type Tenants } from './tenants/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 
-export type { ReplayReport } from './ledger/index.ts'
+export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
 export type { Client, ClientChanges } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
@@ -60,6 +60,9 @@ export interface Admin {
   rotateKeys(): Promise<Rotation>
   /** Derives everything again from the stored records, or says what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
+  /** What earlier replays would change, until it is applied or discarded. */
+  listFindings(which: ReplayedWhich): AsyncIterable<ReplayFinding>
+  discardFindings(which: ReplayedWhich): Promise<number>
   /** The operator's word about a day, `YYYY-MM-DD`; transactions of it are priced anew by the next upkeep. */
   correctPrice(assetId: string, day: string, price: Decimal): Promise<void>
   audit: {
@@ -126,6 +129,8 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
       recordRead: (tenantId, action, subject) => recordAudit(db, { tenantId, actor: 'operator', action, subject }),
     },
     replay: (options) => openEngine().ledger.replay(options),
+    listFindings: (which) => openEngine().ledger.listFindings(which),
+    discardFindings: (which) => openEngine().ledger.discardFindings(which),
     correctPrice: (assetId, day, price) => correctPrice({ db, now: () => clock.now() }, assetId, day, price),
     close: () => opened.close(),
   }

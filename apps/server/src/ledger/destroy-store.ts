@@ -23,6 +23,7 @@ const keys = {
   transaction_revisions: { column: 'natural_key', type: 'text', first: '' },
   daily_changes: { column: 'asset_key', type: 'integer', first: '0' },
   transaction_versions: { column: 'id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' },
+  replay_findings: { column: 'id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' },
   observed_balances: { column: 'asset_key', type: 'integer', first: '0' },
 } as const
 

@@ -42,6 +42,7 @@ export function startDestroying(deps: DestroyDeps, ref: ConnectionRef, was: { hi
         'daily_changes',
         'observed_balances',
         'transaction_versions',
+        'replay_findings',
         'raw_records',
         'group_aliases',
         'due_groups',

@@ -16,7 +16,16 @@ import { hasNews, type ComparedPage } from './known-store.ts'
 import { ConnectionGone, holdConnection } from './locks-store.ts'
 import type { Source } from './make.ts'
 import * as raw from './raw-store.ts'
-import { replay, type ReplayDeps, type ReplayOptions, type ReplayReport } from './replay.ts'
+import {
+  discardFindings,
+  listFindings,
+  replay,
+  type ReplayDeps,
+  type ReplayFinding,
+  type ReplayOptions,
+  type ReplayReport,
+} from './replay.ts'
+import type { Which } from './replay-store.ts'
 import { createReprice } from './reprice.ts'
 import * as retired from './retire-store.ts'
 import * as store from './store.ts'
@@ -24,7 +33,8 @@ import { matchOwnTransfers } from './transfers.ts'
 
 export { takeChangeNumbers } from './changes-store.ts'
 export { ConnectionGone } from './locks-store.ts'
-export type { ReplayOptions, ReplayReport } from './replay.ts'
+export type { ReplayFinding, ReplayOptions, ReplayReport } from './replay.ts'
+export type { Which as ReplayedWhich } from './replay-store.ts'
 export type { Source } from './make.ts'
 export type { PoisonedTime } from './raw-store.ts'
 export type { CompleteWindow } from './retire-store.ts'
@@ -88,8 +98,12 @@ export interface Ledger {
    */
   startDestroying(ref: ConnectionRef, was: { hiddenSeq: string | null }): DestroyNext
 
-  /** Derives everything again from the stored records, or reports what that would change. */
+  /** Derives everything again from the stored records, or keeps and reports what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
+  /** What earlier replays that only looked would change. */
+  listFindings(which: Which): AsyncIterable<ReplayFinding>
+  /** Forgets them; returns how many there were. */
+  discardFindings(which: Which): Promise<number>
   /** Upkeep: writes prices into transactions that were waiting for them. Bounded; call it again. */
   reprice(): Promise<void>
   /** Upkeep: deletes removals that clients have had long enough to read, and versions that can no longer be asked for. */
@@ -143,6 +157,8 @@ export function createLedger(deps: LedgerDeps): Ledger {
     startDestroying: (ref, was) => startDestroying(deps, ref, was),
 
     replay: (options) => replay(deps, options),
+    listFindings: (which) => listFindings(deps, which),
+    discardFindings: (which) => discardFindings(deps, which),
     reprice: createReprice(deps),
     async sweep({ removalsKeptMs, versionsKeptMs }) {
       await store.deleteOldRemovals(db, removalsKeptMs)

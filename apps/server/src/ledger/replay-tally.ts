@@ -1,7 +1,7 @@
 /** What a replay found, counted by provider and category, with a few examples. Pure; as long as a list of categories. */
 import type { ComposedBatch } from './compose.ts'
 import { parseDocument } from './render.ts'
-import type { ReplayedConnection } from './replay-store.ts'
+import type { Finding, ReplayedConnection } from './replay-store.ts'
 import { toTransactionId } from './transaction-ids.ts'
 
 export interface ReplayReport {
@@ -90,6 +90,31 @@ export function createTally(): Tally {
       return { ...counts, groups, changes: byName, examples }
     },
   }
+}
+
+/** Pure: what a batch would change, each with its reason. */
+export function toFindings({ rendered, gone }: ComposedBatch): Finding[] {
+  const made = rendered.flatMap(({ id, groupKey, former, document }): Finding[] => {
+    if (former === undefined) {
+      const reason = 'The records make a transaction that was not there.'
+      return [{ id, groupKey, change: 'added', before: null, after: document, reason }]
+    }
+    if (former.document === document) return []
+    const fields = listDifferences(former.document, document).map(({ field }) => field)
+    const more = fields.length > fieldsMax ? `, and ${fields.length - fieldsMax} more` : ''
+    const reason = `The rules now give another ${fields.slice(0, fieldsMax).join(', ')}${more}.`
+    return [{ id, groupKey, change: 'changed', before: former.document, after: document, reason }]
+  })
+  const reason = 'The records no longer make this transaction.'
+  const lost = gone.map(({ id, groupKey, document }): Finding => ({
+    id,
+    groupKey,
+    change: 'removed',
+    before: document,
+    after: null,
+    reason,
+  }))
+  return [...made, ...lost]
 }
 
 /** Documents. */

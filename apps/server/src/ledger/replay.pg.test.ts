@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ReplayOptions } from './index.ts'
-import { addConnection, fundingRow, ledgerRow, noonMs, openLedger, refOf } from './test-ledger.ts'
+import type { ReplayFinding, ReplayOptions } from './index.ts'
+import { addConnection, fundingRow, ledgerRow, noonMs, openLedger, refOf, walletId } from './test-ledger.ts'
 import { toTransactionId } from './transaction-ids.ts'
 
 const old = '00000000-0000-0000-0000-000000000001'
@@ -124,5 +124,71 @@ describe('a replay', () => {
       (await listWritten()).map(({ document }) => document),
       matched.map(({ document }) => document),
     )
+  })
+
+  it('keeps what it found, which can be applied for one provider or connection, or discarded', async (t) => {
+    const { db, ledger, keep, keepAt, derive, listWritten, listRemovedIds } = await openLedger(t)
+    const other = refOf(1, 2)
+    await addConnection(db, other, { providerId: walletId })
+    await keep(ledgerRow('L1', 'R1'), ledgerRow('L2', 'R2'))
+    await keepAt(other, 'ledger', ledgerRow('L3', 'R3'))
+    await derive()
+    await derive(other)
+    const right = await listWritten()
+    const spoil = async (): Promise<void> => {
+      await db.execute(`update transactions set document = replace(document, '"0.5"', '"0.6"'), change_seq = 0`)
+      await db.execute(`update transactions set id = $1 where group_key = 'R2'`, [old])
+    }
+    await spoil()
+    const spoilt = await listWritten()
+    await ledger.replay(look)
+    const list = async (which = {}): Promise<ReplayFinding[]> => {
+      const all: ReplayFinding[] = []
+      for await (const one of ledger.listFindings(which)) all.push(one)
+      return all
+    }
+    const found = await list()
+    const toText = (group: string): string | undefined => right.find((row) => row.group_key === group)?.document
+    assert.deepEqual(
+      found.map(({ change, connectionId, before, after }) => [change, connectionId, before === null, after]).toSorted(),
+      [
+        ['added', 'con_1_1', true, toText('R2')],
+        ['changed', 'con_1_1', false, toText('R1')],
+        ['changed', 'con_1_2', false, toText('R3')],
+        ['removed', 'con_1_1', false, null],
+      ].toSorted(),
+    )
+    assert.match(found.find(({ change }) => change === 'changed')?.reason ?? '', /inputs\.0\.amount/)
+    assert.equal((await list({ providerId: walletId })).length, 1)
+    assert.deepEqual(await listWritten(), spoilt)
+
+    // Another look replaces what the one before found.
+    await ledger.replay({ ...look, connectionId: other.connectionId })
+    assert.equal((await list()).length, found.length)
+    assert.equal(await ledger.discardFindings({ connectionId: other.connectionId }), 1)
+    await ledger.replay({ ...apply, only: 'findings' })
+    const texts = (await listWritten()).map(({ group_key, document }) => [group_key, document])
+    assert.deepEqual(
+      texts.slice(0, 2),
+      right.slice(0, 2).map(({ group_key, document }) => [group_key, document]),
+    )
+    assert.notEqual(texts[2]?.[1], right[2]?.document, 'what was discarded is not applied')
+    assert.deepEqual(await list(), [])
+    // The feed tells: numbers after everything before, and the removal.
+    const fed = (await listWritten()).map(({ change_seq: seq }) => seq !== '0')
+    assert.deepEqual([fed, await listRemovedIds()], [[true, true, false], [old]])
+  })
+
+  it('of a connection that is removed leaves no findings', async (t) => {
+    const { db, ledger, keep, derive, ref } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    await derive()
+    await db.execute(`update transactions set document = replace(document, '"0.5"', '"0.6"')`)
+    await ledger.replay(look)
+    await db.execute(`update connections set status = 'removed'`)
+    const destroy = ledger.startDestroying(ref, { hiddenSeq: null })
+    let isDone = false
+    while (!isDone) isDone = await db.transaction((tx) => destroy(tx))
+    assert.deepEqual(await db.rows('select from replay_findings'), [])
   })
 })

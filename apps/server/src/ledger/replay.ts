@@ -4,10 +4,13 @@
  * records that another grouping moves), and with the locks that deriving takes, so that workers can continue beside it.
  *
  * Only stored prices are used. A replay that only looks does not judge transfers again; one that is applied does so at
- * the end of each connection.
+ * the end of each connection. What a look found is kept, with the texts before and after, until it is applied or discarded
+ * or the connection is replayed again.
  */
+import { randomUUID } from 'node:crypto'
 import type { Connector } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
+import type { Database } from '../db/index.ts'
 import { findState } from './bucket-store.ts'
 import type { ChangeDeps } from './changes.ts'
 import { composeGroups, type ComposedBatch } from './compose.ts'
@@ -16,9 +19,10 @@ import { ConnectionGone, holdConnection, holdConnectionAlone, holdUser } from '.
 import { makeTransactions, type MakeDeps, type Source } from './make.ts'
 import * as raw from './raw-store.ts'
 import { applyRegrouping, planRegrouping, regroup, type Regrouping } from './regroup.ts'
-import { createTally, type ReplayReport } from './replay-tally.ts'
+import { createTally, toFindings, type ReplayReport } from './replay-tally.ts'
 import * as store from './replay-store.ts'
-import type { ReplayedConnection } from './replay-store.ts'
+import type { ReplayedConnection, Which } from './replay-store.ts'
+import { toTransactionId } from './transaction-ids.ts'
 import { matchOwnTransfers } from './transfers.ts'
 import { writeGroups } from './write.ts'
 
@@ -29,10 +33,8 @@ export interface ReplayDeps extends Omit<MakeDeps, 'ensurePrices'>, ChangeDeps {
   getDefinition(providerId: string): Pick<ProviderDefinition, 'storySpanMs'>
 }
 
-export interface ReplayOptions {
-  /** All of them when undefined. */
-  connectionId: string | undefined
-  /** False: only look. */
+export interface ReplayOptions extends Which {
+  /** False: only look, and keep what is found. With `only: 'findings'`: derive again what was found, and nothing else. */
   apply: boolean
   onProgress(progress: ReplayProgress): void
 }
@@ -44,9 +46,11 @@ export interface ReplayProgress {
 }
 
 const connectionsPerPage = 100
+const findingsPerPage = 500
 
 export async function replay(deps: ReplayDeps, options: ReplayOptions): Promise<ReplayReport> {
   const tally = createTally()
+  const replayId = randomUUID()
   const progress = { connectionsDone: 0, connections: await store.countConnections(deps.db, options), groups: 0 }
   const onBatch = (groups: number): void => {
     progress.groups += groups
@@ -55,7 +59,7 @@ export async function replay(deps: ReplayDeps, options: ReplayOptions): Promise<
   for (let after: ReplayedConnection | undefined; ;) {
     const page = await store.listConnections(deps.db, options, after, connectionsPerPage)
     for (const connection of page) {
-      const outcome = await replayConnection(deps, connection, options.apply, tally, onBatch)
+      const outcome = await replayConnection(deps, connection, { ...options, replayId }, tally, onBatch)
       tally.countConnection(outcome)
       progress.connectionsDone += 1
     }
@@ -69,7 +73,7 @@ export async function replay(deps: ReplayDeps, options: ReplayOptions): Promise<
 async function replayConnection(
   deps: ReplayDeps,
   ref: ReplayedConnection,
-  apply: boolean,
+  { apply, only, replayId }: Pick<ReplayOptions, 'apply' | 'only'> & { replayId: string },
   tally: ReturnType<typeof createTally>,
   onBatch: (groups: number) => void,
 ): Promise<'replayed' | 'gone'> {
@@ -80,16 +84,77 @@ async function replayConnection(
   try {
     const regrouping = await (apply ? applyGroups : lookAtGroups)(deps, ref, connector)
     tally.countRegrouped(regrouping.moves.size)
-    for await (const groups of listBatches(deps, ref, regrouping)) {
-      tally.add(ref, await (apply ? applyBatch : lookAt)(make, ref, source, groups, regrouping))
+    if (!apply) await store.deleteFindings(deps.db, ref)
+    const listed = only === 'findings' ? store.listFoundGroups : store.listGroups
+    for await (const groups of listBatches(deps, ref, regrouping, listed)) {
+      const composed = await (apply ? applyBatch : lookAt)(make, ref, source, groups, regrouping)
+      tally.add(ref, composed)
+      if (!apply) await keepFound(deps, ref, replayId, composed)
       onBatch(groups.length)
     }
+    if (apply) await store.deleteFindings(deps.db, ref)
   } catch (error) {
     if (error instanceof ConnectionGone) return 'gone'
     throw error
   }
   if (apply) await matchOwnTransfers(deps, ref, () => true)
   return 'replayed'
+}
+
+/** A connection that is being removed must not get new rows. */
+async function keepFound(
+  { db }: ReplayDeps,
+  ref: ReplayedConnection,
+  replayId: string,
+  composed: ComposedBatch,
+): Promise<void> {
+  const findings = toFindings(composed)
+  if (findings.length === 0) return
+  await db.transaction(async (tx) => {
+    await holdConnection(tx, ref)
+    await store.keepFindings(tx, ref, replayId, findings)
+  })
+}
+
+export type ReplayFinding = Omit<store.FoundRow, 'id'> & {
+  transactionId: string
+  connectionId: string
+  providerId: string
+}
+
+/** What earlier looks have found, connection by connection. */
+export async function* listFindings({ db }: Pick<ReplayDeps, 'db'>, which: Which): AsyncGenerator<ReplayFinding> {
+  for await (const ref of listFound(db, which)) {
+    for (let last: string | undefined; ;) {
+      const page = await store.listFindings(db, ref, last, findingsPerPage)
+      for (const { id, ...found } of page) {
+        yield {
+          ...found,
+          transactionId: toTransactionId(id),
+          connectionId: ref.connectionId,
+          providerId: ref.providerId,
+        }
+      }
+      last = page.at(-1)?.id
+      if (last === undefined) break
+    }
+  }
+}
+
+/** Forgets them; returns how many there were. */
+export async function discardFindings({ db }: Pick<ReplayDeps, 'db'>, which: Which): Promise<number> {
+  let discarded = 0
+  for await (const ref of listFound(db, which)) discarded += await store.deleteFindings(db, ref)
+  return discarded
+}
+
+async function* listFound(db: Database, which: Which): AsyncGenerator<ReplayedConnection> {
+  for (let after: ReplayedConnection | undefined; ;) {
+    const page = await store.listConnections(db, { ...which, only: 'findings' }, after, connectionsPerPage)
+    yield* page
+    after = page.at(-1)
+    if (after === undefined) return
+  }
 }
 
 /**
@@ -100,6 +165,7 @@ async function* listBatches(
   deps: ReplayDeps,
   ref: ReplayedConnection,
   { touched }: Regrouping,
+  list: typeof store.listGroups,
 ): AsyncGenerator<string[]> {
   let batch: string[] = []
   for (const groups of touched) {
@@ -111,7 +177,7 @@ async function* listBatches(
   if (batch.length > 0) yield batch
   const done = new Set(touched.flat())
   for (let after = ''; ;) {
-    const groups = await store.listGroups(deps.db, ref, after, groupsPerBatch)
+    const groups = await list(deps.db, ref, after, groupsPerBatch)
     const last = groups.at(-1)
     if (last === undefined) return
     const rest = groups.filter((group) => !done.has(group))

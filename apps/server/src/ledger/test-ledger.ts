@@ -103,7 +103,7 @@ export async function openLedger(t: Owner, options: Options = {}): Promise<TestL
     assets: createAssets({ db }),
     prices,
     log,
-    loadConnector: async (id) => ({ ...(await loadConnector(id)), ...rules }),
+    loadConnector: async (id) => ({ ...(await loadConnector(id === walletId ? 'kraken' : id)), ...rules }),
     getDefinition: (id) => getDefinition(id === walletId ? 'kraken' : id),
     isWallet: (id) => id === walletId,
     queueMatching: async (_, { userKey }) => void queued.push(userKey),

@@ -813,6 +813,24 @@ create index transaction_versions_end on transaction_versions (known_to);
 -- What was known at a moment, in the order of pages.
 create index transaction_versions_page on transaction_versions (user_key, occurred_at desc, id desc);
 
+-- What a replay that only looked would change, until it is applied or discarded: one row for each transaction, of the last
+-- replay of its connection.
+create table replay_findings (
+  user_key bigint not null,
+  connection_key integer not null,
+  -- Of the transaction that would be added, changed or removed.
+  id uuid not null,
+  replay_id uuid not null,
+  found_at timestamptz(3) not null,
+  group_key text not null,
+  change text not null check (change in ('added', 'changed', 'removed')),
+  -- Documents; null where there is none.
+  before text,
+  after text,
+  reason text not null,
+  primary key (user_key, connection_key, id)
+);
+
 -- How often the transaction of a provider's key got a new id because its time was corrected after it was confirmed.
 -- Keys that never did are not here. Without it, deriving again would bring retired ids back.
 create table transaction_revisions (
