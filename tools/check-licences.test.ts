@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { findForbidden, isAllowed } from './check-licences.ts'
+import { findForbidden, isAllowed, toExpression } from './check-licences.ts'
 
 describe('the licence of a package', () => {
   it('must be permissive; an OR offers a choice, an AND does not', () => {
@@ -17,6 +17,13 @@ describe('the licence of a package', () => {
     ]) {
       assert.equal(isAllowed(bad, false), false, bad)
     }
+  })
+
+  it('is read from the old list of a package too, of which the user chooses one', () => {
+    assert.equal(toExpression({ license: 'ISC', licenses: [{ type: 'MIT' }] }), 'ISC')
+    assert.equal(toExpression({ licenses: [{ type: 'MIT', url: 'https://a.example' }, { type: 'GPL' }] }), 'MIT OR GPL')
+    assert.equal(toExpression({ licenses: [{}] }), undefined)
+    assert.equal(toExpression({}), undefined)
   })
 
   it('may bind its own files only if the package is not shipped', () => {

@@ -62,11 +62,23 @@ export async function findForbidden(
   return problems
 }
 
+export interface Manifest {
+  license?: unknown
+  /** The form of before 2014: the user chooses one of them. npm does not copy it into the lockfile. */
+  licenses?: unknown
+}
+
+export function toExpression({ license, licenses }: Manifest): string | undefined {
+  if (typeof license === 'string' && license !== '') return license
+  const named = (Array.isArray(licenses) ? licenses : []) as { type?: unknown }[]
+  const types = named.flatMap(({ type }) => (typeof type === 'string' && type !== '' ? [type] : []))
+  return types.length === 0 ? undefined : types.join(' OR ')
+}
+
 async function readInstalled(folder: string): Promise<string | undefined> {
   try {
-    const manifest: unknown = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'))
-    const found = typeof manifest === 'object' && manifest !== null && 'license' in manifest ? manifest.license : ''
-    return typeof found === 'string' && found !== '' ? found : undefined
+    const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as Manifest
+    return toExpression(manifest)
   } catch {
     // A package for another platform, which is not installed here.
     return undefined

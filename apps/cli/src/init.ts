@@ -16,11 +16,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine } from './console.ts'
-
-const usage = `usage:
-  assay init [<directory>] --base-url <https://…> --database-url <postgres://…>
-             --tenant <name> --client <name> --redirect-uri <uri> [--json]
-The directory is ./assay-config unless named.`
+import { usage } from './usage.ts'
 
 const questions = {
   'base-url': 'The public address of the API, such as https://api.example',
@@ -50,7 +46,7 @@ interface Settings {
 export async function init(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: words, allowPositionals: true, options })
   const [directory = 'assay-config', ...others] = positionals
-  if (others.length > 0) throw new UsageError(usage)
+  if (others.length > 0) throw new UsageError(usage.init)
   const files = { api: path.resolve(directory, 'api.env'), worker: path.resolve(directory, 'worker.env') }
   const existing = Object.values(files).find((file) => existsSync(file))
   if (existing !== undefined) {
@@ -73,7 +69,7 @@ async function complete(values: Partial<Record<keyof Answers, string | undefined
   const names = Object.keys(questions) as (keyof Answers)[]
   const missing = names.filter((name) => values[name] === undefined || values[name] === '')
   if (missing.length > 0 && !process.stdin.isTTY) {
-    throw new UsageError(`${missing.map((name) => `--${name}`).join(', ')} missing\n${usage}`)
+    throw new UsageError(`${missing.map((name) => `--${name}`).join(', ')} missing\n${usage.init}`)
   }
   const answers: Partial<Answers> = {}
   const terminal = missing.length > 0 ? createInterface({ input: process.stdin, output: process.stderr }) : undefined

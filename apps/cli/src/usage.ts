@@ -5,9 +5,14 @@ export const usage = {
 --fresh forgets all users and sets the sandbox clock to real time; applications and webhooks stay.`,
   serve: 'usage: assay serve [--role api|worker|all] [--port <port>]',
   worker: 'usage: assay worker',
+  init: `usage:
+  assay init [<directory>] --base-url <https://…> --database-url <postgres://…>
+             --tenant <name> --client <name> --redirect-uri <uri> [--json]
+
+The directory is ./assay-config unless named. At a terminal it asks for what is left out.`,
   migrate: 'usage: assay migrate [--check] [--json]',
   status: 'usage: assay status [--json]',
-  doctor: 'usage: assay doctor [--json]',
+  doctor: 'usage: assay doctor [--production] [--json]',
   keys: `usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--json]
 
 To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every

@@ -172,12 +172,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
           {t('doctor.swap')}
         </button>
       )}
-      {asksToConfirm && (
-        <label class="confirm">
-          <input type="checkbox" checked={confirmed} onChange={(event) => setConfirmed(event.currentTarget.checked)} />
-          <span>{t('credentials.confirm', { provider: provider.name })}</span>
-        </label>
-      )}
+      {asksToConfirm && <ConfirmReadOnly provider={provider.name} confirmed={confirmed} onConfirm={setConfirmed} />}
       <button type="submit" class="button" disabled={!ready || flow.busy}>
         {t(view.connectionId === null ? 'credentials.connect' : 'credentials.connect_repair')}
       </button>
@@ -188,6 +183,22 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
       </p>
       {flow.session.sandbox && <TestKeys flow={flow} providerId={provider.provider_id} onFields={set} />}
     </form>
+  )
+}
+
+interface ConfirmProps {
+  provider: string
+  confirmed: boolean
+  onConfirm(confirmed: boolean): void
+}
+
+function ConfirmReadOnly({ provider, confirmed, onConfirm }: ConfirmProps): JSX.Element {
+  const { t } = useSpeech()
+  return (
+    <label class="confirm">
+      <input type="checkbox" checked={confirmed} onChange={(event) => onConfirm(event.currentTarget.checked)} />
+      <span>{t('credentials.confirm', { provider })}</span>
+    </label>
   )
 }
 
