@@ -56,11 +56,7 @@ const actions: Readonly<Record<string, Action>> = {
   'account txlistinternal': async ({ chain, query, context }) => {
     await chain.readTraces()
     const hash = query.get('txhash')
-    if (hash !== null) {
-      const transaction = chain.index.findTransaction(hash)
-      const rows = transaction === undefined ? [] : chain.index.rowsOf(transaction.to ?? '').internals
-      return list(rows.filter((row) => row.transaction === transaction).map(describeInternal))
-    }
+    if (hash !== null) return list(chain.index.internalsOf(hash).map(describeInternal))
     const rows = chain.index.rowsOf(getAddressParameter(query)).internals
     return list(cut(query, context, rows, ({ transaction }) => transaction.block).map(describeInternal))
   },

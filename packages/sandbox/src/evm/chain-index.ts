@@ -100,6 +100,8 @@ export interface ChainIndex {
   /** Oldest first. */
   rowsOf(address: string): Readonly<AddressRows>
   transfersOf(contract: string): readonly TokenTransfer[]
+  /** Of one transaction, in the order of its calls. */
+  internalsOf(hash: string): readonly InternalTransfer[]
   findTransaction(hash: string): IndexedTransaction | undefined
   withdrawalsIn(blockNumber: number): readonly Withdrawal[]
   /** Forgets the block and all that follow it. */
@@ -112,6 +114,7 @@ export function createChainIndex(): ChainIndex {
   const byAddress = new Map<string, AddressRows>()
   const byContract = new Map<string, TokenTransfer[]>()
   const byHash = new Map<string, IndexedTransaction>()
+  const internalsByHash = new Map<string, InternalTransfer[]>()
   const withdrawals = new Map<number, Withdrawal[]>()
 
   function rowsFor(address: string): AddressRows {
@@ -137,6 +140,8 @@ export function createChainIndex(): ChainIndex {
     addWrapping: (wrapping) => void rowsFor(wrapping.owner).wrappings.push(wrapping),
     addInternal(internal) {
       for (const address of both(internal.from, internal.to)) rowsFor(address).internals.push(internal)
+      const { hash } = internal.transaction
+      internalsByHash.set(hash, [...(internalsByHash.get(hash) ?? []), internal])
     },
     addWithdrawal(withdrawal) {
       rowsFor(withdrawal.address).withdrawals.push(withdrawal)
@@ -145,6 +150,7 @@ export function createChainIndex(): ChainIndex {
     },
     rowsOf: (address) => byAddress.get(address.toLowerCase()) ?? noRows,
     transfersOf: (contract) => byContract.get(contract.toLowerCase()) ?? [],
+    internalsOf: (hash) => internalsByHash.get(hash.toLowerCase()) ?? [],
     findTransaction: (hash) => byHash.get(hash.toLowerCase()),
     withdrawalsIn: (blockNumber) => withdrawals.get(blockNumber) ?? [],
     forgetFrom(blockNumber) {
@@ -157,7 +163,11 @@ export function createChainIndex(): ChainIndex {
         rows.withdrawals = rows.withdrawals.filter(({ block }) => block.number < blockNumber)
       }
       for (const [contract, rows] of byContract) byContract.set(contract, rows.filter(isKept))
-      for (const [hash, { block }] of byHash) if (block.number >= blockNumber) byHash.delete(hash)
+      for (const [hash, { block }] of byHash) {
+        if (block.number < blockNumber) continue
+        byHash.delete(hash)
+        internalsByHash.delete(hash)
+      }
       for (const number of withdrawals.keys()) if (number >= blockNumber) withdrawals.delete(number)
     },
   }
