@@ -123,13 +123,13 @@ describe('the sandbox’s own endpoints', async () => {
     const { body } = await api.call<{
       data: { provider_id: string; scenarios: { name: string; expects: string }[] }[]
     }>('GET', '/sandbox/scenarios')
-    const wanted = ['default', 'empty', 'large', 'rate_limited', 'down', 'flaky']
-    const ofKeys = ['invalid_credentials', 'can_trade', 'revoked_later']
+    const always = 'default empty large rate_limited down flaky'.split(' ')
+    const ofKeys = 'invalid_credentials can_trade revoked_later'.split(' ')
+    const wallets = ['bitcoin', 'evm']
     for (const { provider_id: provider, scenarios } of body.data) {
       const names = scenarios.map(({ name }) => name)
-      // A wallet has no key.
-      const all = provider === 'bitcoin' ? wanted : [...wanted, ...ofKeys]
-      for (const name of all) assert.ok(names.includes(name), `${provider} ${name}`)
+      const wanted = wallets.includes(provider) ? always : [...always, ...ofKeys]
+      for (const name of wanted) assert.ok(names.includes(name), `${provider} ${name}`)
       assert.ok(scenarios.every(({ expects }) => expects.length > 0))
     }
   })

@@ -17,7 +17,7 @@ export const evmScenarios: readonly Scenario<Story>[] = [
     name: 'default',
     title: 'A lived-in wallet',
     description:
-      'Some 350 transactions on two networks from March 2021 to October 2026: tokens, swaps, NFTs, internal transfers, failures, spam and validator withdrawals.',
+      'Some 400 transactions on two networks from March 2021 to October 2026: tokens, swaps, NFTs, internal transfers, failures, spam and validator withdrawals.',
     expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
     story: defaultStory(4),
   },
