@@ -10,6 +10,7 @@ import { startService } from '@assay/server'
 import { openAdmin, whenAnswering } from '@assay/server/admin'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
 import { listenForStop, writeLine } from './console.ts'
@@ -68,7 +69,12 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
   try {
     const { startSandbox } = await import('@assay/sandbox')
     const { pace, demoPort } = config.sandbox
-    const sandbox = await startSandbox({ pace, seed: sandboxSeed, log: (text, fields) => log.warn(fields ?? {}, text) })
+    const sandbox = await startSandbox({
+      pace,
+      seed: sandboxSeed,
+      walletsFile: path.join(config.database.dataDirectory, 'sandbox-wallets'),
+      log: (text, fields) => log.warn(fields ?? {}, text),
+    })
     ends.push(() => sandbox.close())
     const settings = { ...config, sandbox: { ...config.sandbox, url: sandbox.controlUrl } }
     const service = await startService(settings, 'all', log, readBuild(), signal)

@@ -10,6 +10,7 @@ import { createJournal } from './core/journal.ts'
 import { listen, type Listener } from './core/listener.ts'
 import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
+import { createWalletList } from './core/wallet-list.ts'
 import { createCoinGecko } from './coingecko/index.ts'
 import { simulators, type AllControls, type Simulator, type SimulatorName } from './simulators.ts'
 
@@ -18,6 +19,8 @@ export interface SandboxOptions {
   seed: string
   pace: Pace
   log: (message: string, fields?: Record<string, unknown>) => void
+  /** Where the list of opened wallets is kept for the next process; see `core/wallet-list.ts`. */
+  walletsFile?: string
   /** Milliseconds since 1970; the machine's clock unless told. */
   now?: () => number
   /** A loopback address. */
@@ -41,10 +44,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const nowMs = (): number => clock.nowMs()
   const onBug = (error: unknown): void => log('sandbox: a call was dropped', { error: String(error) })
 
+  const wallets = createWalletList(options.walletsFile)
   const names = Object.keys(simulators) as SimulatorName[]
   const made = names.map((name): [SimulatorName, Simulator] => [
     name,
-    simulators[name]({ seed, pace, nowMs, newId: randomUUID }),
+    simulators[name]({ seed, pace, nowMs, newId: randomUUID, wallets }),
   ])
   const faults = new Map<string, Faults>()
   const listeners: Listener[] = []

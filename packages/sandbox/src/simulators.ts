@@ -14,6 +14,7 @@ import type { Pace } from './core/pace.ts'
 import type { Provider } from './core/provider-server.ts'
 import { controlEvm } from './evm/controlled.ts'
 import { createEvm } from './evm/index.ts'
+import type { WalletList } from './core/wallet-list.ts'
 import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
@@ -33,6 +34,7 @@ export interface SimulatorOptions {
   pace: Pace
   nowMs(): number
   newId(): string
+  wallets: WalletList
 }
 
 export interface Simulator<Controls = SimulatorControls | undefined> {

@@ -5,23 +5,19 @@
  * There are no keys: an address says which wallet a call is about, and calls are counted by IP address. Only what reads:
  * transactions come from the stories of wallets and from the control API, there is no way to broadcast one.
  */
-import { createAccounts, type Account, type Accounts } from '../core/accounts.ts'
+import { createAccounts, type Accounts } from '../core/accounts.ts'
 import type { WireAnswer } from '../core/listener.ts'
 import type { Pace } from '../core/pace.ts'
 import type { Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
+import type { WalletList } from '../core/wallet-list.ts'
 import { answerEsplora, EsploraRefusal, textAnswer } from './api.ts'
 import { createLimits, documentedLimit } from './limits.ts'
 import { createNetwork, type Network } from './network.ts'
 import { receive } from './payments.ts'
-import { scriptOfAddress } from './script.ts'
-import { tellStory, type Story } from './story.ts'
-import { createWallet, type Wallet } from './wallet.ts'
-
-// A wallet lives as long as the process, because its addresses do not tell which account they are of.
-const walletsMax = 5_000
-
-export type BitcoinAccount = Account<Story, Story>
+import type { Story } from './story.ts'
+import type { Wallet } from './wallet.ts'
+import { createWallets, type BitcoinAccount } from './wallets.ts'
 
 export interface Bitcoin {
   accounts: Accounts<Story, Story>
@@ -36,52 +32,25 @@ export function createBitcoin(options: {
   pace: Pace
   scenarios: readonly Scenario<Story>[]
   nowMs: () => number
+  wallets: WalletList
 }): Bitcoin {
-  const { seed, nowMs } = options
+  const { nowMs } = options
   const accounts = createAccounts<Story, Story>({ ...options, provider: 'bitcoin', documentedLimit, build: (s) => s })
-  const network = createNetwork(seed)
-  const wallets = new Map<string, Wallet>()
-  const ownerOf = new Map<string, string>()
+  const network = createNetwork(options.seed)
+  const wallets = createWallets(options, accounts, network)
   const limits = createLimits(options.pace)
-
-  function open(account: BitcoinAccount): Wallet {
-    network.chain.advance(nowMs())
-    const known = wallets.get(account.id)
-    if (known !== undefined) return known
-    if (wallets.size >= walletsMax) throw new RangeError(`${walletsMax} wallets are open already`)
-    const story = account.world()
-    const wallet = createWallet(seed, account.id, story, ({ script }) => ownerOf.set(script, account.id))
-    tellStory(network, wallet, story, nowMs())
-    wallets.set(account.id, wallet)
-    return wallet
-  }
-
-  function findAccount(path: string): BitcoinAccount | undefined {
-    const [, collection, subject = ''] = path.split('/')
-    if (collection === 'tx') return findById(network.find(subject)?.accountId)
-    if (collection !== 'address') return undefined
-    try {
-      return findById(ownerOf.get(scriptOfAddress(decodeURIComponent(subject)).toString('hex')))
-    } catch {
-      return undefined
-    }
-  }
-
-  function findById(id: string | undefined): BitcoinAccount | undefined {
-    return id === undefined ? undefined : accounts.findById(id)
-  }
 
   const provider: Provider = {
     id: 'bitcoin',
     recognise(request) {
-      const account = findAccount(request.path)
+      const account = wallets.findAccount(request.path)
       if (account === undefined) return undefined
       account.calls += 1
       return { accountId: account.id, weather: account.scenario.weather, call: account.calls - 1 }
     },
     answer(request, context) {
       network.chain.advance(nowMs())
-      if (!limits.accept(request.address, findAccount(request.path), nowMs())) return words.rateLimited(request)
+      if (!limits.accept(request.address, wallets.findAccount(request.path), nowMs())) return words.rateLimited(request)
       try {
         return answerEsplora(network, request.method, request.path, context)
       } catch (error) {
@@ -93,14 +62,14 @@ export function createBitcoin(options: {
     insertRow(accountId, lateMs) {
       const account = accounts.findById(accountId)
       if (account === undefined) return
-      const wallet = open(account)
+      const wallet = wallets.open(account)
       const seconds = Math.floor((nowMs() - lateMs) / 1_000)
       const height = network.chain.heightAtOrAfter(seconds) ?? network.chain.mine(nowMs())
       const outputs = [{ to: wallet.at('receive', 0), value: 10_000n }]
       receive({ network, wallet }, { seconds, height, feeRate: 5n }, outputs, { alone: true })
     },
   }
-  return { accounts, provider, network, open }
+  return { accounts, provider, network, open: (account) => wallets.open(account) }
 }
 
 const words: Provider['words'] = {

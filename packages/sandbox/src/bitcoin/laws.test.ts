@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { p2pkh, p2sh, p2tr, p2wpkh, Transaction } from '@scure/btc-signer'
@@ -203,6 +206,25 @@ describe('what a person pastes', () => {
       assert.notDeepEqual((await openWallet(stranger, 'legacy')).credentials, mine.credentials)
     } finally {
       await Promise.all([again.close(), stranger.close()])
+    }
+  })
+
+  it('is known to the next process with the same list of wallets before anybody opens it there', async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'assay-wallets-'))
+    const walletsFile = path.join(directory, 'data', 'wallets')
+    const first = await startBitcoin({ walletsFile })
+    const { credentials, text } = await openWallet(first, 'single_address', 'lasting')
+    const asked = `/address/${credentials['address'] ?? ''}/txs`
+    const known = await text(asked)
+    await first.close()
+    const [next, forgetful] = [await startBitcoin({ walletsFile }), await startBitcoin()]
+    try {
+      const read = async (of: Sandbox): Promise<string> => (await fetch(of.urls.bitcoin + asked)).text()
+      assert.equal(await read(next), known)
+      assert.equal(await read(forgetful), '[]')
+    } finally {
+      await Promise.all([next.close(), forgetful.close()])
+      await rm(directory, { recursive: true })
     }
   })
 })

@@ -1,0 +1,75 @@
+/** The wallets of this process: opened with their accounts, and found again by their addresses and transactions. */
+import type { Account, Accounts } from '../core/accounts.ts'
+import type { WalletList } from '../core/wallet-list.ts'
+import type { Network } from './network.ts'
+import { scriptOfAddress } from './script.ts'
+import { tellStory, type Story } from './story.ts'
+import { createWallet, type Wallet } from './wallet.ts'
+
+// A wallet lives as long as the process, because its addresses do not tell which account they are of.
+const walletsMax = 5_000
+
+export type BitcoinAccount = Account<Story, Story>
+
+export interface Wallets {
+  /** The first call builds the wallet's history. Brings the chain up to the clock. */
+  open(account: BitcoinAccount): Wallet
+  /** Whose address or transaction a path names. */
+  findAccount(path: string): BitcoinAccount | undefined
+}
+
+export function createWallets(
+  { seed, nowMs, wallets: list }: { seed: string; nowMs: () => number; wallets: WalletList },
+  accounts: Accounts<Story, Story>,
+  network: Network,
+): Wallets {
+  const opened = new Map<string, Wallet>()
+  const ownerOf = new Map<string, string>()
+  let earlier: readonly string[] | undefined
+
+  function open(account: BitcoinAccount): Wallet {
+    network.chain.advance(nowMs())
+    const known = opened.get(account.id)
+    if (known !== undefined) return known
+    if (opened.size >= walletsMax) throw new RangeError(`${walletsMax} wallets are open already`)
+    const story = account.world()
+    const wallet = createWallet(seed, account.id, story, ({ script }) => ownerOf.set(script, account.id))
+    tellStory(network, wallet, story, nowMs())
+    opened.set(account.id, wallet)
+    list.add(account.id)
+    return wallet
+  }
+
+  function findOwner(path: string): string | undefined {
+    const [, collection, subject = ''] = path.split('/')
+    if (collection === 'tx') return network.find(subject)?.accountId
+    const script = collection === 'address' ? findScript(subject) : undefined
+    return script === undefined ? undefined : ownerOf.get(script)
+  }
+
+  return {
+    open,
+    findAccount(path) {
+      if (!/^\/(address|tx)\/./.test(path)) return undefined
+      // The wallets of earlier processes are opened, one after the other, before a path is taken for nobody's.
+      earlier ??= list.list()
+      let owner = findOwner(path)
+      while (owner === undefined && earlier.length > 0) {
+        const [next = '', ...rest] = earlier
+        earlier = rest
+        const account = accounts.findById(next)
+        if (account !== undefined) open(account)
+        owner = findOwner(path)
+      }
+      return owner === undefined ? undefined : accounts.findById(owner)
+    },
+  }
+}
+
+function findScript(address: string): string | undefined {
+  try {
+    return scriptOfAddress(decodeURIComponent(address)).toString('hex')
+  } catch {
+    return undefined
+  }
+}
