@@ -206,7 +206,7 @@ describe('GET /address/:address', () => {
     assert.deepEqual(await wallet.json(`/address/${address}/txs/chain/nonsense`), pages[0])
   })
 
-  it('lists what is unconfirmed before what is confirmed, and by itself, up to 50 of them', async () => {
+  it('lists unconfirmed transactions before confirmed ones, and in a list of their own, up to 50 of them', async () => {
     const wallet = await openWallet(sandbox, 'single_address', 'busy')
     const address = wallet.credentials['address'] ?? ''
     const entry = { type: 'receive', asset: 'BTC', amount: '0.0001', subtype: 'unconfirmed' }

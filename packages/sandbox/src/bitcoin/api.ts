@@ -14,7 +14,7 @@ import { noTxid, sizesOf, type TxInput, type TxOutput } from './transaction.ts'
 
 const chainPageSize = 25
 const mempoolMax = 50
-/** For what can still change, and for what is ten blocks deep. */
+/** The lifetimes of answers that can still change, and of those that are ten blocks deep. */
 const shortLifeS = 10
 const longLifeS = 157_784_630
 const finalDepth = 10

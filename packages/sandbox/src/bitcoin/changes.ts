@@ -4,15 +4,15 @@
  * was.
  */
 import type { NewEntry } from '../control.ts'
-import type { Network } from './network.ts'
+import { maturityBlocks, type Network } from './network.ts'
 import { receive, send, strangerScript, type Bank, type Moment } from './payments.ts'
 import { AddressError, scriptOfAddress } from './script.ts'
 import { toSatoshi } from './story.ts'
 import { isCoinbase } from './transaction.ts'
 import type { OwnAddress, Wallet } from './wallet.ts'
 
-/** Deeper reorganisations do not happen on the main network, and a reader may take such blocks as final. */
-export const reorganisationDepthMax = 6
+/** As deep as Bitcoin's own rules expect one at most: a reward can be spent after that many blocks. */
+const reorganisationDepthMax = maturityBlocks
 
 /** What becomes of a transaction whose block is replaced. */
 export type Fate = 'mempool' | 'vanished'

@@ -37,7 +37,7 @@ async function assertLaw(wallet: TestWallet): Promise<void> {
 }
 
 describe('entries of a wallet', () => {
-  it('book a payment of that amount in the block of that time, to the next address or the one told', async () => {
+  it('book a payment of that amount in the block of that time, to the next address or the given one', async () => {
     const wallet = await openWallet(sandbox, 'empty', 'deposits')
     const txid = await book(wallet, { type: 'receive', amount: '0.01234567', time: '2026-03-04T05:06:07.890Z' })
     const { vout, status } = await wallet.json<EsploraTransaction>(`/tx/${txid}`)
@@ -56,7 +56,7 @@ describe('entries of a wallet', () => {
     await assertLaw(wallet)
   })
 
-  it('book a payment by the wallet, with change and a fee, to the address told', async () => {
+  it('book a payment by the wallet, with change and a fee, to the given address', async () => {
     const wallet = await openWallet(sandbox, 'empty', 'payments')
     await book(wallet, { type: 'receive', amount: '0.1', time: '2026-03-04T05:06:07Z' })
     const address = '1BoatSLRHtKNngkdXEeobR76b53LETtpyT'
@@ -95,7 +95,7 @@ describe('entries of a wallet', () => {
     assert.deepEqual({ ...(await wallet.state()), tip: before.tip }, before)
   })
 
-  it('wait in the mempool when told so, until they are confirmed', async () => {
+  it('stay in the mempool on request, until they are confirmed', async () => {
     const wallet = await openWallet(sandbox, 'empty', 'waiting')
     const first = await book(wallet, { type: 'receive', amount: '0.02', subtype: 'unconfirmed' })
     const second = await book(wallet, { type: 'send', amount: '-0.01', subtype: 'unconfirmed' })
@@ -153,11 +153,11 @@ describe('records of a wallet', () => {
     assert.equal(find(await wallet.state(), txid)?.block_height, after.tip.height + 1)
   })
 
-  it('vanish with a block that is replaced, down to six blocks', async () => {
+  it('vanish with a block that is replaced, down to a hundred blocks', async () => {
     const wallet = await openWallet(sandbox, 'empty', 'vanished')
     const kept = await book(wallet, { type: 'receive', amount: '0.2' })
     const txid = await book(wallet, { type: 'receive', amount: '0.1' })
-    for (let block = 0; block < 5; block += 1) sandbox.controls.bitcoin.mine()
+    for (let block = 0; block < 99; block += 1) sandbox.controls.bitcoin.mine()
     assert.deepEqual(await wallet.change('records', { id: txid, withdrawn: true }), { withdrawn: [txid] })
     const state = await wallet.state()
     assert.deepEqual([find(state, txid), state.balances.BTC], [undefined, '0.2'])

@@ -69,7 +69,7 @@ export function receive(
   return publish(bank, moment, [coin], change < dust ? all : mix([...all, back], coin), () => wallet.exchange)
 }
 
-/** The wallet pays somebody. The rest of what it spends comes back to `change`. */
+/** The wallet pays to a script. The rest of what it spends comes back to `change`. */
 export function send(
   bank: Bank,
   moment: Moment,
@@ -104,7 +104,7 @@ export function reward(bank: Bank, moment: Moment, to: OwnAddress, value: bigint
   return mineCoinbase(bank, { ...moment, height: moment.height }, Buffer.from(to.script, 'hex'), value)
 }
 
-/** An address that nobody here has a key for. */
+/** An address outside the sandbox's wallets: no key for it exists here. */
 export function strangerScript({ accountId }: Wallet, name: string): Buffer {
   const program = sha256(Buffer.from(`stranger\n${accountId}\n${name}`)).subarray(0, 20)
   return Buffer.concat([Buffer.from([0x00, 0x14]), program])

@@ -51,7 +51,7 @@ const standards: Readonly<
   bip44: { purpose: 44, versions: { private: 0x0488ade4, public: 0x0488b21e }, wrap: (key) => `pkh(${key})` },
   bip49: { purpose: 49, versions: { private: 0x049d7878, public: 0x049d7cb2 }, wrap: (key) => `sh(wpkh(${key}))` },
   bip84: { purpose: 84, versions: { private: 0x04b2430c, public: 0x04b24746 }, wrap: (key) => `wpkh(${key})` },
-  // SLIP-132 gives Taproot no letter of its own: such wallets are told by a descriptor around an xpub.
+  // SLIP-132 gives Taproot no letter of its own: such wallets are shared as a descriptor around an xpub.
   bip86: { purpose: 86, versions: { private: 0x0488ade4, public: 0x0488b21e }, wrap: (key) => `tr(${key})` },
 }
 

@@ -51,7 +51,7 @@ export function createWallets(
     open,
     findAccount(path) {
       if (!/^\/(address|tx)\/./.test(path)) return undefined
-      // The wallets of earlier processes are opened, one after the other, before a path is taken for nobody's.
+      // A path that no open wallet owns may be of one that an earlier process opened.
       earlier ??= list.list()
       let owner = findOwner(path)
       while (owner === undefined && earlier.length > 0) {

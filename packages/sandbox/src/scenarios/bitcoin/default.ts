@@ -30,7 +30,7 @@ function defaultEvents(): StoryEvent[] {
     })),
     // Moved from an older wallet, in two coins at once.
     { at: '2024-12-24 18:30:05', kind: 'receive', amounts: ['0.35', '0.1250001'] },
-    // A friend used an address that was given to somebody before.
+    // A friend paid to an address that was used before.
     { at: '2025-02-03 11:02:47', kind: 'receive', amounts: ['0.0021'], to: [1] },
     { at: '2025-03-15 20:14:09', kind: 'send', amount: '0.0187', payee: 'bicycle shop' },
     { at: '2025-06-01 06:45:30', kind: 'consolidate', feeRate: 1 },
@@ -42,7 +42,7 @@ function defaultEvents(): StoryEvent[] {
       payee: 'timestamp',
       data: 'Assay sandbox: a note on the chain',
     },
-    // A tiny amount that nobody asked for.
+    // An unsolicited tiny amount, as spammers send to track wallets.
     { at: '2025-11-30 03:33:33', kind: 'receive', amounts: ['0.00000546'], to: [0] },
     { at: '2026-01-05 16:40:12', kind: 'send', amount: '0.102', payee: 'contractor' },
     { at: '2026-04-12 08:00:44', kind: 'consolidate', feeRate: 1 },

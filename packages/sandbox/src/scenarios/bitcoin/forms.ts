@@ -39,7 +39,7 @@ export function gapStory(): Story {
       { at: '2025-01-10 10:10:10', kind: 'receive', amounts: ['0.01'], to: [0] },
       { at: '2025-02-10 10:10:10', kind: 'receive', amounts: ['0.02'], to: [3] },
       { at: '2025-03-10 10:10:10', kind: 'receive', amounts: ['0.03'], to: [35] },
-      { at: '2025-04-10 10:10:10', kind: 'send', amount: '0.025', payee: 'somebody' },
+      { at: '2025-04-10 10:10:10', kind: 'send', amount: '0.025', payee: 'a neighbour' },
     ],
   }
 }

@@ -81,7 +81,7 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
     name: 'unconfirmed',
     title: 'Transactions that are not confirmed',
     description: 'A zpub with a payment that has not arrived and two that have not left, one spending from the other.',
-    expects: 'Connects; what is not confirmed is told apart, or waits.',
+    expects: 'Connects; unconfirmed transactions are marked as such, or left out until they are confirmed.',
     story: unconfirmedStory,
   },
   {
