@@ -12,19 +12,24 @@ const providersAnswer = z.object({
 })
 const accountAnswer = z.object({
   account_id: z.string(),
-  credentials: z.object({ api_key: z.string().optional(), secret_key: z.string().optional() }),
+  credentials: z.object({
+    api_key: z.string().exactOptional(),
+    secret_key: z.string().exactOptional(),
+    address: z.string().exactOptional(),
+    extended_public_key: z.string().exactOptional(),
+    descriptor: z.string().exactOptional(),
+  }),
 })
+
+/** What a person would type into the form, by the names of its fields. */
+export type TestFields = z.infer<typeof accountAnswer>['credentials']
 
 export type SandboxProviders = z.infer<typeof providersAnswer>
 
 export interface SandboxControl {
   listProviders(): Promise<SandboxProviders>
-  /** The same `account` text gives the same account and key. */
-  createAccount(request: {
-    providerId: string
-    scenario: string
-    account: string
-  }): Promise<{ apiKey: string; secretKey: string }>
+  /** The same `account` text gives the same account, and the same key or wallet. */
+  createAccount(request: { providerId: string; scenario: string; account: string }): Promise<TestFields>
   /**
    * Opens a provider's sign-in page, allows, and tells what the browser would have been sent back with. Throws a
    * SourceError when the page does not send the browser back.
@@ -58,11 +63,8 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
     async createAccount({ providerId, scenario: name, account }) {
       const body = { provider_id: providerId, scenario: name, account }
       const { credentials } = await ask('POST', '/control/accounts', body, accountAnswer)
-      const { api_key: apiKey, secret_key: secretKey } = credentials
-      if (apiKey === undefined || secretKey === undefined) {
-        throw new Refusal('invalid_request', `${providerId} has no keys: one signs in there.`)
-      }
-      return { apiKey, secretKey }
+      if (Object.keys(credentials).length > 0) return credentials
+      throw new Refusal('invalid_request', `${providerId} has no keys: one signs in there.`)
     },
     async signIn(url, { scenario: name, account }) {
       const page = new URL(url)

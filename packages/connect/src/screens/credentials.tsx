@@ -181,7 +181,14 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
           ? t('credentials.promise_wallet')
           : t(asksToConfirm ? 'credentials.promise_unchecked' : 'credentials.promise', { provider: provider.name })}
       </p>
-      {flow.session.sandbox && <TestKeys flow={flow} providerId={provider.provider_id} onFields={set} />}
+      {flow.session.sandbox && (
+        <TestKeys
+          flow={flow}
+          providerId={provider.provider_id}
+          // A wallet goes into the one field that there is, whichever kind it is.
+          onFields={(given) => set(isWallet ? startValues(fields, Object.values(given)[0]) : given)}
+        />
+      )}
     </form>
   )
 }

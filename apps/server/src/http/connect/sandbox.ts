@@ -22,8 +22,7 @@ export function registerSandboxHelp(
   })
   serve(app, contract.createSandboxKey, async ({ body }) => {
     const wanted = { providerId: body.provider_id, scenario: body.scenario, account: newAccount() }
-    const { apiKey, secretKey } = await control.createAccount(wanted)
-    return { fields: { api_key: apiKey, secret_key: secretKey } }
+    return { fields: { ...(await control.createAccount(wanted)) } }
   })
   serveManage(app, contract.getManageSandboxHelp, async ({ session }) => ({
     mail: await findCode(mailbox, session.sessionId),

@@ -7,9 +7,9 @@ import { Refusal, SourceError } from '@assay/core'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Connect, ConnectSession } from '../../connect/index.ts'
-import { toRefusedItem, type AddResult } from '../../connections/index.ts'
+import { toRefusedItem, type AddResult, type GivenCredentials } from '../../connections/index.ts'
 import { OAuthError } from '../../oauth/index.ts'
-import type { SandboxControl } from '../../sandbox/index.ts'
+import type { SandboxControl, TestFields } from '../../sandbox/index.ts'
 
 export interface AuthorizationDeps {
   connect: Connect
@@ -45,7 +45,7 @@ export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof au
   const added: AddResult[] = []
   for (const { providerId, scenario } of sources) {
     const account = { providerId, scenario, account: deps.newAccount() }
-    added.push(await (findSignIn(providerId) === undefined ? addByKey : addBySigningIn)(deps, session, account))
+    added.push(await (findSignIn(providerId) === undefined ? addByForm : addBySigningIn)(deps, session, account))
   }
   const { redirectTo, code } = await deps.connect.finish(session)
   return {
@@ -75,9 +75,22 @@ interface TestAccount {
   account: string
 }
 
-async function addByKey(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
-  const credentials = { type: 'api_key', ...(await deps.control.createAccount(of)) } as const
+async function addByForm(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
+  const credentials = toCredentials(await deps.control.createAccount(of))
   return deps.connect.addSource(session, { providerId: of.providerId, displayLabel: null, credentials })
+}
+
+function toCredentials({
+  api_key,
+  secret_key,
+  address,
+  extended_public_key,
+  descriptor,
+}: TestFields): GivenCredentials {
+  if (address !== undefined) return { type: 'wallet', address }
+  if (extended_public_key !== undefined) return { type: 'wallet', extendedPublicKey: extended_public_key }
+  if (descriptor !== undefined) return { type: 'wallet', descriptor }
+  return { type: 'api_key', apiKey: api_key ?? '', secretKey: secret_key ?? '' }
 }
 
 /** What the person does: to the provider's page, allow, and back with what it says. */

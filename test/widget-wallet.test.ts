@@ -1,0 +1,121 @@
+/** Connecting a wallet in a real browser, by pasting it (contract §4). What can spend must not leave the page. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { button, newEmail, reachChoice, seeAccessible, seeHeading } from './widget-person.ts'
+import { useWidgetWorld } from './widget-world.ts'
+
+const sizes: Readonly<Record<string, BrowserContextOptions>> = {
+  'on a desktop': {},
+  'on a phone': { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+}
+
+const field = 'Address, extended public key or descriptor'
+const seedPhrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const xprv =
+  'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi'
+const wif = '5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'
+
+describe('a wallet in the widget', () => {
+  const world = useWidgetWorld()
+
+  async function visit(options: BrowserContextOptions, work: (page: Page) => Promise<void>): Promise<void> {
+    const page = await world().openPage(options)
+    await page.goto(world().demo.url)
+    await page.getByRole('link', { name: 'Connect your accounts' }).click()
+    await reachChoice(page, newEmail())
+    await work(page)
+    await world().close(page)
+  }
+
+  async function chooseBitcoin(page: Page): Promise<void> {
+    await page.getByRole('combobox').fill('bitc')
+    await page.getByRole('combobox').press('Enter')
+    await seeHeading(page, 'Connect Bitcoin')
+  }
+
+  async function mintWallet(scenario: string): Promise<Record<string, string>> {
+    const response = await fetch(`${world().service.sandbox.controlUrl}/control/accounts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ provider_id: 'bitcoin', scenario, account: randomUUID() }),
+    })
+    return ((await response.json()) as { credentials: Record<string, string> }).credentials
+  }
+
+  /** A phone scrolls down, never sideways. */
+  async function assertFits(page: Page): Promise<void> {
+    const root = 'document.documentElement'
+    const excess = await page.evaluate<number>(`${root}.scrollWidth - ${root}.clientWidth`)
+    assert.ok(excess <= 0, `the page is ${excess} pixels wider than its window`)
+  }
+
+  async function seeHoldings(page: Page): Promise<void> {
+    await seeHeading(page, 'Connected')
+    await assertFits(page)
+    await button(page, 'Finish').click()
+    await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
+  }
+
+  for (const [size, options] of Object.entries(sizes)) {
+    it(`${size}, an extended public key is named, and one button connects it`, () =>
+      visit(options, async (page) => {
+        await chooseBitcoin(page)
+        const { extended_public_key: key = '' } = await mintWallet('nested_segwit')
+        await page.getByLabel(field).fill(key)
+        await page.getByText('This is an extended public key for Bitcoin.').waitFor()
+        await page.getByText('It cannot spend.').waitFor()
+        await seeAccessible(page, `a wallet, ${size}`)
+        await assertFits(page)
+        await button(page, 'Connect').click()
+        await seeHoldings(page)
+      }))
+  }
+
+  it('an address that is pasted into the search becomes a wallet', () =>
+    visit({}, async (page) => {
+      const { address = '' } = await mintWallet('miner')
+      await page.getByRole('combobox').fill(`bitcoin:${address}`)
+      await button(page, /^Connect this Bitcoin wallet/).click()
+      await page.getByText('This is a Bitcoin address.').waitFor()
+      await button(page, 'Connect').click()
+      await seeHoldings(page)
+    }))
+
+  it('the sandbox fills in a test wallet of any kind', () =>
+    visit({}, async (page) => {
+      await chooseBitcoin(page)
+      await page.getByText('Sandbox: use a test key').click()
+      await page.locator('[data-scenario="taproot"]').click()
+      await page.getByText('This is a descriptor for Bitcoin.').waitFor()
+      await button(page, 'Connect').click()
+      await seeHoldings(page)
+    }))
+
+  it('what can spend, and what is no wallet of this chain, is refused on the page without a request', () =>
+    visit({}, async (page) => {
+      await chooseBitcoin(page)
+      await page.getByText('Sandbox: use a test key').waitFor()
+      const requests: string[] = []
+      page.on('request', (request) => requests.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`))
+      for (const [text, words] of [
+        [seedPhrase, 'These are your recovery words.'],
+        [xprv, 'This is an extended private key'],
+        [`wpkh(${xprv}/0/*)`, 'This is an extended private key'],
+        [wif, 'This is a private key: with it'],
+        ['e9'.repeat(32), 'This is a private key or the number of a transaction.'],
+        ['vitalik.eth', 'This is a name, not an address.'],
+        ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'This belongs to Ethereum.'],
+        ['tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', 'This belongs to a test network.'],
+      ] as const) {
+        await page.getByLabel(field).fill(text)
+        await page.getByText(words).waitFor()
+        assert.equal(await button(page, 'Connect').isDisabled(), true, words)
+        await page.getByLabel(field).press('Enter')
+      }
+      await page.getByLabel(field).fill('')
+      assert.deepEqual(requests, [])
+    }))
+})
