@@ -105,7 +105,7 @@ function readRows(what: string, text: string): unknown[] {
   const words = `${message} ${typeof result === 'string' ? result : ''}`
   if (status === '0' && /^no\b.*\bfound/i.test(message)) return []
   if (/rate limit|limit reached|too many requests/i.test(words)) throw new SourceError('rate_limited', what)
-  if (/time-?out/i.test(words)) throw new SourceError('venue_down', `${what}: the index timed out`)
+  if (/time-?out|too busy/i.test(words)) throw new SourceError('venue_down', `${what}: the index is too busy`)
   if (status === '2') throw new SourceError('data_hole', `${what}: not indexed yet`)
   throw new SourceError('unreadable_answer', `${what}: status ${status.slice(0, 20)} without rows`)
 }
