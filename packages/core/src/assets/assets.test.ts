@@ -84,6 +84,11 @@ describe('assets', () => {
     }
   })
 
+  it('a piece of a collection is told from a token', () => {
+    const contract = `evm:1:0x${'ab'.repeat(20)}`
+    assert.deepEqual([getAsset(contract).kind, getAsset(`${contract}:7`).kind], ['crypto', 'nft'])
+  })
+
   it('an id that was never given out is refused', () => {
     for (const id of ['', 'bitcoin', 'crypto:nonsense', 'fiat:xxx', ':FOO', 'kraken:']) {
       assert.throws(() => getAsset(id), RangeError, id)

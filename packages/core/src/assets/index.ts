@@ -56,6 +56,9 @@ export function isKnownAsset(assetId: string): boolean {
   return byId.has(assetId)
 }
 
+/** One piece of a collection: chain, contract and the number of the piece. */
+const onePiece = /^evm:\d+:0x[0-9a-f]{40}:\d+$/
+
 export function getAsset(assetId: string): Asset {
   const known = byId.get(assetId)
   if (known !== undefined) return known
@@ -63,7 +66,8 @@ export function getAsset(assetId: string): Asset {
   if (scope === undefined || code === undefined || scope === 'crypto' || scope === 'fiat') {
     throw new RangeError(`unknown asset id: ${JSON.stringify(assetId.slice(0, 80))}`)
   }
-  return { assetId, symbol: code, name: code, coingeckoId: null, kind: isShareCode(scope, code) ? 'share' : 'crypto' }
+  const kind = isShareCode(scope, code) ? 'share' : onePiece.test(assetId) ? 'nft' : 'crypto'
+  return { assetId, symbol: code, name: code, coingeckoId: null, kind }
 }
 
 /** What a provider meant by its code at that time: a known asset if the code is listed, otherwise an asset of its own. */
