@@ -27,6 +27,7 @@ describe('the control API', () => {
         ['bitcoin', sandbox.urls.bitcoin],
         ['evm', sandbox.urls.evm],
         ['bybit', sandbox.urls.bybit],
+        ['okx', sandbox.urls.okx],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)
@@ -128,7 +129,7 @@ describe('the control API', () => {
       Object.values(ledger).map(({ refid }) => refid),
       ['Unknown', 'TAAAAA-BBBBB-CCCCCC', 'Unknown'],
     )
-    for (const provider of ['coinbase', 'binance', 'bybit']) {
+    for (const provider of ['coinbase', 'binance', 'bybit', 'okx']) {
       const minted = { provider_id: provider, scenario: 'empty', account: 'references' }
       const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
       const entries = [{ type: 'deposit', asset: 'ETH', amount: '1' }]
@@ -137,7 +138,7 @@ describe('the control API', () => {
   })
 
   it('withdraws records as if they had never been booked, all of them or none', async () => {
-    for (const provider of ['kraken', 'binance', 'bybit']) {
+    for (const provider of ['kraken', 'binance', 'bybit', 'okx']) {
       const minted = { provider_id: provider, scenario: 'empty', account: 'withdrawn' }
       const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
       const ids: string[] = []

@@ -18,12 +18,14 @@ import type { WalletList } from './core/wallet-list.ts'
 import { controlKraken } from './kraken/controlled.ts'
 import { createKrakenControls, type KrakenControls } from './kraken/controls.ts'
 import { createKraken } from './kraken/index.ts'
+import { createOkx } from './okx/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
 import { bitcoinScenarios } from './scenarios/bitcoin/index.ts'
 import { bybitScenarios } from './scenarios/bybit/index.ts'
 import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
 import { evmScenarios } from './scenarios/evm/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
+import { okxScenarios } from './scenarios/okx/index.ts'
 import { controlSpot } from './spot/controlled.ts'
 import { createSpotControls } from './spot/controls.ts'
 import type { SpotExchange } from './spot/exchange.ts'
@@ -74,6 +76,9 @@ export const simulators = {
   },
   bybit(options: SimulatorOptions): Simulator<SimulatorControls> {
     return spot(createBybit({ ...options, scenarios: bybitScenarios }))
+  },
+  okx(options: SimulatorOptions): Simulator<SimulatorControls> {
+    return spot(createOkx({ ...options, scenarios: okxScenarios }))
   },
 }
 

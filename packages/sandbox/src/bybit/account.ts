@@ -272,8 +272,6 @@ function typeOf({ row, change }: Entry): string {
       return 'TRADE'
     case 'convert':
       return change < 0n ? 'CURRENCY_SELL' : 'CURRENCY_BUY'
-    case 'reward':
-      return 'AIRDROP'
     default:
       return change < 0n ? 'TRANSFER_OUT' : 'TRANSFER_IN'
   }

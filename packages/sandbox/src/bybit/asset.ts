@@ -81,7 +81,9 @@ function wordsOf({ row, change }: Entry): FundingWords {
     case 'withdrawal':
       return spoken('Withdraw', 'Withdraw', 'Withdraw')
     case 'reward':
-      return spoken('Earn', 'FlexSavingInterestDistribution', 'Easy Earn | Flexible Interest Distribution')
+      return row.event.source === 'airdrop'
+        ? spoken('Airdrop', 'Airdrop', 'Airdrop')
+        : spoken('Earn', 'FlexSavingInterestDistribution', 'Easy Earn | Flexible Interest Distribution')
     default:
       return change < 0n
         ? spoken('Transfer', 'TransferToUnifiedTrading', 'Transfer to Unified Trading Account')

@@ -9,6 +9,7 @@ import type { WireAnswer, WireRequest } from '../core/listener.ts'
 import { speedOf } from '../core/pace.ts'
 import type { CallContext } from '../core/provider-server.ts'
 import { createSpotExchange, type SpotAccount, type SpotExchange, type SpotOptions } from '../spot/exchange.ts'
+import { uidOf } from '../spot/ids.ts'
 import { lettersAndDigits } from '../spot/keys.ts'
 import { createCallLimits, limitOf, type CallLimit, type Taken } from '../spot/limits.ts'
 import { accountInfo, convertHistory, executions, queryApi, transactionLog, walletBalance } from './account.ts'
@@ -75,6 +76,7 @@ export function createBybit(options: SpotOptions): SpotExchange {
     bookkeeping: 'fees within',
     key: lettersAndDigits(13, 18),
     secretOf: (account) => ({ secret_key: secretOf(account) }),
+    publicIdOf: ({ id }) => String(uidOf(id)),
     keyOf: (request) => headerOf(request, 'x-bapi-api-key'),
     answer,
     words: {

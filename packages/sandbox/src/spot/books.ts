@@ -119,7 +119,7 @@ function legsOf(event: AccountEvent): Leg[] {
     case 'convert':
       return [leg('trading', event.fromAsset, event.fromAmount, -1n), leg('trading', event.toAsset, event.toAmount)]
     case 'reward':
-      return [leg(event.source === 'interest' ? 'funding' : 'trading', event.asset, event.amount)]
+      return [leg('funding', event.asset, event.amount)]
   }
 }
 

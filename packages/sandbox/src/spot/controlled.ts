@@ -3,7 +3,6 @@ import type { Controlled, NewEntry } from '../control.ts'
 import { toText, withEvent } from './books.ts'
 import { balancesOf, bodyOf, recordIdOf, withdrawRecords } from './controls.ts'
 import type { SpotAccount, SpotExchange } from './exchange.ts'
-import { uidOf } from './ids.ts'
 import type { AccountEvent } from './story.ts'
 
 export function controlSpot(exchange: SpotExchange, url: string): Controlled {
@@ -18,7 +17,7 @@ export function controlSpot(exchange: SpotExchange, url: string): Controlled {
     },
     state(id) {
       const account = accounts.findById(id)
-      return account && stateOf(account, providerId)
+      return account && stateOf(account, exchange)
     },
     addEntries(id, entries, nowMs, refid) {
       if (refid !== undefined) throw new RangeError(`the records of ${providerId} have no reference`)
@@ -48,15 +47,15 @@ function keyOf({ key }: SpotAccount): object {
   return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
 }
 
-function stateOf(account: SpotAccount, providerId: string): object {
+function stateOf(account: SpotAccount, exchange: SpotExchange): object {
   const world = account.world()
   const held = (wallet: 'funding' | 'trading'): object =>
     Object.fromEntries([...world.balances[wallet]].map(([asset, units]) => [asset, toText(units)]))
   return {
     account_id: account.id,
-    provider_id: providerId,
+    provider_id: exchange.id,
     scenario: account.scenario.name,
-    public_account_id: String(uidOf(account.id)),
+    public_account_id: exchange.publicIdOf(account),
     key: keyOf(account),
     balances: balancesOf(world),
     wallets: { funding: held('funding'), trading: held('trading') },

@@ -16,6 +16,7 @@ export interface SpotExchange {
   provider: Provider
   /** What a person would paste, by the names of the control API. */
   credentialsOf(account: SpotAccount): Record<string, string>
+  publicIdOf(account: SpotAccount): string
 }
 
 export interface SpotOptions {
@@ -30,6 +31,8 @@ export interface Dialect {
   bookkeeping: Bookkeeping
   key: KeyShape
   secretOf(account: SpotAccount): Record<string, string>
+  /** The account's own number as the exchange tells it, the same for every key of it. */
+  publicIdOf(account: SpotAccount): string
   /** The key of a call, before anything about the call was checked. */
   keyOf(request: WireRequest): string
   answer(request: WireRequest, context: CallContext, caller: SpotAccount | undefined): WireAnswer
@@ -72,6 +75,7 @@ export function createSpotExchange(options: SpotOptions, dialect: Dialect): Spot
     id,
     accounts,
     provider,
+    publicIdOf: (account) => dialect.publicIdOf(account),
     credentialsOf: (account) => ({ api_key: keys.keyOf(account), ...dialect.secretOf(account) }),
   }
 }

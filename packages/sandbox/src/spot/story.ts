@@ -94,7 +94,7 @@ export interface Convert {
   toAmount: string
 }
 
-/** Interest goes to the funding wallet, an airdrop to the trading wallet. */
+/** Goes to the funding wallet. */
 export interface Reward {
   kind: 'reward'
   asset: string
