@@ -21,18 +21,28 @@ export function heldChanges({ records }: Held, symbolOf: (code: string) => strin
   return sum(records.flatMap(({ changes }) => changes).map(({ code, amount }) => [symbolOf(code), amount]))
 }
 
-/** `stream partition key` of everything that the provider holds. */
-export function heldKeys({ records }: Held): string[] {
-  return records.map(({ stream, partition, key }) => `${stream} ${partition} ${key}`).toSorted()
+type Identify = ((stream: string, partition: string, key: string) => string | undefined) | undefined
+
+/** `stream partition key`, unless told otherwise. */
+function toNames(records: readonly { stream: string; partition: string; key: string }[], identify: Identify): string[] {
+  const names = records.map(({ stream, partition, key }) =>
+    identify === undefined ? `${stream} ${partition} ${key}` : identify(stream, partition, key),
+  )
+  return names.filter((name) => name !== undefined).toSorted()
 }
 
-export async function storedKeys(db: Database, ref: ConnectionRef): Promise<string[]> {
-  const rows = await db.rows<{ name: string }>(
-    `select stream || ' ' || partition || ' ' || source_key as name from raw_records
+/** The names of everything that the provider holds. */
+export function heldKeys({ records }: Held, identify?: Identify): string[] {
+  return toNames(records, identify)
+}
+
+export async function storedKeys(db: Database, ref: ConnectionRef, identify?: Identify): Promise<string[]> {
+  const rows = await db.rows<{ stream: string; partition: string; key: string }>(
+    `select stream, partition, source_key as key from raw_records
      where user_key = $1 and connection_key = $2 and retired_at is null`,
     [ref.userKey, ref.connectionKey],
   )
-  return rows.map(({ name }) => name).toSorted()
+  return toNames(rows, identify)
 }
 
 export async function storedBalances(db: Database, ref: ConnectionRef): Promise<Sums> {

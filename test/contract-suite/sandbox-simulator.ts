@@ -22,6 +22,7 @@ interface Minted {
   credentials: {
     api_key?: string
     secret_key?: string
+    passphrase?: string
     account?: string
     address?: string
     extended_public_key?: string
@@ -96,8 +97,10 @@ function withoutKey({ account_id, credentials: { account = '' } }: Minted): Mint
 
 /** A key or a wallet is handed out as it is; for a sign-in the provider's page is opened and allowed, as a browser would. */
 async function authorize({ credentials }: Minted, toSignInUrl: SignInUrl): Promise<NewCredentials> {
-  const { api_key: apiKey, secret_key: secretKey, account = '' } = credentials
-  if (apiKey !== undefined && secretKey !== undefined) return { type: 'api_key', apiKey, secretKey }
+  const { api_key: apiKey, secret_key: secretKey, passphrase, account = '' } = credentials
+  if (apiKey !== undefined && secretKey !== undefined) {
+    return { type: 'api_key', apiKey, secretKey, ...(passphrase === undefined ? {} : { passphrase }) }
+  }
   const { address, extended_public_key: extendedPublicKey, descriptor } = credentials
   if (address !== undefined) return { type: 'wallet', address }
   if (extendedPublicKey !== undefined) return { type: 'wallet', extendedPublicKey }

@@ -54,6 +54,13 @@ export interface ProviderUnderTest {
   rights: { excess: string; missing: string } | null
   /** How many records make a history of several pages; 100 by default. */
   recordsMin?: number
+  /**
+   * What is compared of a stored record, where the simulator's books do not have the provider's ids; undefined for a record
+   * that the books do not have. All of it by default.
+   */
+  identify?(stream: string, partition: string, key: string): string | undefined
+  /** What the provider holds and tells in no list that is read: the reason why its balances are not fully explained. */
+  unexplained?: string
 }
 
 interface Connected {
@@ -159,7 +166,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
     },
     async assertSame({ ref, account }) {
       const held = await account.hold()
-      assert.deepEqual(await storedKeys(db, ref), heldKeys(held))
+      assert.deepEqual(await storedKeys(db, ref, provider.identify), heldKeys(held, provider.identify))
       assert.deepEqual(await storedBalances(db, ref), heldBalances(held, provider.symbolOf))
       assert.deepEqual(await explained(db, ref), heldChanges(held, provider.symbolOf))
     },
@@ -177,7 +184,8 @@ function checkReading(world: World): void {
     await world.assertSame(connected)
   })
 
-  it('the sum of all transactions explains each balance', async () => {
+  const skip = world.unexplained ?? false
+  it('the sum of all transactions explains each balance', { skip }, async () => {
     const { ref } = await world.connect()
     assert.deepEqual(await explained(world.engine.db, ref), await storedBalances(world.engine.db, ref))
   })

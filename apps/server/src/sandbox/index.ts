@@ -15,6 +15,7 @@ const accountAnswer = z.object({
   credentials: z.object({
     api_key: z.string().exactOptional(),
     secret_key: z.string().exactOptional(),
+    passphrase: z.string().exactOptional(),
     address: z.string().exactOptional(),
     extended_public_key: z.string().exactOptional(),
     descriptor: z.string().exactOptional(),

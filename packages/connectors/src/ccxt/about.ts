@@ -20,6 +20,7 @@ export interface ListAbout {
   unit?: 's' | 'ms'
   params?: Readonly<Record<string, unknown>>
   paging?: Paging
+  /** The longest page, as documented: a shorter one is believed to be the last. */
   limit?: number
   spanDays?: number
   retentionDays?: number
@@ -56,6 +57,8 @@ export interface About {
   /** What the exchange calls the third credential. */
   third?: string
   limits?: readonly string[]
+  /** The first day, for lists that are asked for in many small pieces. */
+  launched?: string
   lists?: Partial<Record<StreamName, ListAbout>>
   /** Parameters of fetchBalance, once for each wallet of an account. */
   wallets?: readonly Readonly<Record<string, unknown>>[]
@@ -70,10 +73,12 @@ const bybit: About = {
   menu: ['Account & Security', 'API Management', 'Create New Key', 'System-generated API Keys'],
   lists: {
     deposits: { spanDays: 30, limit: 50 },
-    withdrawals: { spanDays: 30, limit: 50 },
-    trades: { retentionDays: 730 },
+    // "withdrawType: 0 on chain (default), 1 off chain, 2 all".
+    withdrawals: { spanDays: 30, limit: 50, params: { withdrawType: 2 } },
+    trades: { retentionDays: 730, limit: 100 },
     ledger: { until: 'endTime', spanDays: 7, retentionDays: 730, limit: 50 },
   },
+  launched: '2018-12-01',
   wallets: [{}, { type: 'funding' }],
   rights: {
     kind: 'flag',
@@ -84,7 +89,10 @@ const bybit: About = {
     account: 'result.userID',
     expires: 'result.expiredAt',
   },
-  limits: ['Bybit tells trades of the last two years only.', 'Conversions and Earn are not read.'],
+  limits: [
+    'Bybit tells trades of the last two years only.',
+    'Interest of Earn, and deposits from other Bybit accounts, are in no list that is read.',
+  ],
 }
 
 // www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows; account/config
@@ -97,7 +105,7 @@ const okx: About = {
   lists: {
     deposits: { limit: 100 },
     withdrawals: { limit: 100 },
-    trades: { retentionDays: 90 },
+    trades: { retentionDays: 90, limit: 100 },
     ledger: {
       since: 'begin',
       until: 'end',
@@ -336,6 +344,7 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['KCS', 'Ku coin'],
     rank: 6,
     color: '#24ae8f',
+    launched: '2017-08-24',
     third: 'API passphrase',
     permissions: ['General'],
     leaveEmpty: ['Spot Trading', 'Margin Trading', 'Futures Trading', 'Transfer', 'Withdrawal'],

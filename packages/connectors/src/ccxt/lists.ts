@@ -16,6 +16,8 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
   /** Set for a list that is not walked by time. */
   paging: Paging | undefined
   spanMs: number | null
+  /** A page with fewer rows is the last of its piece; null when the length of pages is not documented. */
+  pageSize: number | null
   sinceMs: number
   isRequired: boolean
   /** Whether a walk shows everything in its window. */
@@ -23,11 +25,12 @@ export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
 }
 
 export function listReadLists(facts: ExchangeFacts): ReadList[] {
-  const about = findAbout(facts.id).lists ?? {}
-  return facts.lists.map((list) => toReadList(list, about[list.stream] ?? {}))
+  const { lists = {}, launched } = findAbout(facts.id)
+  const sinceMs = launched === undefined ? narrowSinceMs : Date.parse(launched)
+  return facts.lists.map((list) => toReadList(list, lists[list.stream] ?? {}, sinceMs))
 }
 
-function toReadList(list: ListFacts, about: ListAbout): ReadList {
+function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadList {
   const { since = list.since, until = list.until, unit = 'ms', params = {}, paging } = about
   const spanDays = about.spanDays ?? list.spanDays
   const limit = about.limit ?? list.limit
@@ -39,10 +42,11 @@ function toReadList(list: ListFacts, about: ListAbout): ReadList {
     params,
     paging,
     limit,
+    pageSize: about.limit ?? null,
     retentionDays: about.retentionDays ?? list.retentionDays,
     // A little less than allowed, because a question starts a millisecond early.
     spanMs: spanDays === null || until === false ? null : spanDays * dayMs - 1_000,
-    sinceMs: spanDays === null || until === false ? 0 : narrowSinceMs,
+    sinceMs: spanDays === null || until === false ? 0 : sinceMs,
     isRequired: list.stream !== 'ledger',
     isWhole: paging !== undefined || (since !== false && until !== false),
   }

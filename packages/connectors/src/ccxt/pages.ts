@@ -3,7 +3,7 @@
  * most of them an end. So a window is walked by time, in pieces that the exchange accepts, and a piece is over only when
  * what lies before and behind the rows that came has nothing more: whether an exchange starts with the oldest or the newest
  * rows, how long its pages are, and whether it says so, makes no difference. Each piece with rows costs two calls more than
- * it would if page lengths could be trusted.
+ * it would otherwise, unless the exchange documents how long its pages are.
  *
  * Where a start or an end is not accepted, the walk goes in the other direction only, and the stream's `providerLimit` says
  * what may be missing.
@@ -107,6 +107,8 @@ function toUnit({ unit }: ReadList, atMs: number): number {
 function nextPlace(list: ReadList, place: Place, read: readonly ReadRow[], window: Window): Place | undefined {
   if (list.paging !== undefined) return nextCounted(list, place, read)
   const times = read.filter(({ record }) => record.unreadable === undefined).map(({ record }) => record.occurredAtMs)
+  // The rows that ccxt leaves out of a page count as well, so a page has to be clearly shorter.
+  if (list.pageSize !== null && read.length < list.pageSize / 2) return nextPiece(list, place, window)
   const span = { oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length }
   if (place.step === 'whole') return nextOfWhole(list, place, span) ?? nextPiece(list, place, window)
   const isBefore = place.step === 'before' || place.step === 'long_before'

@@ -159,9 +159,12 @@ function transferKey({ id, txid, type, currency, amount: moved, addressTo, addre
   return hash(JSON.stringify([place, type, currency, moved, addressTo ?? address ?? '']))
 }
 
+/** ccxt means to know `ok`, `pending`, `failed` and `canceled`, and hands on what it does not know (Bybit: `fail`, `processing`). */
 export function toProgress({ status }: Pick<Transfer, 'status'>): 'pending' | 'confirmed' | 'failed' {
-  if (status === 'failed' || status === 'canceled' || status === 'rejected' || status === 'expired') return 'failed'
-  return status === 'pending' ? 'pending' : 'confirmed'
+  if (typeof status !== 'string' || /^(?:ok|success\w*|complete\w*|done|credited|confirmed)$/i.test(status))
+    return 'confirmed'
+  // A word that is not understood counts as pending: it neither invents money nor is it forgotten.
+  return /fail|cancel|reject|expire|refund|revert|error/i.test(status) ? 'failed' : 'pending'
 }
 
 function listCodes(...codes: readonly (string | null | undefined)[]): string[] {

@@ -28,6 +28,11 @@ export function linkKeys({ stream, partition, key, body }: StoredRecord): [strin
     const { order, symbol } = parseTrade(body)
     if (typeof order === 'string' && order !== '') return [`order:${symbol}:${order}`]
   }
+  if (stream === 'ledger') {
+    const entry = parseEntry(body)
+    // Both sides of a conversion are booked at one moment.
+    if (wordsOf(entry).some((word) => convertWords.test(word))) return [`convert:${entry.timestamp}`]
+  }
   return [`${stream}:${partition}:${key}`]
 }
 
@@ -35,6 +40,7 @@ export function toTransactions(providerId: string, records: readonly StoredRecor
   const [first] = records
   if (first === undefined) return []
   if (first.stream === 'trades') return [toOrderDraft(providerId, records)]
+  if (linkKeys(first)[0].startsWith('convert:')) return toConvertDrafts(providerId, records)
   return records.flatMap(({ stream, key, body }) =>
     stream === 'ledger'
       ? toEntryDrafts(providerId, key, parseEntry(body))
@@ -238,6 +244,9 @@ const gains: readonly (readonly [RegExp, Category])[] = [
   [/rebate|cash ?back|referral|reward|bonus|prize|refund|gift|promo|compensation/i, 'other'],
 ]
 
+/** Conversions are trades that no list of trades has. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
+const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
+
 /** Words of movements that the other lists have, where the exchange has those lists. */
 const tradeWords = /trad|order|buy|sell|exchange|match|fill|commission|fee|liquidat/i
 const depositWords = /deposit/i
@@ -267,9 +276,7 @@ function findMeaning(words: readonly string[], isOut: boolean, streams: Readonly
 type Meaning = Pick<TransactionDraft, 'type' | 'category'>
 
 function toEntryDrafts(providerId: string, key: string, entry: Entry): TransactionDraft[] {
-  const words = [entry.ownType, entry.type]
-    .filter((word) => typeof word === 'string')
-    .filter((word) => /[a-z]/i.test(word))
+  const words = wordsOf(entry)
   const [word] = words
   // A number for a type says nothing that could be told from a trade.
   if (word === undefined || entry.status === 'failed' || entry.status === 'canceled') return []
@@ -293,6 +300,47 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
       fees,
       providerReference: entry.referenceId ?? entry.id ?? null,
       description: word,
+    }),
+  ]
+}
+
+/** The exchange's own word before ccxt's. A number for a type says nothing that could be told from a trade. */
+function wordsOf({ ownType, type }: Entry): string[] {
+  return [ownType, type].filter((word) => typeof word === 'string').filter((word) => /[a-z]/i.test(word))
+}
+
+function toConvertDrafts(providerId: string, records: readonly StoredRecord[]): TransactionDraft[] {
+  const entries = records
+    .map(({ key, body }) => ({ key, entry: parseEntry(body) }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const [first] = entries
+  const inputs: Leg[] = []
+  const outputs: Leg[] = []
+  const fees: FeeLeg[] = []
+  for (const { entry } of entries) {
+    const place = { providerId, atMs: entry.timestamp }
+    const amount = toAmount('amount', entry.amount)
+    const legs = toLegs(place, entry.currency, absolute(amount))
+    const isOut = entry.direction === 'out' || isNegative(amount)
+    if (isOut) outputs.push(...legs)
+    else inputs.push(...legs)
+    fees.push(...toCharged(place, 'conversion', entry.fee ? [entry.fee] : []).fees)
+  }
+  if (first === undefined || inputs.length + outputs.length === 0) return []
+  const isWhole = inputs.length > 0 && outputs.length > 0
+  return [
+    toDraft({
+      naturalKey: `ledger:${first.key}`,
+      occurredAtMs: first.entry.timestamp,
+      type: isWhole ? 'input_and_output' : 'uncategorized',
+      category: 'convert',
+      method: 'rule',
+      confidence: isWhole ? 0.9 : 0.3,
+      inputs: joinLegs(inputs),
+      outputs: joinLegs(outputs),
+      fees: joinLegs(fees),
+      providerReference: first.entry.referenceId ?? first.entry.id ?? null,
+      description: wordsOf(first.entry)[0] ?? null,
     }),
   ]
 }
