@@ -281,6 +281,16 @@ describe('GET /block…', () => {
     })
   })
 
+  it('lists ten blocks down from the tip, or from a height', async () => {
+    const { json, get, state } = await openWallet(sandbox, 'empty')
+    const { tip } = await state()
+    const newest = await json<{ id: string; height: number; previousblockhash: string }[]>('/blocks')
+    assert.deepEqual([newest.length, newest[0]?.id, newest[0]?.height], [10, tip.hash, tip.height])
+    newest.slice(1).forEach((block, above) => assert.equal(newest[above]?.previousblockhash, block.id))
+    assert.deepEqual((await json<object[]>(`/blocks/${tip.height - 3}`)).slice(0, 7), newest.slice(3))
+    assert.equal((await get(`/blocks/${tip.height + 1}`)).status, 404)
+  })
+
   it('tells the height and the hash of the tip as plain text', async () => {
     const { get, state, text } = await openWallet(sandbox, 'empty')
     const answer = await get('/blocks/tip/height')

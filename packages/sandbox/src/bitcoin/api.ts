@@ -14,6 +14,7 @@ import { noTxid, sizesOf, type TxInput, type TxOutput } from './transaction.ts'
 
 const chainPageSize = 25
 const mempoolMax = 50
+const blocksMax = 10
 /** The lifetimes of answers that can still change, and of those that are ten blocks deep. */
 const shortLifeS = 10
 const longLifeS = 157_784_630
@@ -35,6 +36,8 @@ type Endpoint = (network: Network, parts: readonly string[], context: CallContex
 const endpoints: readonly [path: string, answer: Endpoint][] = [
   ['blocks/tip/height', ({ chain }) => text(String(chain.tipHeight()))],
   ['blocks/tip/hash', ({ chain }) => text(chain.hashAt(chain.tipHeight()) ?? '')],
+  ['blocks', newestBlocks],
+  ['blocks/:height', newestBlocks],
   ['block-height/:height', blockHash],
   ['block/:hash', (network, [hash = '']) => json(describeBlock(getBlock(network, hash)), longLifeS)],
   ['block/:hash/status', blockStatus],
@@ -86,6 +89,15 @@ function blockHash({ chain }: Network, [height = '']: readonly string[]): WireAn
   const hash = chain.hashAt(toCount(height))
   if (hash === undefined) throw new EsploraRefusal(404, 'Block not found')
   return text(hash)
+}
+
+/** The ten blocks down from a height; from the tip when none is given, or one that is not a number. */
+function newestBlocks(network: Network, [start = '']: readonly string[]): WireAnswer {
+  const { chain } = network
+  const top = /^\d{1,15}$/.test(start) ? Number(start) : chain.tipHeight()
+  const heights = Array.from({ length: blocksMax }, (_, below) => top - below).filter((one) => one >= chain.firstHeight)
+  if (heights.length === 0) throw new EsploraRefusal(404, 'Block not found')
+  return json(heights.map((height) => describeBlock(getBlock(network, chain.hashAt(height) ?? noTxid))))
 }
 
 function getBlock({ chain }: Network, hash: string): Block {
