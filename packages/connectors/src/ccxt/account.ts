@@ -19,6 +19,8 @@ export async function fetchAccount(client: CcxtClient, providerId: string, ident
     return { fingerprint: hash(providerId, 'key', identity), excess: [], missing: [], keyExpiresAtMs: null }
   }
   const answer = await client.ask(rights.endpoint)
+  // A flag says what a key may do too much, and not what it lacks: that shows when something is read.
+  if (rights.kind === 'flag' && listExcess(rights, answer).length === 0) await fetchBalances(client, providerId)
   const account = rights.account === undefined ? undefined : textAt(answer, rights.account)
   return {
     // Without an account's number the same key is still recognised, and a new one counts as another account rather than

@@ -66,12 +66,16 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
   }
 
   async function use<T>(what: string, call: (exchange: Exchange) => Promise<T>): Promise<T> {
+    assertUsable(keys)
     last = undefined
     try {
       opening ??= open()
       return await call(await opening)
     } catch (error) {
       if (last === undefined) opening = undefined
+      // Nothing was sent, and ccxt did not object: the secret could not be signed with. Such errors may quote the key.
+      if (last === undefined && isUnsigned(error))
+        throw new SourceError('invalid_credentials', `${what}: cannot be signed`)
       throw toFault(error, what, last, io)
     }
   }
@@ -204,6 +208,28 @@ async function fetchMarkets(facts: ExchangeFacts, io: Io): Promise<Exchange> {
     throw toFault(error, 'fetchMarkets', last, io)
   }
   return exchange
+}
+
+/** Text that cannot be sent in a header would fail deep inside, with the key in the message. A PEM has several lines. */
+function assertUsable(keys: CcxtKeys): void {
+  for (const [name, value] of Object.entries(keys)) {
+    const isText =
+      name === 'secret' ? /^[\x20-\x7e\r\n]+$/.test(value) : name === 'password' || /^[\x21-\x7e]+$/.test(value)
+    if (!isText) throw new SourceError('invalid_credentials', `${name}: has characters that no key has`)
+  }
+}
+
+function isUnsigned(error: unknown): boolean {
+  const isOurs = error instanceof SourceError || error instanceof Unsupported || error instanceof UnknownSymbol
+  return !isOurs && !(error instanceof RangeError) && !isCcxtError(error)
+}
+
+/** Told by name, as kit/ccxt-faults.ts does it: ccxt is loaded at the first call. */
+function isCcxtError(error: unknown): boolean {
+  for (let of: unknown = error; of instanceof Error; of = Object.getPrototypeOf(of)) {
+    if (of.constructor.name === 'BaseError') return true
+  }
+  return false
 }
 
 /** "This key does not allow access from this IP", "Unmatched IP, please check your API key's bound IP addresses". */

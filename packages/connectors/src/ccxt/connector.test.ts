@@ -297,6 +297,44 @@ describe('the connector over ccxt', () => {
     })
   }
 
+  it('a status that ccxt does not know moves nothing', async () => {
+    const drafts = connector.toTransactions(
+      ['fail', 'processing', '10011', 'ok'].map((status, index): StoredRecord => {
+        const ccxt = { id: String(index), timestamp: nowMs, currency: 'BTC', amount: '1', status }
+        return {
+          stream: 'deposits',
+          partition: '',
+          key: String(index),
+          occurredAtMs: nowMs,
+          body: JSON.stringify({ ccxt }),
+        }
+      }),
+      { addresses: new Set(), state: {} },
+    )
+    assert.deepEqual(
+      drafts.map(({ status }) => status),
+      ['failed', 'pending', 'pending', 'confirmed'],
+    )
+  })
+
+  it('both sides of a conversion in a ledger are one transaction', () => {
+    const body = (id: string, amount: string, currency: string): string =>
+      JSON.stringify({ ccxt: { id, timestamp: nowMs, type: 'trade', ownType: 'CURRENCY_SELL', currency, amount } })
+    const records = [body('1', '-100', 'USDT'), body('2', '99.0911', 'USDC')].map((text, index): StoredRecord => ({
+      stream: 'ledger',
+      partition: '',
+      key: String(index),
+      occurredAtMs: nowMs,
+      body: text,
+    }))
+    assert.equal(new Set(records.map((record) => connector.linkKeys(record)[0])).size, 1)
+    const [draft] = connector.toTransactions(records, { addresses: new Set(), state: {} })
+    assert.deepEqual(
+      [draft?.category, legs(draft?.inputs ?? []), legs(draft?.outputs ?? [])],
+      ['convert', ['99.0911 USDC'], ['100 USDT']],
+    )
+  })
+
   it('a wrong secret is refused by the signature', async () => {
     await assert.rejects(open('wrong').verify(), (error: SourceError) => error.fault === 'invalid_credentials')
   })

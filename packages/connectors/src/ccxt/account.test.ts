@@ -1,0 +1,96 @@
+/** Rights of keys, from documented answers; and keys that cannot work, before anything is sent. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { SourceError } from '@assay/core'
+import type { Io } from '../kit/connector.ts'
+import { fetchAccount } from './account.ts'
+import type { CcxtClient } from './client.ts'
+import { createCcxtConnector } from './connector.ts'
+
+/** Answers one endpoint, and has an empty balance. */
+function answering(answer: unknown): CcxtClient {
+  const client: Pick<CcxtClient, 'ask' | 'balances'> = {
+    ask: async () => answer,
+    balances: async () => ({ total: {} }),
+  }
+  return client as CcxtClient
+}
+
+describe('the rights of a key', () => {
+  it('Bybit: readOnly is 1 for a key that can only read (docs v5, user/apikey-info)', async () => {
+    const result = { userID: 24617703, readOnly: 1, expiredAt: '2026-12-01T00:00:00Z' }
+    const account = await fetchAccount(answering({ result }), 'bybit', 'k')
+    assert.deepEqual([account.excess, account.keyExpiresAtMs], [[], Date.UTC(2026, 11, 1)])
+    const other = await fetchAccount(answering({ result: { ...result, readOnly: 0 } }), 'bybit', 'another key')
+    assert.deepEqual(other.excess, ['Read-Write'])
+    assert.equal(other.fingerprint, account.fingerprint)
+  })
+
+  it('OKX: perm names the rights (docs v5, account/config)', async () => {
+    const read = async (perm: string) => fetchAccount(answering({ data: [{ perm, uid: '1' }] }), 'okx', 'k')
+    assert.deepEqual((await read('read_only')).excess, [])
+    assert.deepEqual((await read('read_only,trade,withdraw')).excess, ['trade', 'withdraw'])
+    assert.deepEqual((await read('trade')).missing, ['read_only'])
+  })
+
+  it('Bitfinex: rows of scope, read and write (key-permissions)', async () => {
+    const rows = [
+      ['account', 1, 0],
+      ['history', 1, 0],
+      ['orders', 1, 1],
+      ['wallets', 0, 0],
+    ]
+    const account = await fetchAccount(answering(rows), 'bitfinex', 'k')
+    assert.deepEqual([account.excess, account.missing], [['orders: write'], ['wallets: read']])
+  })
+
+  it('a right that nobody has heard of is one too many', async () => {
+    const account = await fetchAccount(answering({ data: { permission: 'General,Teleport' } }), 'kucoin', 'k')
+    assert.deepEqual(account.excess, ['Teleport'])
+  })
+
+  it('an answer without rights is not taken for a key without rights', async () => {
+    for (const answer of [{}, { data: [] }, 'x']) {
+      await assert.rejects(fetchAccount(answering(answer), 'okx', 'k'), (error: SourceError) => {
+        return error.fault === 'unreadable_answer'
+      })
+    }
+  })
+
+  it('an exchange that does not tell is tried, and each of its keys is an account', async () => {
+    const [first, second] = await Promise.all(['k1', 'k2'].map((key) => fetchAccount(answering({}), 'gate', key)))
+    assert.deepEqual(first?.excess, [])
+    assert.notEqual(first?.fingerprint, second?.fingerprint)
+  })
+})
+
+describe('keys that cannot work', () => {
+  const io: Io = {
+    fetch: async () => Promise.reject(new Error('nothing may be sent')),
+    now: () => 0,
+    nextNonce: () => '1',
+    baseUrl: undefined,
+  }
+
+  it('are refused before anything is sent, and are not quoted', async () => {
+    for (const [apiKey, secretKey] of [
+      ['hunter2\n', 's'],
+      ['hünter2', 's'],
+      ['k', 'hunter2\u0000'],
+    ] as const) {
+      const session = createCcxtConnector('gate').open({ type: 'api_key', apiKey, secretKey }, io)
+      await assert.rejects(session.verify(), (error: SourceError) => {
+        assert.equal(error.fault, 'invalid_credentials')
+        assert.doesNotMatch(error.message, /h.nter2/)
+        return true
+      })
+    }
+  })
+
+  it('a way to connect that the exchange does not have is a bug', () => {
+    const wallet = { type: 'wallet', address: '0x1' } as const
+    assert.throws(() => createCcxtConnector('gate').open(wallet, io), TypeError)
+    const key = { type: 'api_key', apiKey: 'k', secretKey: 's' } as const
+    assert.throws(() => createCcxtConnector('hyperliquid').open(key, io), TypeError)
+  })
+})
