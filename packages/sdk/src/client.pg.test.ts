@@ -156,6 +156,24 @@ describe('the client, against a running service', async () => {
     )
   })
 
+  it('says with a page of positions which connections are not up to date', async () => {
+    const [connectionId = ''] = ann.connectionIds
+    const setStatus = (status: string): Promise<number> =>
+      api.service.db.execute('update connections set status = $2 where id = $1', [connectionId, status])
+    await setStatus('needs_reauth')
+    const page = await clientOf(ann).assetsPage({ limit: 2 })
+    await setStatus('active')
+    assert.deepEqual(
+      page.errors.map(({ connection_id: id }) => id),
+      [connectionId],
+    )
+    assert.equal(page.data.length, 2)
+    const rest = await clientOf(ann).assetsPage({ cursor: page.next ?? '', limit: 100 })
+    const all = await collect(clientOf(ann).assets())
+    assert.deepEqual([...page.data, ...rest.data], all)
+    assert.equal(rest.next, undefined)
+  })
+
   it('gives quantities with every digit, in v1 and v2', async () => {
     const positions = await collect(clientOf(ann).assets())
     for (const { exact, asset_holdings: held, staked_holdings: staked, price_in_usd: price } of positions) {

@@ -95,6 +95,15 @@ export function createClient(options: ClientOptions) {
 
     assets: (filters: wire.AssetFilters = {}, more: CallOptions = {}) =>
       walk<wire.AssetPosition>('/accounts/v2/assets', { ...filters }, more),
+    /** One page, with `errors`: which connections' positions are stale or still being read. */
+    assetsPage: async (
+      { limit, ...filters }: wire.AssetFilters & wire.PageOptions = {},
+      more: CallOptions = {},
+    ): Promise<wire.AssetsPage> => {
+      const query = toQuery({ ...filters, limit: limit === undefined ? undefined : String(limit) })
+      const { page, data, errors } = await get<WirePage<wire.AssetPosition>>(`/accounts/v2/assets${query}`, more)
+      return { data, errors, next: page.next === '' ? undefined : page.next }
+    },
     /** v1: one row for each crypto source and asset, all of them. */
     assetsV1: (filters: wire.AssetFiltersV1 = {}, more: CallOptions = {}): Promise<wire.AssetPositionV1[]> =>
       get(`/platform/v1/assets${toQuery({ ...filters })}`, more),

@@ -1,4 +1,6 @@
 export type { CallOptions } from './calls.ts'
+export { loadConnect } from './connect.ts'
+export type * from './connect.ts'
 export type { Changes, ChangesOptions, ChangesPage, Copy } from './changes.ts'
 export { verifyClaim, type VerifiedClaim, type VerifyClaimOptions } from './claims.ts'
 export { createClient, toTokenClient, type Client, type ClientOptions } from './client.ts'
@@ -22,4 +24,4 @@ export {
   type TokenStore,
 } from './tokens.ts'
 export type * from './types.ts'
-export { verifyWebhook, type WebhookOptions, type WebhookRequest } from './webhooks.ts'
+export { verifyWebhook, type WebhookEvent, type WebhookOptions, type WebhookRequest } from './webhooks.ts'

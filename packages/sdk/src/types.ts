@@ -376,6 +376,8 @@ export interface Page<Item> {
   errors: ErrorItem[]
 }
 
+export type AssetsPage = Page<AssetPosition>
+
 export interface TransactionsPage extends Page<Transaction> {
   /** With `updated_since`: what is gone since then. Page after page, like the others. */
   removed: RemovedTransaction[]

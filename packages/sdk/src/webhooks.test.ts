@@ -6,7 +6,8 @@ import { verifyWebhook } from './webhooks.ts'
 
 const secret = `whsec_${Buffer.from('a secret of some length, 24+').toString('base64')}`
 const nowMs = Date.UTC(2026, 2, 2)
-const body = '{"type":"connection.updated","data":{}}'
+const body =
+  '{"type":"connection.changed","timestamp":"2026-03-02T00:00:00.000Z","data":{"change":"read","user_id":"usr_1","connection_id":"con_1"}}'
 
 function signed(content: string, key = secret, seconds = nowMs / 1_000): Record<string, string> {
   const bytes = Buffer.from(key.replace('whsec_', ''), 'base64')
@@ -19,6 +20,11 @@ describe('a webhook', () => {
     const headers = signed(body)
     assert.deepEqual(await verifyWebhook({ headers, body }, secret, { nowMs }), JSON.parse(body))
     assert.deepEqual(await verifyWebhook({ headers: new Headers(headers), body }, secret, { nowMs }), JSON.parse(body))
+  })
+
+  it('is an event whose type tells its data', async () => {
+    const event = await verifyWebhook({ headers: signed(body), body }, secret, { nowMs })
+    assert.equal(event.type === 'connection.changed' ? event.data.change : undefined, 'read')
   })
 
   it('is believed while a secret is replaced, on either side', async () => {

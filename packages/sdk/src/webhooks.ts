@@ -3,6 +3,28 @@
  * signatures while a secret is being replaced, and a time that must be near, so that an old call cannot be played again.
  */
 import { WebhookError } from './errors.ts'
+import type { ProofGrade } from './types.ts'
+
+interface Message<Type extends string, Data> {
+  type: Type
+  /** When it happened, by the service's clock. */
+  timestamp: string
+  data: Data
+}
+
+interface About {
+  user_id: string
+  connection_id: string
+}
+
+/** What the service sends. A message says that something changed; the API says what. */
+export type WebhookEvent =
+  | Message<'connection.changed', About & { change: 'read' | 'needs_reauth' | 'removed' | 'revoked' }>
+  | Message<'connection.destroyed', About>
+  | Message<'transactions.changed', About & { added: number; changed: number; removed: number }>
+  | Message<'proof.changed', About & { grade: ProofGrade; previous_grade: ProofGrade }>
+  /** By `assay webhook test`. */
+  | Message<'webhook.test', Record<string, never>>
 
 export interface WebhookRequest {
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -17,12 +39,12 @@ export interface WebhookOptions {
   nowMs?: number
 }
 
-/** The payload, if one of the secrets signed it; throws a WebhookError otherwise. Compared in constant time by WebCrypto. */
+/** The event, if one of the secrets signed it; throws a WebhookError otherwise. Compared in constant time by WebCrypto. */
 export async function verifyWebhook(
   request: WebhookRequest,
   secrets: string | readonly string[],
   options: WebhookOptions = {},
-): Promise<unknown> {
+): Promise<WebhookEvent> {
   const id = readHeader(request, 'webhook-id')
   const timestamp = readHeader(request, 'webhook-timestamp')
   checkTime(timestamp, options)
@@ -34,7 +56,7 @@ export async function verifyWebhook(
   for (const secret of [secrets].flat()) {
     const key = await importKey(secret)
     for (const signature of signatures) {
-      if (await crypto.subtle.verify('HMAC', key, signature, content)) return JSON.parse(request.body) as unknown
+      if (await crypto.subtle.verify('HMAC', key, signature, content)) return JSON.parse(request.body) as WebhookEvent
     }
   }
   throw new WebhookError('no signature of this webhook is of a known secret')

@@ -1,5 +1,24 @@
-/** What an application hears from the widget it opened, and what it holds of it. */
+/** What an application asks of the widget, what it hears from it, and what it holds of it. */
 import type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
+
+export interface ConnectRequest {
+  /** {widget_url}, such as https://connect.example.com */
+  widgetUrl: string
+  clientId: string
+  codeChallenge: string
+  codeChallengeMethod?: 'S256' | 'plain'
+  /** A UUID that the application's server remembers. */
+  state: string
+  redirectUri?: string
+  scope?: string
+  /** Opens at this provider. */
+  providerId?: string
+  /** Repairs this connection. */
+  connectionId?: string
+  loginToken?: string
+  lang?: string
+  theme?: 'light' | 'dark'
+}
 
 export type ConnectEvent =
   | { type: 'ready' }

@@ -10,29 +10,10 @@
  */
 import { openFrame } from './frame.ts'
 import { openPopup } from './popup.ts'
-import type { ConnectEvent, ConnectHandle } from './events.ts'
+import type { ConnectEvent, ConnectHandle, ConnectRequest } from './events.ts'
 
-export type { ConnectEvent, ConnectHandle, LastEvent } from './events.ts'
+export type { ConnectEvent, ConnectHandle, ConnectRequest, LastEvent } from './events.ts'
 export type { AuthorizationResult, ErrorCode, StepName } from './protocol.ts'
-
-export interface ConnectRequest {
-  /** {widget_url}, such as https://connect.example.com */
-  widgetUrl: string
-  clientId: string
-  codeChallenge: string
-  codeChallengeMethod?: 'S256' | 'plain'
-  /** A UUID that the application's server remembers. */
-  state: string
-  redirectUri?: string
-  scope?: string
-  /** Opens at this provider. */
-  providerId?: string
-  /** Repairs this connection. */
-  connectionId?: string
-  loginToken?: string
-  lang?: string
-  theme?: 'light' | 'dark'
-}
 
 export interface ConnectOptions {
   display?: 'redirect' | 'popup' | 'iframe'
