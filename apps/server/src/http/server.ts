@@ -211,6 +211,12 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
   // The CORS plugin has a route for OPTIONS anywhere.
   if (!request.is404 && request.routeOptions.url !== '*') return false
   const known = table.find(pathOf(request))
+  if (known === undefined && pathOf(request) === '/' && request.method === 'GET') {
+    // A person who opens the bare address wants to read. Relative, for a proxy that puts a path in front. The widget may
+    // have this path for itself, so it is not a route.
+    void reply.redirect('docs', 302)
+    return true
+  }
   if (known === undefined) throw new Refusal('not_found', 'not found')
   const allow = [...known.methods].toSorted().join(', ')
   void reply.header('Allow', allow)

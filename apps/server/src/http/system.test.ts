@@ -29,6 +29,16 @@ describe('health', () => {
   })
 })
 
+describe('the bare address', () => {
+  it('leads a browser to the documents, and nothing else', async (t) => {
+    const server = await startTestServer(t)
+    const response = await fetch(`${server.url}/`, { redirect: 'manual' })
+    assert.deepEqual([response.status, response.headers.get('location')], [302, 'docs'])
+    assert.equal((await fetch(`${server.url}/`, { method: 'POST' })).status, 404)
+    assert.equal((await fetch(`${server.url}/nowhere`)).status, 404)
+  })
+})
+
 describe('metrics', () => {
   it('need their token, and count by pattern and status', async (t) => {
     const server = await startTestServer(t)
