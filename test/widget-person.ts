@@ -24,7 +24,7 @@ export function newEmail(): string {
 
 export async function signIn(place: Place, email: string): Promise<void> {
   await place.getByLabel('E-mail address').fill(email)
-  await button(place, 'Send the digits').click()
+  await button(place, 'Email me a code').click()
   await seeHeading(place, 'Enter the six digits')
   await button(place, 'Fill in').click()
 }

@@ -73,7 +73,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsExisting: 'You have connected these before. They count too:',
     'claims:read':
       'Yes or no, signed: whether all you hold is worth at least an amount that it names, or whether you hold at least an amount of one asset. Not how much you hold. At most three such questions a day, and your own page here lists them.',
-    by: '{app} belongs to {tenant}.',
+    by: '{app} is operated by {tenant}.',
     see: 'It will see',
     'providers:read': 'Which accounts you connect, and whether they are up to date.',
     'assets:read': 'Balances of the accounts you connect.',
@@ -98,7 +98,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsExisting: 'Diese Konten haben Sie schon verbunden. Sie zählen mit:',
     'claims:read':
       'Ja oder Nein, signiert: ob alles, was Sie halten, mindestens einen genannten Betrag wert ist, oder ob Sie mindestens eine genannte Menge eines Werts halten. Nicht, wie viel Sie halten. Höchstens drei solche Fragen am Tag; Ihre eigene Seite hier zeigt sie.',
-    by: '{app} gehört zu {tenant}.',
+    by: '{app} wird von {tenant} betrieben.',
     see: 'Zu sehen ist',
     'providers:read': 'Welche Konten Sie verbinden und ob sie aktuell sind.',
     'assets:read': 'Die Bestände der Konten, die Sie verbinden.',
@@ -123,7 +123,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsExisting: 'Vous avez déjà connecté ces comptes. Ils comptent aussi :',
     'claims:read':
       'Oui ou non, signé : si tout ce que vous détenez vaut au moins un montant donné, ou si vous détenez au moins une quantité donnée d’un actif. Pas combien vous détenez. Trois questions de ce type par jour au plus ; votre page ici les affiche.',
-    by: '{app} appartient à {tenant}.',
+    by: '{app} est exploité par {tenant}.',
     see: 'Ce qui sera visible',
     'providers:read': 'Quels comptes vous connectez, et s’ils sont à jour.',
     'assets:read': 'Les soldes des comptes que vous connectez.',
@@ -148,7 +148,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsExisting: 'Ya conectaste estas cuentas. También cuentan:',
     'claims:read':
       'Sí o no, firmado: si todo lo que tienes vale al menos un importe que indique, o si tienes al menos una cantidad de un activo. No cuánto tienes. Como máximo tres preguntas así al día; tu propia página aquí las muestra.',
-    by: '{app} pertenece a {tenant}.',
+    by: '{app} está operada por {tenant}.',
     see: 'Podrá ver',
     'providers:read': 'Qué cuentas conectas y si están al día.',
     'assets:read': 'Los saldos de las cuentas que conectes.',
@@ -172,7 +172,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     claimsExisting: 'Você já conectou estas contas. Elas também contam:',
     'claims:read':
       'Sim ou não, assinado: se tudo o que você tem vale pelo menos um valor indicado, ou se você tem pelo menos uma quantidade de um ativo. Não quanto você tem. No máximo três perguntas assim por dia; sua própria página aqui as mostra.',
-    by: '{app} pertence a {tenant}.',
+    by: '{app} é operado por {tenant}.',
     see: 'Poderá ver',
     'providers:read': 'Quais contas você conecta e se estão atualizadas.',
     'assets:read': 'Os saldos das contas que você conectar.',

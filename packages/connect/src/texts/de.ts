@@ -19,7 +19,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'sign_in.lead': 'Wir senden sechs Ziffern an Ihre E-Mail-Adresse. Ein Passwort gibt es nicht.',
   'sign_in.email': 'E-Mail-Adresse',
   'sign_in.email_wrong': 'Geben Sie eine Adresse wie name@example.com ein.',
-  'sign_in.send': 'Ziffern senden',
+  'sign_in.send': 'Code per E-Mail senden',
   'sign_in.code_title': 'Geben Sie die sechs Ziffern ein',
   'sign_in.code_lead': 'Sie sind unterwegs an {email} und gelten zehn Minuten.',
   'sign_in.code': 'Sechs Ziffern aus der E-Mail',
@@ -81,11 +81,11 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.step_tick': 'Erstellen Sie einen Schlüssel, der nur lesen darf. Ankreuzen:',
   'credentials.step_tick_plain':
     'Erstellen Sie einen Schlüssel, der nur lesen darf: Kreuzen Sie an, was mit Lesen, Ansehen oder Abfragen zu tun hat.',
-  'credentials.step_leave': 'Alles andere bleibt leer, vor allem Handeln und Auszahlen.',
+  'credentials.step_leave': 'Alles andere bleibt ohne Häkchen, vor allem Handeln und Auszahlen.',
   'credentials.step_copy': 'Kopieren Sie, was {provider} Ihnen zeigt, in die Felder hier.',
   'credentials.guide_open': 'Wählen Sie bei {provider} {menu}.',
   'credentials.guide_tick': 'Kreuzen Sie nur diese an:',
-  'credentials.guide_leave': 'Diese bleiben leer: {items}.',
+  'credentials.guide_leave': 'Diese bleiben ohne Häkchen: {items}.',
   'credentials.guide_copy':
     'Kopieren Sie alles hierher, bevor Sie jene Seite schließen: „{field}“ wird nur einmal gezeigt.',
   'credentials.website': '{provider} öffnen',
@@ -191,7 +191,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.excess_permission.title': 'Dieser Schlüssel kann mehr als lesen',
   'trouble.excess_permission.why':
     'Wir nehmen keinen Schlüssel, mit dem Ihr Geld bewegt oder gehandelt werden könnte. Er wurde nicht behalten. Erstellen Sie bei {provider} einen neuen.',
-  'trouble.excess_permission.list': 'Diese leer lassen:',
+  'trouble.excess_permission.list': 'Diese ohne Häkchen lassen:',
   'trouble.excess_permission.do': 'Ich habe einen neuen Schlüssel',
   'trouble.ip_not_allowed.title': '{provider} nimmt diesen Schlüssel nur von bestimmten Adressen an',
   'trouble.ip_not_allowed.why':

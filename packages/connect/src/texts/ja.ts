@@ -19,7 +19,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'sign_in.lead': 'メールアドレスに6桁の数字を送ります。パスワードは要りません。',
   'sign_in.email': 'メールアドレス',
   'sign_in.email_wrong': 'name@example.com のようなアドレスを入力してください。',
-  'sign_in.send': '数字を送る',
+  'sign_in.send': 'コードをメールで受け取る',
   'sign_in.code_title': '6桁の数字を入力してください',
   'sign_in.code_lead': '{email} に送りました。10分間有効です。',
   'sign_in.code': 'メールにある6桁の数字',
@@ -68,11 +68,11 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.step_tick': '読み取りだけができるキーを作ります。チェックを入れるもの:',
   'credentials.step_tick_plain':
     '読み取りだけができるキーを作ります。「読み取り」「表示」「照会」にあたるものにチェックを入れてください。',
-  'credentials.step_leave': 'それ以外、特に売買と出金は空のままにします。',
+  'credentials.step_leave': 'それ以外、特に売買と出金にはチェックを入れないでください。',
   'credentials.step_copy': '{provider} に表示されたものを、ここの欄にコピーします。',
   'credentials.guide_open': '{provider} で {menu} の順に選びます。',
   'credentials.guide_tick': 'これだけにチェックを入れます:',
-  'credentials.guide_leave': '次は空のままにします: {items}。',
+  'credentials.guide_leave': '次にはチェックを入れないでください: {items}。',
   'credentials.guide_copy': 'そのページを閉じる前に、すべてをここにコピーします。「{field}」は一度しか表示されません。',
   'credentials.website': '{provider} を開く',
   'credentials.optional': '任意',
@@ -165,7 +165,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'trouble.excess_permission.title': 'このキーは読み取り以外のこともできます',
   'trouble.excess_permission.why':
     '資金を動かしたり売買したりできるキーは受け取りません。保存していません。{provider} で新しいキーを作ってください。',
-  'trouble.excess_permission.list': '空のままにするもの:',
+  'trouble.excess_permission.list': 'チェックを入れないもの:',
   'trouble.excess_permission.do': '新しいキーを作りました',
   'trouble.ip_not_allowed.title': '{provider} はこのキーを特定のアドレスからしか受け付けません',
   'trouble.ip_not_allowed.why':
