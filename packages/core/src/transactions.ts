@@ -74,7 +74,7 @@ export interface TransactionDraft {
   /** 0 to 1. */
   confidence: number
   status: TransactionStatus
-  /** Set on a pending transaction when the provider has already taken its outputs and fees from the balance. */
+  /** Set on a pending transaction whose amounts are in the provider's balance already, such as a withdrawal on hold. */
   isDebited?: true
   occurredAtMs: number
   inputs: Leg[]

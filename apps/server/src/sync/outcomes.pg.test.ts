@@ -44,6 +44,37 @@ describe('reading a connection', async () => {
     assert.deepEqual([outcome, isIdle], [{ kind: 'done' }, true])
   })
 
+  it('asks for balances in parts, keeps what each part learned, and after a failure goes on behind it', async () => {
+    const provider = createTestProvider()
+    const asked: unknown[] = []
+    let isDown = true
+    provider.answerBalances = (state) => {
+      const part = Number(state['part'] ?? 0)
+      asked.push(part)
+      if (part === 2 && isDown) throw new SourceError('venue_down', 'away')
+      return { balances: [], state: { part: part + 1 }, ...(part < 3 ? { isPartial: true } : {}) }
+    }
+    const ref = await connect(provider)
+    assert.equal((await read(ref)).outcome.kind, 'fault')
+    isDown = false
+    assert.equal((await read(ref)).outcome.kind, 'done')
+    assert.deepEqual(asked, [0, 1, 2, 2, 3])
+  })
+
+  it('begins again with the balances when the job ended before all parts of them were asked for', async () => {
+    const provider = createTestProvider()
+    const controller = new AbortController()
+    provider.answerBalances = (state) => {
+      controller.abort()
+      return { balances: [], state: { part: 1 }, ...(state['part'] === undefined ? { isPartial: true } : {}) }
+    }
+    const ref = await connect(provider)
+    const { outcome, run } = await read(ref, { signal: controller.signal })
+    assert.deepEqual([outcome, run], [{ kind: 'wait', ms: 0 }, undefined])
+    assert.equal((await read(ref)).outcome.kind, 'done')
+    assert.equal(provider.balancesRead, 2)
+  })
+
   it('has more when the allowance of the job ended first, and says where it goes on', async () => {
     const provider = createTestProvider()
     provider.pageSize = 1

@@ -6,6 +6,7 @@
  * its oldest record.
  */
 import type {
+  Balances,
   Budget,
   Connector,
   ConnectorState,
@@ -57,6 +58,8 @@ export interface TestProvider extends Registry {
   /** States that `listPartitions` was given. */
   listings: ConnectorState[]
   balancesRead: number
+  /** May throw. */
+  answerBalances(state: ConnectorState): Balances
 }
 
 interface Options {
@@ -80,14 +83,15 @@ export function createTestProvider({
     answer: (_, page) => page,
     listings: [],
     balancesRead: 0,
+    answerBalances: () => ({ balances: [] }),
     getDefinition: () => definition,
     loadConnector: async () => connector,
   }
   const session: Session = {
     verify: async () => ({ fingerprint: crypto.randomUUID(), excess: [], missing: [], keyExpiresAtMs: null }),
-    async fetchBalances() {
+    async fetchBalances(state) {
       provider.balancesRead += 1
-      return { balances: [] }
+      return provider.answerBalances(state)
     },
     async listPartitions(state) {
       provider.listings.push(state)
