@@ -210,8 +210,12 @@ describe('wallets on EVM chains', async () => {
     assert.ok(Object.keys(sums).length > 3)
   })
 
-  it('every kind of event has its own meaning', async () => {
+  it('every kind of event has its own meaning, and the balances are proved', async () => {
     const ref = await world.connect(await world.newWallet('default'))
+    // The run after a balance was read proves it.
+    await engine.moveClock(finalMs)
+    await world.readAgain(ref)
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.proof_grade, 'proved')
     const transactions = await listTransactions(world, ref)
     const kinds = new Set(transactions.map(({ type, category, status }) => `${type} ${category} ${status}`))
     for (const kind of [

@@ -20,7 +20,7 @@ import type { Balance } from '../kit/connector.ts'
 import { nativeAsset, nftAsset, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchBlockNumber, inGroups, RevertedCall, toBigInt, type ChainClient } from './client.ts'
-import { pageSize, toAction } from './pages.ts'
+import { pageSize, pagesMax, toAction } from './pages.ts'
 import { parseToken, type Token as TokenRow } from './records.ts'
 import { isFungible, listPieces, toAmount, toContract, toDecimals, wrappedContract } from './tokens.ts'
 import { untouched, withNfts, withTokens, type ChainState, type EvmState, type Nft, type Token } from './state.ts'
@@ -118,7 +118,7 @@ async function probe(client: ChainClient, address: Address, before: ChainState, 
 }
 
 /** Longer lists are scanned further by the next read. */
-const scanPagesMax = 10
+const questionsPerScan = 10
 
 const skippedMax = 50_000
 
@@ -153,15 +153,17 @@ async function scanList(
   since: number,
 ): Promise<{ rows: TokenRow[]; endedAt: number | undefined }> {
   const rows: TokenRow[] = []
-  let startblock = since
-  for (let page = 0; page < scanPagesMax; page += 1) {
-    const params = { address, startblock, page: 1, offset: pageSize, sort: 'asc' }
-    const answer = await client.list(toAction(stream), params)
+  let [startblock, page] = [since, 1]
+  for (let questions = 0; questions < questionsPerScan; questions += 1) {
+    const answer = await client.list(toAction(stream), { address, startblock, page, offset: pageSize, sort: 'asc' })
     const read = answer.flatMap((row) => findToken(row) ?? [])
     rows.push(...read)
+    if (answer.length < pageSize) return { rows, endedAt: undefined }
     const last = Math.max(startblock, ...read.map(({ blockNumber }) => Number(blockNumber)))
-    if (answer.length < pageSize || last === startblock) return { rows, endedAt: undefined }
-    startblock = last
+    // A block may fill several pages. One that has more than an index gives is passed over.
+    if (last > startblock) [startblock, page] = [last, 1]
+    else if (page < pagesMax) page += 1
+    else [startblock, page] = [last + 1, 1]
   }
   return { rows, endedAt: startblock }
 }

@@ -150,6 +150,15 @@ describe('balances', () => {
     assert.equal(asked?.get('startblock'), String(20_000 - 2 * 64))
   })
 
+  it('a token behind blocks that fill whole pages is found', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const many = Array.from({ length: 3_000 }, (_, index) => row(10 + Math.floor(index / 1_000), weth, { value: '1' }))
+    chain.lists.set('tokentx', [...many, row(14, coin, { value: '5' })])
+    const { balances } = await session.fetchBalances({})
+    assert.ok(balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
+  })
+
   it('a chain in use that does not answer fails the balances; one that was never used does not', async (t) => {
     const { chain, session } = await openWallet(t)
     hold(chain)

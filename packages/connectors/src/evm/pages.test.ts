@@ -82,6 +82,14 @@ describe('pages of an index', () => {
     assert.equal(keysOf(records).length, rows.length)
   })
 
+  it('blocks that fill one page each are read one after another', async (t) => {
+    const { chain, session } = await openWallet(t)
+    const rows = Array.from({ length: 12_000 }, (_, index) => transfer(index, 5 + Math.floor(index / 1_000)))
+    chain.lists.set('tokentx', rows)
+    const { records } = await walk(session, 'erc20')
+    assert.equal(keysOf(records).length, rows.length)
+  })
+
   it('a block with more rows than an index gives is a hole, and not a full list', async (t) => {
     const { chain, session } = await openWallet(t)
     chain.lists.set(

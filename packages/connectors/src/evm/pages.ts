@@ -34,6 +34,8 @@ export const pageSize = 1_000
 /** Receipts are asked for one by one, within the time of one page. */
 const pageSizeWithReceipts = 100
 const windowRowsMax = 10_000
+/** Of one question. */
+export const pagesMax = windowRowsMax / pageSize
 /** More unfinished records of one list than a person makes. Those beyond are found by the engine, in two reads. */
 const recentMax = 100
 
@@ -147,20 +149,29 @@ function readRows(
 
 type Next = Pick<Place, 'from' | 'page' | 'counts'>
 
-/** Null at the end of the window: a page was empty. */
+/**
+ * Null at the end of the window: a page was empty. Pages are counted from the block that the question begins with, so that a
+ * page which begins with another block is as good as the first page of that block.
+ */
 function findNext(at: Place, read: readonly ReadRow[], rowCount: number, size: number): Next | null {
   if (rowCount === 0) return null
   const blocks = read.map(({ block }) => block)
   const last = Math.max(at.from, ...blocks)
   const first = Math.min(last, ...blocks)
   if (rowCount >= size && last > first) return { from: last, page: 1, counts: [] }
+  if (rowCount >= size && last > at.from) return { from: last, page: 2, counts: countRows([], read) }
   if ((at.page + 1) * size > windowRowsMax) {
     if (rowCount < size) return null
     throw new SourceError('data_hole', `block ${last} has more rows than an index gives`)
   }
-  const counts = new Map(at.counts)
-  for (const { name, block } of read) if (block === last) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return { from: at.from, page: at.page + 1, counts: [...counts] }
+  const ofLast = read.filter(({ block }) => block === last)
+  return { from: at.from, page: at.page + 1, counts: countRows(at.counts, ofLast) }
+}
+
+function countRows(before: Place['counts'], rows: readonly ReadRow[]): Place['counts'] {
+  const counts = new Map(before)
+  for (const { name } of rows) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts]
 }
 
 /** The place after these rows: which unfinished records were shown. */
