@@ -39,6 +39,17 @@ describe('the bare address', () => {
   })
 })
 
+describe('the documents', () => {
+  it('also speak of tokens, the sandbox and webhooks', async (t) => {
+    const server = await startTestServer(t)
+    const page = await (await server.get('/docs')).text()
+    for (const name of ['POST /oauth/token', 'POST /sandbox/authorizations', 'transactions.changed']) {
+      assert.ok(page.includes(`<code>${name}</code>`), name)
+    }
+    for (const [, id] of page.matchAll(/href="#(besides-\w+)"/g)) assert.ok(page.includes(`id="${id}"`), id)
+  })
+})
+
 describe('metrics', () => {
   it('need their token, and count by pattern and status', async (t) => {
     const server = await startTestServer(t)

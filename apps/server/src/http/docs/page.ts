@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { JsonObject, OpenApi, Version } from '@assay/contract'
 import { renderAccess } from './access.ts'
+import { besides, renderBesides } from './besides.ts'
 import type { Listed } from './curl.ts'
 import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
 import { renderOperation } from './operation.ts'
@@ -42,6 +43,10 @@ export function renderDocs(version: Version, document: OpenApi): string {
 <div class="columns">
 <nav class="contents" aria-label="Contents">
 ${parts.map((part) => renderContents(part.name, part.operations.map(toLink))).join('\n')}
+${renderContents(
+  'Besides',
+  besides.map(({ id, title }) => link(id, title)),
+)}
 ${renderContents('About every call', [link('access', 'Access'), link('refusals', 'Refusals')])}
 ${renderContents(
   'Schemas',
@@ -54,6 +59,8 @@ ${renderContents(
 <p class="quiet">Base address <code>${e(document.servers[0]?.url ?? '')}</code>. Send the ${version === 'connect' ? 'session’s secret' : 'access token'} as
 <code>Authorization: Bearer</code>. Refusals are problem documents (RFC 9457), schema <a href="#schema-ErrorResponse">ErrorResponse</a>.</p>
 ${parts.map((part) => renderPart(part, document)).join('\n')}
+${renderTitle('Besides')}
+${renderBesides()}
 ${renderTitle('About every call')}
 <section id="access"><h3 class="title">Access</h3>${renderAccess(components.securitySchemes)}</section>
 <section id="refusals"><h3 class="title">Refusals</h3>${renderRefusals(components.responses)}</section>

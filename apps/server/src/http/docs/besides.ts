@@ -1,0 +1,59 @@
+/**
+ * What an integrator needs besides the platform API, and what is in no OpenAPI document: the token endpoint and its
+ * friends are defined by RFCs, the sandbox's endpoints exist in sandbox mode only, and webhooks are calls to the tenant.
+ */
+import { escapeHtml as e } from './html.ts'
+
+interface Part {
+  id: string
+  title: string
+  lead: string
+  rows: readonly (readonly [string, string])[]
+}
+
+export const besides: readonly Part[] = [
+  {
+    id: 'besides-tokens',
+    title: 'Tokens',
+    lead: 'At the authorization server. Bodies are form-encoded, errors are those of RFC 6749 §5.2.',
+    rows: [
+      ['POST /oauth/token', 'authorization_code, refresh_token and client_credentials'],
+      ['POST /oauth/revoke', 'RFC 7009: a refresh token ends its family, an access token itself'],
+      ['POST /oauth/introspect', 'RFC 7662: needs client authentication'],
+      ['GET /.well-known/oauth-authorization-server', 'RFC 8414: addresses, grant types, methods'],
+    ],
+  },
+  {
+    id: 'besides-sandbox',
+    title: 'Sandbox',
+    lead: 'In sandbox mode only; elsewhere these are 404. Bodies are JSON.',
+    rows: [
+      ['POST /sandbox/authorizations', 'the whole connect flow without a person; answers with the code'],
+      ['GET /sandbox/scenarios', 'what simulated accounts can be like'],
+      ['POST /sandbox/providers/{provider_id}/faults', 'makes a simulated provider fail; DELETE ends it'],
+      ['POST /sandbox/clock', '{ "advance_ms": … } moves the time forward, for expiry and cool-downs'],
+      ['GET /sandbox/mailbox', 'the mails with sign-in codes'],
+    ],
+  },
+  {
+    id: 'besides-webhooks',
+    title: 'Webhooks',
+    lead: 'Sent to the address that the operator has set for the tenant, signed as Standard Webhooks asks. Each says that something changed and carries no data. All but webhook.test name user_id and connection_id.',
+    rows: [
+      ['connection.changed', 'change: read, needs_reauth, removed or revoked'],
+      ['transactions.changed', 'added, changed, removed; at most once a minute for each connection'],
+      ['proof.changed', 'grade, previous_grade'],
+      ['connection.destroyed', 'the data of a removed connection is deleted'],
+      ['webhook.test', 'sent by assay webhook test'],
+    ],
+  },
+]
+
+export function renderBesides(): string {
+  return besides
+    .map(
+      ({ id, title, lead, rows }) => `<section id="${id}"><h3 class="title">${e(title)}</h3><p>${e(lead)}</p>
+<table>${rows.map(([name, what]) => `<tr><th scope="row"><code>${e(name)}</code></th><td>${e(what)}</td></tr>`).join('')}</table></section>`,
+    )
+    .join('\n')
+}
