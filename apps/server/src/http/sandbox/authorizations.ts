@@ -83,6 +83,7 @@ async function addByForm(deps: AuthorizationDeps, session: ConnectSession, of: T
 function toCredentials({
   api_key,
   secret_key,
+  passphrase,
   address,
   extended_public_key,
   descriptor,
@@ -90,7 +91,8 @@ function toCredentials({
   if (address !== undefined) return { type: 'wallet', address }
   if (extended_public_key !== undefined) return { type: 'wallet', extendedPublicKey: extended_public_key }
   if (descriptor !== undefined) return { type: 'wallet', descriptor }
-  return { type: 'api_key', apiKey: api_key ?? '', secretKey: secret_key ?? '' }
+  const key = { type: 'api_key', apiKey: api_key ?? '', secretKey: secret_key ?? '' } as const
+  return passphrase === undefined ? key : { ...key, passphrase }
 }
 
 /** What the person does: to the provider's page, allow, and back with what it says. */
