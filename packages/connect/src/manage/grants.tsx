@@ -135,7 +135,7 @@ function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
   )
 }
 
-/** `crypto:bitcoin` → `bitcoin`: the id of an asset ends with its name. */
+/** The id of an asset ends with its name. */
 function toSymbol(assetId: string): string {
   return assetId.slice(assetId.indexOf(':') + 1)
 }

@@ -30,7 +30,8 @@ export interface Esplora {
 }
 
 export function createEsplora(io: Io): Esplora {
-  const base = (io.baseUrl ?? bitcoinDefinition.baseUrl).replace(/\/$/, '')
+  const chosen = io.baseUrl ?? io.chainUrls?.['bitcoin']?.index
+  const base = (chosen ?? bitcoinDefinition.baseUrl).replace(/\/$/, '')
 
   async function find(path: string): Promise<string | undefined> {
     const answer = await fetchAnswer(io, `${base}${path}`)
