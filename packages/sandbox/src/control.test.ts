@@ -28,6 +28,7 @@ describe('the control API', () => {
         ['evm', sandbox.urls.evm],
         ['bybit', sandbox.urls.bybit],
         ['okx', sandbox.urls.okx],
+        ['bitfinex', sandbox.urls.bitfinex],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)
@@ -129,7 +130,7 @@ describe('the control API', () => {
       Object.values(ledger).map(({ refid }) => refid),
       ['Unknown', 'TAAAAA-BBBBB-CCCCCC', 'Unknown'],
     )
-    for (const provider of ['coinbase', 'binance', 'bybit', 'okx']) {
+    for (const provider of ['coinbase', 'binance', 'bybit', 'okx', 'bitfinex']) {
       const minted = { provider_id: provider, scenario: 'empty', account: 'references' }
       const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
       const entries = [{ type: 'deposit', asset: 'ETH', amount: '1' }]
@@ -138,7 +139,7 @@ describe('the control API', () => {
   })
 
   it('withdraws records as if they had never been booked, all of them or none', async () => {
-    for (const provider of ['kraken', 'binance', 'bybit', 'okx']) {
+    for (const provider of ['kraken', 'binance', 'bybit', 'okx', 'bitfinex']) {
       const minted = { provider_id: provider, scenario: 'empty', account: 'withdrawn' }
       const { account_id: id } = (await control(sandbox, 'POST', 'accounts', minted)) as { account_id: string }
       const ids: string[] = []

@@ -5,6 +5,7 @@ import { createBinance } from './binance/index.ts'
 import { controlBitcoin } from './bitcoin/controlled.ts'
 import { createBitcoinControls, type BitcoinControls } from './bitcoin/controls.ts'
 import { createBitcoin } from './bitcoin/index.ts'
+import { createBitfinex } from './bitfinex/index.ts'
 import { createBybit } from './bybit/index.ts'
 import { controlCoinbase } from './coinbase/controlled.ts'
 import { createCoinbase } from './coinbase/index.ts'
@@ -21,6 +22,7 @@ import { createKraken } from './kraken/index.ts'
 import { createOkx } from './okx/index.ts'
 import { binanceScenarios } from './scenarios/binance/index.ts'
 import { bitcoinScenarios } from './scenarios/bitcoin/index.ts'
+import { bitfinexScenarios } from './scenarios/bitfinex/index.ts'
 import { bybitScenarios } from './scenarios/bybit/index.ts'
 import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
 import { evmScenarios } from './scenarios/evm/index.ts'
@@ -79,6 +81,9 @@ export const simulators = {
   },
   okx(options: SimulatorOptions): Simulator<SimulatorControls> {
     return spot(createOkx({ ...options, scenarios: okxScenarios }))
+  },
+  bitfinex(options: SimulatorOptions): Simulator<SimulatorControls> {
+    return spot(createBitfinex({ ...options, scenarios: bitfinexScenarios }))
   },
 }
 

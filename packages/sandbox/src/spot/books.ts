@@ -84,7 +84,8 @@ export function writeBooks(unsorted: readonly Row[], rest: Pick<World, 'bookkeep
     const list = lists.get(row.event.kind)
     if (list === undefined) lists.set(row.event.kind, [row])
     else list.push(row)
-    const legs = rest.bookkeeping === 'fees apart' ? legsOf(row.event) : withFeesWithin(legsOf(row.event))
+    const legs =
+      rest.bookkeeping === 'fees apart' ? withoutNothing(legsOf(row.event)) : withFeesWithin(legsOf(row.event))
     for (const [index, { wallet, asset, change, fee }] of legs.entries()) {
       const after = (balances[wallet].get(asset) ?? 0n) + change
       if (after < 0n) {
@@ -140,6 +141,11 @@ function leg(wallet: Wallet, asset: string, amount: string, sign = 1n): Leg {
 function feeLeg(wallet: Wallet, asset: string, amount: string): Leg {
   const fee = toUnits(amount, decimals)
   return { wallet, asset, change: -fee, fee }
+}
+
+/** A fee of nothing is no entry. */
+function withoutNothing(legs: readonly Leg[]): Leg[] {
+  return legs.filter(({ change }) => change !== 0n)
 }
 
 function withFeesWithin(legs: readonly Leg[]): Leg[] {

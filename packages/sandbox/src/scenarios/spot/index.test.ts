@@ -4,6 +4,7 @@ import { isNegative, parseDecimal, sum, type Decimal } from '@assay/core'
 import { toFixedText } from '../../core/units.ts'
 import { decimals } from '../../spot/assets.ts'
 import { buildWorld, listOf, type World } from '../../spot/books.ts'
+import { bitfinexScenarios } from '../bitfinex/index.ts'
 import { bybitScenarios } from '../bybit/index.ts'
 import { okxScenarios } from '../okx/index.ts'
 
@@ -39,6 +40,7 @@ describe('every scenario of the spot exchanges', () => {
         [...names.split(' '), 'ip_not_allowed', 'forgotten'],
       )
     }
+    assert.equal(bitfinexScenarios.map(({ name }) => name).join(' '), names)
   })
 
   for (const { name, world } of written) {
