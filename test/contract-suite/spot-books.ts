@@ -26,21 +26,18 @@ export interface SpotState {
 
 type Change = Held['balances'][number]
 
-/** `isTold`: whether any list that is read tells this. What is told in no list is held and cannot be found. */
+/** `isTold`: whether any list that is read tells this. What is told in none is held, and nothing can find it. */
 export function toSpotHeld(
   { balances, records }: SpotState,
   streamOf: (kind: string) => string | undefined,
   isTold: (kind: string, body: Happened & Record<string, unknown>) => boolean,
 ): Held {
   return {
-    records: records
-      .filter(({ kind, body }) => isTold(kind, body))
-      .map(({ id, kind, body }) => ({
-        stream: streamOf(kind) ?? 'ledger',
-        partition: '',
-        key: id,
-        changes: changesOf(kind, body),
-      })),
+    records: records.map(({ id, kind, body }) => {
+      const told = isTold(kind, body)
+      const stream = (told ? streamOf(kind) : undefined) ?? 'ledger'
+      return { stream, partition: '', key: id, changes: told ? changesOf(kind, body) : [] }
+    }),
     balances: Object.entries(balances).map(([code, amount]) => ({ code, amount })),
   }
 }

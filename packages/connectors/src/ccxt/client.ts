@@ -232,6 +232,13 @@ function isCcxtError(error: unknown): boolean {
   return false
 }
 
+/** "API key doesn't exist", "Invalid API key". */
+const aboutKey =
+  /(?:api|access)[\s_-]?key[^"]{0,40}(?:not exist|n't exist|invalid|not found|incorrect|revoked|deleted)|invalid[\s_](?:api|access)[\s_-]?key/i
+/** "This API key doesn't have permission to use this function". */
+const aboutRights =
+  /(?:\bno|lack\w*|n't have|not have|without|insufficient)[^"]{0,30}permission|permission[^"]{0,20}denied/i
+
 /** "This key does not allow access from this IP", "Unmatched IP, please check your API key's bound IP addresses". */
 const aboutAddress =
   /\bip\b[^"]{0,60}(?:allow|white|bound|bind|match|restrict|trusted)|(?:allow|white|match|trusted)[^"]{0,40}\bip\b/i
@@ -249,6 +256,11 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
   if (!(fault instanceof SourceError)) {
     // Arguments that the exchange does not accept, or an answer that ccxt's parser did not expect.
     return new SourceError('unreadable_answer', detail)
+  }
+  // A refusal that ccxt does not know (OKX's 50119 and 50120 are such) would pass for an outage, and be tried for ever.
+  if (name === 'ExchangeError') {
+    if (aboutKey.test(words)) return new SourceError('invalid_credentials', detail)
+    if (aboutRights.test(words)) return new SourceError('missing_permission', detail)
   }
   // ccxt has no classes for these two. The words are looked at and not passed on: they may quote the whole answer.
   if (fault.fault === 'invalid_credentials' || fault.fault === 'missing_permission') {

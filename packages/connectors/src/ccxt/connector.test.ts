@@ -276,6 +276,16 @@ describe('the connector over ccxt', () => {
       'missing_permission',
     ],
     [
+      'a refusal that ccxt does not know',
+      { status: 400, body: refusal(9999, "API key doesn't exist") },
+      'invalid_credentials',
+    ],
+    [
+      'a missing right that ccxt does not know',
+      { status: 400, body: refusal(9998, "This API key doesn't have permission to use this function") },
+      'missing_permission',
+    ],
+    [
       'another address',
       { status: 403, body: refusal(307, 'This key does not allow access from this IP.') },
       'ip_not_allowed',
