@@ -38,6 +38,11 @@ const campaigns: Record<string, Campaign> = {
     summary:
       '[--seed n] [--rounds 25] [--users 4] [--sabotage counter|page|tenant]: copies kept through the feeds equal the lists',
   },
+  proof: {
+    load: async () => (await import('./proof.ts')).run,
+    summary:
+      '[--seed n] [--sabotages 200] [--providers kraken,binance,coinbase]: sabotaged records are noticed, each in its place',
+  },
   distribution: {
     load: async () => (await import('./distribution.ts')).run,
     summary: '--database-url postgres://… [--reset]: on a Citus cluster every hot statement goes to one shard',

@@ -33,12 +33,13 @@ export interface TestEngine extends Engine {
   sandbox: Sandbox
   /** A user who allows an application to read. */
   newOwner(): Promise<Owner>
-  newAccount(scenario: string): Promise<Account>
+  newAccount(scenario: string, providerId?: string): Promise<Account>
   /** Added and verified, not yet read. */
-  add(owner: Owner, account: Account, more?: { repairOf?: string }): Promise<AddResult>
+  add(owner: Owner, account: Account, more?: { repairOf?: string; providerId?: string }): Promise<AddResult>
   /** Of a connection that was added. */
   toRef(owner: Owner, connectionId: string): Promise<ConnectionRef>
-  connect(owner: Owner, scenario: string): Promise<ConnectionRef & Account>
+  /** At Kraken unless another provider is named. */
+  connect(owner: Owner, scenario: string, providerId?: string): Promise<ConnectionRef & Account>
   /** Runs what is due until nothing is, or until `enough`; `delayed`: also what backs off, but not the next regular run. */
   drain(choices?: { delayed?: boolean; enough?: () => Promise<boolean> }): Promise<void>
   control<T>(path: string, body?: object): Promise<T>
@@ -62,8 +63,8 @@ const jobsMax = 500
 export async function openEngine(
   settings: Record<string, string> = {},
   simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> & { registry?: Registry } = {},
+  t: Parameters<typeof testDatabase>[0] = ownedBySuite(),
 ): Promise<TestEngine> {
-  const t = ownedBySuite()
   const { db, connection } = await testDatabase(t)
   await markInstallation(db, true)
   const offsetMs = await db.clock.advance(msUntilNoon(db.clock.now()))
@@ -132,8 +133,8 @@ export async function openEngine(
     return adding
   }
 
-  const newAccount: TestEngine['newAccount'] = async (scenario) => {
-    const body = { provider_id: 'kraken', scenario, account: randomUUID() }
+  const newAccount: TestEngine['newAccount'] = async (scenario, providerId = 'kraken') => {
+    const body = { provider_id: providerId, scenario, account: randomUUID() }
     const made = await control<{ account_id: string; credentials: { api_key: string; secret_key: string } }>(
       'accounts',
       body,
@@ -169,9 +170,9 @@ export async function openEngine(
       )
       return owner
     },
-    async connect(owner, scenario) {
-      const account = await newAccount(scenario)
-      const { connectionId, errors } = await add(owner, account)
+    async connect(owner, scenario, providerId = 'kraken') {
+      const account = await newAccount(scenario, providerId)
+      const { connectionId, errors } = await add(owner, account, { providerId })
       if (connectionId === null) throw new Error(JSON.stringify(errors))
       return { ...(await toRef(owner, connectionId)), ...account }
     },

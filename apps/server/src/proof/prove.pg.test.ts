@@ -7,6 +7,7 @@ import { recordStatements } from '../db/test-statements.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { toReach } from '../sync/coverage.ts'
 import { loadPlaces } from '../sync/store.ts'
+import { listTargets, openProofWorld, sabotageOnce } from '../../../../test/campaigns/proof.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import type { ProofPage } from './index.ts'
 import { weigh } from './store.ts'
@@ -31,12 +32,6 @@ describe('a proof', async () => {
   }
   const reachOf = async (ref: ConnectionRef): Promise<ReturnType<typeof toReach>> =>
     toReach(source.definition.streams, (await loadPlaces(db, ref)).lists)
-  /** Everything is derived and judged again, as after a replay. */
-  async function proveAgain(ref: ConnectionRef): Promise<ProofPage> {
-    await engine.ledger.replay({ connectionId: ref.connectionId, apply: true, onProgress: () => undefined })
-    await engine.proof.prove(ref, source, await reachOf(ref), { thorough: true })
-    return find(ref)
-  }
   /** The next run, now. */
   async function run(ref: ConnectionRef): Promise<void> {
     await engine.moveClock(minuteMs)
@@ -92,50 +87,12 @@ describe('a proof', async () => {
   it('finds what was dropped, doubled or altered in the interval where it lies, and is proved again without it', async () => {
     const ref = await connectRead('default')
     await engine.webhooks.set(ref.tenantId, 'http://127.0.0.1:9/hook')
-    const records = await db.rows<{ source_key: string; occurred_at: string; body: string }>(
-      `select source_key, occurred_at, body from raw_records
-       where user_key = $1 and stream = 'ledger' order by occurred_at`,
-      [ref.userKey],
-    )
-    const of = 'user_key = $1 and source_key = $2'
-    const sabotages = {
-      dropped: `delete from raw_records where ${of}`,
-      doubled: `insert into raw_records select user_key, connection_key, pending, occurred_at, fetched_at, stream, partition,
-        source_key || '-again', group_key || '-again', replace(body, '"refid":"', '"refid":"again'), unreadable, missing_since,
-        retired_at from raw_records where ${of}`,
-      altered: `update raw_records set body = regexp_replace(body, '"amount":"(-?)', '"amount":"\\11') where ${of}`,
-    }
-    for (const [index, [kind, statement]] of Object.entries(sabotages).entries()) {
-      const target = records[Math.floor((records.length * (index + 1)) / 5)]
+    const world = await openProofWorld(engine)
+    const targets = (await listTargets(engine, ref)).filter(({ stream }) => stream === 'ledger')
+    for (const [index, kind] of (['dropped', 'doubled', 'altered'] as const).entries()) {
+      const target = targets[Math.floor((targets.length * (index + 1)) / 5)]
       assert.ok(target)
-      const saved = await db.row<{ copy: string }>(`select to_jsonb(r)::text as copy from raw_records r where ${of}`, [
-        ref.userKey,
-        target.source_key,
-      ])
-      await db.execute(statement, [ref.userKey, target.source_key])
-      const { summary, rows } = await proveAgain(ref)
-      assert.equal(summary.grade, 'open', `${kind} ${target.body}`)
-      const bad = rows.filter(({ grade }) => grade === 'open')
-      assert.deepEqual(
-        bad.map(
-          ({ first_bad_start: start, first_bad_end: end }) =>
-            start !== null && end !== null && start <= target.occurred_at && target.occurred_at < end,
-        ),
-        [true],
-        `${kind} ${target.occurred_at} ${JSON.stringify(bad)}`,
-      )
-      await db.execute('delete from raw_records where user_key = $1 and (source_key = $2 or source_key like $3)', [
-        ref.userKey,
-        target.source_key,
-        `${target.source_key}-again`,
-      ])
-      await db.execute('insert into raw_records select * from jsonb_populate_record(null::raw_records, $1::jsonb)', [
-        saved.copy,
-      ])
-      const healed = await proveAgain(ref)
-      const ill = healed.rows.filter(({ grade }) => grade !== 'proved')
-      assert.deepEqual(ill, [], kind)
-      assert.equal(healed.summary.grade, 'proved')
+      assert.deepEqual(await sabotageOnce(world, ref, 'kraken', kind, target), { wrong: undefined, changed: 1 }, kind)
     }
     const messages = await db.rows<{ body: string }>('select body from webhook_messages order by seq')
     const told = messages
