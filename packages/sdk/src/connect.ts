@@ -24,7 +24,7 @@ export interface ConnectRequest {
 
 /** An element of a page, said so that programs without a DOM compile, too. */
 interface PageElement {
-  appendChild: (node: never) => unknown
+  appendChild: (child: never) => unknown
 }
 
 export interface ConnectOptions {
