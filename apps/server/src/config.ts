@@ -146,7 +146,7 @@ export const settings = {
   }),
   ASSAY_CHAIN_URLS: setting({
     description:
-      'Nodes and indexes of chains, as JSON: {"evm:1":{"rpc":"https://…","index":"https://…"},"bitcoin":{"index":"https://…"}}; the index of Bitcoin is an Esplora server. What is not named has a public default that needs no key; an index may have its key in the query. Ignored in sandbox mode.',
+      'Nodes and indexes of chains, as JSON: {"evm:1":{"rpc":"https://…","index":"https://…"}}. What is not named has a public default that needs no key; an index may have its key in the query. Ignored in sandbox mode.',
     secret: true,
     parse: chainUrls,
   }),
