@@ -11,8 +11,8 @@ import { errorsNone, thisYear, transactionV2 } from './examples.ts'
 const family = 'accounts_v2'
 
 const csvLines = [
-  'id,timestamp,type,category,status,provider_id,connection_id,inputs,outputs,fees,inputs_in_usd,outputs_in_usd,fees_in_usd,network,hash,from_address,to_address,counterpart,spam,provider_reference,description,incomplete,updated_at',
-  `${transactionV2.id},${transactionV2.timestamp},input_and_output,trade,confirmed,kraken,${transactionV2.connection_id},0.01 BTC,640 USD,1.02 USD,640.005,640,1.02,,,,,,false,${transactionV2.provider_reference},,,${transactionV2.updated_at}`,
+  'id,timestamp,type,category,status,provider_id,connection_id,input_amounts,input_assets,output_amounts,output_assets,fee_amounts,fee_assets,inputs_in_usd,outputs_in_usd,fees_in_usd,network,hash,from_address,to_address,counterpart,spam,provider_reference,description,incomplete,updated_at',
+  `${transactionV2.id},${transactionV2.timestamp},input_and_output,trade,confirmed,kraken,${transactionV2.connection_id},0.01,BTC,640,USD,1.02,USD,640.005,640,1.02,,,,,,false,${transactionV2.provider_reference},,,${transactionV2.updated_at}`,
   '',
 ].join('\r\n')
 

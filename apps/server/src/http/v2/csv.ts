@@ -1,6 +1,7 @@
 /**
- * Transactions as a table (RFC 4180): one row each, what came and what left as text such as `0.5 BTC; 3 ETH`. For people
- * and spreadsheets; programs take ndjson, which loses nothing.
+ * Transactions as a table (RFC 4180): one row each, amounts and assets in columns of their own, so that a spreadsheet can
+ * calculate with them. Where several assets came or left, both cells list them in the same order: `0.5; 3`, `BTC; ETH`.
+ * Programs take ndjson, which loses nothing.
  */
 import type { ResponseOf, exportTransactions } from '@assay/contract'
 import { parseDecimal, sum, type Decimal } from '@assay/core'
@@ -16,9 +17,12 @@ const columns: readonly [name: string, cell: (transaction: Transaction) => strin
   ['status', ({ status }) => status],
   ['provider_id', ({ provider_id: provider }) => provider],
   ['connection_id', ({ connection_id: connection }) => connection],
-  ['inputs', ({ inputs }) => toLegs(inputs)],
-  ['outputs', ({ outputs }) => toLegs(outputs)],
-  ['fees', ({ fees }) => toLegs(fees.items)],
+  ['input_amounts', ({ inputs }) => toAmounts(inputs)],
+  ['input_assets', ({ inputs }) => toAssets(inputs)],
+  ['output_amounts', ({ outputs }) => toAmounts(outputs)],
+  ['output_assets', ({ outputs }) => toAssets(outputs)],
+  ['fee_amounts', ({ fees }) => toAmounts(fees.items)],
+  ['fee_assets', ({ fees }) => toAssets(fees.items)],
   ['inputs_in_usd', ({ inputs }) => toTotal(inputs)],
   ['outputs_in_usd', ({ outputs }) => toTotal(outputs)],
   ['fees_in_usd', ({ fees }) => fees.total_in_usd],
@@ -49,8 +53,12 @@ export function toCell(value: string): string {
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-function toLegs(legs: readonly Leg[]): string {
-  return legs.map(({ amount, asset_symbol: symbol }) => `${amount} ${symbol}`).join('; ')
+function toAmounts(legs: readonly Leg[]): string {
+  return legs.map(({ amount }) => amount).join('; ')
+}
+
+function toAssets(legs: readonly Leg[]): string {
+  return legs.map(({ asset_symbol: symbol }) => symbol).join('; ')
 }
 
 /** Unknown as soon as one part is. */

@@ -47,6 +47,9 @@ describe('GET /accounts/v2/transactions/export', async () => {
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
     const [header = '', ...lines] = text.trimEnd().split('\r\n')
     assert.match(header, /^id,timestamp,type,category,/)
+    assert.match(header, /,input_amounts,input_assets,output_amounts,output_assets,fee_amounts,fee_assets,/)
+    // A single amount is a number to a spreadsheet.
+    assert.ok(lines.some((line) => /,\d+\.\d+,BTC,/.test(line)))
     const { body } = await api.call<{ data: { transaction_count: number }[] }>(
       'GET',
       '/accounts/v2/providers',
