@@ -10,7 +10,7 @@ import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Io } from '../kit/connector.ts'
-import { fetchText } from '../kit/http.ts'
+import { fetchAnswer, fetchText, toStatusError } from '../kit/http.ts'
 import { isJsonObject, parseJson, parseJsonVerbatim } from '../kit/json.ts'
 import { chains, type Chain } from './chains.ts'
 
@@ -24,6 +24,11 @@ export interface ChainClient {
 
 /** A contract refused the call. Whether that matters is for the caller to say. */
 export class RevertedCall extends SourceError {}
+
+/** The index does not have this list. Blockscout says so with status 400. */
+export class UnknownAction extends SourceError {}
+
+const unknownAction = /unknown action/i
 
 interface ChainUrls {
   rpc: string
@@ -63,10 +68,11 @@ function createClient(chain: Chain, urls: ChainUrls, io: Io): ChainClient {
       const url = new URL(urls.index)
       const query = { module: 'account', action, ...params }
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
-      const text = await fetchText(io, url.href, {
-        faultByStatus: { 400: 'unreadable_answer', 404: 'unreadable_answer' },
-      })
-      return readRows(`${chain.name}: ${action}`, text)
+      const what = `${chain.name}: ${action}`
+      const answer = await fetchAnswer(io, url.href)
+      if (answer.status === 200) return readRows(what, answer.text)
+      if (answer.status === 400 && unknownAction.test(answer.text)) throw new UnknownAction('unreadable_answer', what)
+      throw toStatusError(answer, io, { 400: 'unreadable_answer', 404: 'unreadable_answer' })
     },
     now: () => io.now(),
   }
@@ -106,6 +112,7 @@ function readRows(what: string, text: string): unknown[] {
   if (status === '0' && /^no\b.*\bfound/i.test(message)) return []
   if (/rate limit|limit reached|too many requests/i.test(words)) throw new SourceError('rate_limited', what)
   if (/time-?out|too busy/i.test(words)) throw new SourceError('venue_down', `${what}: the index is too busy`)
+  if (unknownAction.test(words)) throw new UnknownAction('unreadable_answer', what)
   if (status === '2') throw new SourceError('data_hole', `${what}: not indexed yet`)
   throw new SourceError('unreadable_answer', `${what}: status ${status.slice(0, 20)} without rows`)
 }

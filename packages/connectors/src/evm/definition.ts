@@ -64,7 +64,10 @@ export const evmDefinition = {
     listStream('erc20'),
     listStream('erc721'),
     listStream('erc1155'),
-    listStream('withdrawals'),
+    listStream('withdrawals', {
+      providerLimit: 'Blockscout does not list the withdrawals of validators in this form.',
+      remedy: 'The operator of this service can name another index for Ethereum.',
+    }),
   ],
   // All records of one hash have the time of one block, except while a replaced block is read again.
   storySpanMs: 3_600_000,

@@ -231,6 +231,12 @@ describe('answers of an index', () => {
     })
   }
 
+  it('a list of withdrawals that the index does not have is empty', async (t) => {
+    const { chain, session } = await openWallet(t)
+    chain.answers.push({ status: 400, text: said('0', 'Unknown action') })
+    assert.deepEqual((await walk(session, 'withdrawals')).records, [])
+  })
+
   for (const [name, fault, status, text] of [
     ['"Max rate limit reached"', 'rate_limited', 200, said('0', 'NOTOK', 'Max rate limit reached')],
     ['a limit by the second', 'rate_limited', 200, said('0', 'NOTOK', 'Max calls per sec rate limit reached (5/sec)')],

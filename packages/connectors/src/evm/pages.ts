@@ -13,7 +13,7 @@ import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toRawRecord } from '../kit/records.ts'
-import { findBlockTime, inGroups, type ChainClient } from './client.ts'
+import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { StreamName } from './definition.ts'
 import { headReaders, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
 
@@ -80,7 +80,7 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const at = position === null ? startOf(window, cursor) : readPlace(position)
   const hasReceipts = stream === 'transactions' && client.chain.isOpStack === true
   const size = hasReceipts ? pageSizeWithReceipts : pageSize
-  const rows = await client.list(actions[stream], {
+  const rows = await listRows(client, stream, {
     ...{ address, startblock: at.from, endblock: window.end - 1 },
     ...{ page: at.page, offset: size, sort: 'asc' },
   })
@@ -93,6 +93,20 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const walked = note(at, kept)
   if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
   return { records, next: null, ...(await finish(context, window, cursor, walked)) }
+}
+
+/** Not all indexes list validators' withdrawals. Most wallets have none, and the others are told by the stream's limit. */
+async function listRows(
+  client: ChainClient,
+  stream: StreamName,
+  params: Readonly<Record<string, string | number>>,
+): Promise<unknown[]> {
+  try {
+    return await client.list(actions[stream], params)
+  } catch (error) {
+    if (error instanceof UnknownAction && stream === 'withdrawals') return []
+    throw error
+  }
 }
 
 function startOf(window: Window, cursor: string | null): Place {
