@@ -180,6 +180,7 @@ const abouts: Readonly<Record<string, About>> = {
       transfers: { until: 'end', limit: 1000 },
       ledger: { limit: 2500 },
     },
+    limits: ['Conversions outside the order book are in no list that is read.'],
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
     rights: {
       kind: 'table',

@@ -327,6 +327,24 @@ describe('the connector over ccxt', () => {
     )
   })
 
+  it('a rebate is in the list of trades as a fee below zero, and is not counted again from the ledger', () => {
+    const record = (stream: string, ccxt: object): StoredRecord => {
+      return { stream, partition: '', key: '1', occurredAtMs: nowMs, body: JSON.stringify({ ccxt }) }
+    }
+    const derived = (one: StoredRecord) => connector.toTransactions([one], { addresses: new Set(), state: {} })
+    const told = { id: '1', timestamp: nowMs, type: 'rebate', direction: 'in', currency: 'EUR', amount: '0.012' }
+    assert.deepEqual(derived(record('ledger', told)), [])
+    const sold = {
+      symbol: 'BTC/EUR',
+      side: 'sell',
+      amount: '1',
+      price: '100',
+      fee: { currency: 'EUR', cost: '-0.012' },
+    }
+    const [draft] = derived(record('trades', { id: '1', timestamp: nowMs, ...sold }))
+    assert.deepEqual([legs(draft?.inputs ?? []), draft?.fees], [['100.012 EUR'], []])
+  })
+
   it('both sides of a conversion in a ledger are one transaction', () => {
     const body = (id: string, amount: string, currency: string): string =>
       JSON.stringify({ ccxt: { id, timestamp: nowMs, type: 'trade', ownType: 'CURRENCY_SELL', currency, amount } })

@@ -241,14 +241,17 @@ const gains: readonly (readonly [RegExp, Category])[] = [
   [/interest|earn|lending|payout|yield/i, 'interest'],
   [/airdrop|distribution|dividend|fork/i, 'airdrop'],
   [/mining/i, 'mining'],
-  [/rebate|cash ?back|referral|reward|bonus|prize|refund|gift|promo|compensation/i, 'other'],
+  [/cash ?back|referral|reward|bonus|prize|refund|gift|promo|compensation/i, 'other'],
 ]
 
 /** Conversions are trades that no list of trades has. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
 const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
 
-/** Words of movements that the other lists have, where the exchange has those lists. */
-const tradeWords = /trad|order|buy|sell|exchange|match|fill|commission|fee|liquidat/i
+/**
+ * Words of movements that the other lists have, where the exchange has those lists. A rebate is a trade's fee below zero:
+ * Bitfinex books it in its ledger as well, and it must not be counted twice.
+ */
+const tradeWords = /rebate|trad|order|buy|sell|exchange|match|fill|commission|fee|liquidat/i
 const depositWords = /deposit/i
 const withdrawalWords = /withdraw/i
 /** Movements inside the account, and words that may mean anything; never counted. */
