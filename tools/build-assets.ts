@@ -21,8 +21,8 @@ const networks: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What the source lacks: the wrapped coins (etherscan.io, basescan.org, arbiscan.io, polygonscan.com, bscscan.com,
- * snowtrace.io), Tether beyond Ethereum (tether.to, "Supported protocols") and Lido's stETH (docs.lido.fi).
+ * What the source lacks: the wrapped coins, Tether beyond Ethereum and Lido's stETH. The addresses are those that public
+ * projects agree on; they were not held against the issuers' own pages.
  */
 const further: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   weth: {
