@@ -122,19 +122,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
   const [values, setValues] = useState<Readonly<Record<string, string>>>(
     () => flow.draft.find(provider.provider_id) ?? startValues(fields, view.address),
   )
-  const remarks = useMemo(
-    () =>
-      examineFields(
-        fields.map(({ name, required, shape }) => ({
-          name,
-          required,
-          shape,
-          value: cleanField(name, values[name] ?? ''),
-          ...(isWallet ? { accepts: provider.credential_fields } : {}),
-        })),
-      ),
-    [provider, values],
-  )
+  const remarks = useMemo(() => examineValues(provider, fields, values, isWallet), [provider, values])
   // The provider does not tell what a key may do, so the person says it (contract §6).
   const asksToConfirm = !isWallet && provider.permission_check === 'none'
   const [confirmed, setConfirmed] = useState(false)
@@ -190,6 +178,23 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
         />
       )}
     </form>
+  )
+}
+
+function examineValues(
+  provider: Provider,
+  fields: readonly CredentialField[],
+  values: Readonly<Record<string, string>>,
+  isWallet: boolean,
+): ReturnType<typeof examineFields> {
+  return examineFields(
+    fields.map(({ name, required, shape }) => ({
+      name,
+      required,
+      shape,
+      value: cleanField(name, values[name] ?? ''),
+      ...(isWallet ? { accepts: provider.credential_fields } : {}),
+    })),
   )
 }
 
