@@ -36,11 +36,6 @@ export function createClient(options: ClientOptions) {
   const { get, walk } = calls
   const feed = createFeed<wire.TransactionChange>(calls, '/accounts/v2/transactions/changes')
 
-  async function refresh(path: string, connectionIds: readonly string[] | undefined, more: CallOptions) {
-    const body = connectionIds === undefined ? undefined : { connection_ids: connectionIds }
-    return (await calls.post<{ data: wire.Refresh }>(path, body, more)).data
-  }
-
   return {
     /** The tokens in force. */
     tokens: (): Tokens => holder.current(),
@@ -91,30 +86,9 @@ export function createClient(options: ClientOptions) {
     exportCsv: (filters: wire.TransactionFilters = {}, more: CallOptions = {}): Promise<ReadableStream<Uint8Array>> =>
       calls.stream(`${exportPath}${toQuery({ format: 'csv', ...filters })}`, more),
     refreshTransactions: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
-      refresh('/accounts/v2/transactions/refresh', connectionIds, more),
+      refresh(calls, '/accounts/v2/transactions/refresh', connectionIds, more),
 
-    assets: (filters: wire.AssetFilters = {}, more: CallOptions = {}) =>
-      walk<wire.AssetPosition>('/accounts/v2/assets', { ...filters }, more),
-    /** One page, with `errors`: which connections' positions are stale or still being read. */
-    assetsPage: async (
-      { limit, ...filters }: wire.AssetFilters & wire.PageOptions = {},
-      more: CallOptions = {},
-    ): Promise<wire.AssetsPage> => {
-      const query = toQuery({ ...filters, limit: limit === undefined ? undefined : String(limit) })
-      const { page, data, errors } = await get<WirePage<wire.AssetPosition>>(`/accounts/v2/assets${query}`, more)
-      return { data, errors, next: page.next === '' ? undefined : page.next }
-    },
-    /** v1: one row for each crypto source and asset, all of them. */
-    assetsV1: (filters: wire.AssetFiltersV1 = {}, more: CallOptions = {}): Promise<wire.AssetPositionV1[]> =>
-      get(`/platform/v1/assets${toQuery({ ...filters })}`, more),
-    /** What holdings were worth, day by day, oldest first; the last thirty days unless said. */
-    assetHistory: async (
-      range: { start_time?: string | Date; end_time?: string | Date } = {},
-      more: CallOptions = {},
-    ): Promise<wire.AssetHistoryPoint[]> =>
-      (await get<{ data: wire.AssetHistoryPoint[] }>(`/accounts/v2/assets/history${toQuery({ ...range })}`, more)).data,
-    refreshAssets: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
-      refresh('/accounts/v2/assets/refresh', connectionIds, more),
+    ...createAssets(calls),
     refresh: async (refreshId: string, more: CallOptions = {}): Promise<wire.Refresh> =>
       (await get<{ data: wire.Refresh }>(`/accounts/v2/refreshes/${encodeURIComponent(refreshId)}`, more)).data,
 
@@ -123,6 +97,44 @@ export function createClient(options: ClientOptions) {
 
     providers: createProviders(calls),
   }
+}
+
+function createAssets(calls: Calls) {
+  return {
+    assets: (filters: wire.AssetFilters = {}, more: CallOptions = {}) =>
+      calls.walk<wire.AssetPosition>('/accounts/v2/assets', { ...filters }, more),
+    /** One page, with `errors`: which connections' positions are stale or still being read. */
+    assetsPage: async (
+      { limit, ...filters }: wire.AssetFilters & wire.PageOptions = {},
+      more: CallOptions = {},
+    ): Promise<wire.AssetsPage> => {
+      const query = toQuery({ ...filters, limit: limit === undefined ? undefined : String(limit) })
+      const { page, data, errors } = await calls.get<WirePage<wire.AssetPosition>>(`/accounts/v2/assets${query}`, more)
+      return { data, errors, next: page.next === '' ? undefined : page.next }
+    },
+    /** v1: one row for each crypto source and asset, all of them. */
+    assetsV1: (filters: wire.AssetFiltersV1 = {}, more: CallOptions = {}): Promise<wire.AssetPositionV1[]> =>
+      calls.get(`/platform/v1/assets${toQuery({ ...filters })}`, more),
+    /** What holdings were worth, day by day, oldest first; the last thirty days unless said. */
+    assetHistory: async (
+      range: { start_time?: string | Date; end_time?: string | Date } = {},
+      more: CallOptions = {},
+    ): Promise<wire.AssetHistoryPoint[]> =>
+      (await calls.get<{ data: wire.AssetHistoryPoint[] }>(`/accounts/v2/assets/history${toQuery({ ...range })}`, more))
+        .data,
+    refreshAssets: (connectionIds?: readonly string[], more: CallOptions = {}): Promise<wire.Refresh> =>
+      refresh(calls, '/accounts/v2/assets/refresh', connectionIds, more),
+  }
+}
+
+async function refresh(
+  calls: Calls,
+  path: string,
+  connectionIds: readonly string[] | undefined,
+  more: CallOptions,
+): Promise<wire.Refresh> {
+  const body = connectionIds === undefined ? undefined : { connection_ids: connectionIds }
+  return (await calls.post<{ data: wire.Refresh }>(path, body, more)).data
 }
 
 async function makeClaim({ post }: Calls, request: wire.ClaimRequest, more: CallOptions): Promise<wire.Claim> {
