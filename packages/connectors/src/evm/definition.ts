@@ -54,7 +54,7 @@ export const evmDefinition = {
     status: 'available',
     website: 'https://ethereum.org',
     brand: { color: '#627eea', short_name: 'Ξ' },
-    popularity_rank: 4,
+    popularity_rank: 5,
   },
   streams: [
     listStream('transactions'),
