@@ -16,9 +16,9 @@ describeContract(
         toSpotHeld(
           state,
           (kind) => streams[kind],
-          // The funding wallet has a list of its own that ccxt does not read, and so have deposits from other Bybit accounts.
-          (kind, body) =>
-            !(kind === 'reward' && body.source === 'interest') && !(kind === 'deposit' && body['internal'] === true),
+          // Interest and airdrops are booked in the funding wallet, which has a list of its own that ccxt does not read, and
+          // so have deposits from other Bybit accounts.
+          (kind, body) => kind !== 'reward' && !(kind === 'deposit' && body['internal'] === true),
         ),
       permissions: {
         read_only: ['readOnly', 'SpotTrade', 'AccountTransfer', 'ExchangeHistory'],
@@ -28,7 +28,7 @@ describeContract(
     },
     symbolOf: (code) => code,
     identify: countedByList,
-    unexplained: 'interest in the funding wallet is in no list that ccxt reads',
+    unexplained: 'what is credited to the funding wallet is in no list that ccxt reads',
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
