@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { connectionId, CryptoSourceId, ProviderId } from './provider-ids.ts'
 import { ProofGrade } from './proof.ts'
-import { decimalText, exactNumber, time } from './values.ts'
+import { decimalText, exactNumber, iconUrl, time } from './values.ts'
 
 const assetSymbol = z.string().meta({ description: 'Ticker-like; case is significant and mixed.', examples: ['BTC'] })
 
@@ -24,6 +24,7 @@ export const AssetPosition = z
     asset_id: z.string().meta({ description: 'Tells two assets with one symbol apart.', examples: ['crypto:bitcoin'] }),
     asset_symbol: assetSymbol,
     asset_name: z.string(),
+    icon_url: iconUrl,
     ...quantities,
     value_in_usd: decimalText.nullable().meta({ description: 'Price times the position; null without a price.' }),
     spam: z.boolean(),

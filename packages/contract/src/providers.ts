@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { successErrors } from './errors.ts'
 import { ConnectionProof } from './proof.ts'
 import { connectionId, ProviderId } from './provider-ids.ts'
-import { text, time } from './values.ts'
+import { iconUrl, text, time } from './values.ts'
 
 const connectionTypes = ['api_key', 'wallet', 'oauth2'] as const
 
@@ -94,6 +94,7 @@ export const ProviderMetadata = z
     known_limits: z.array(z.string()),
     status: z.string().meta({ examples: ['available'] }),
     website: z.string(),
+    icon_url: iconUrl,
     brand: z.object({ color: z.string(), short_name: z.string() }),
     popularity_rank: z.int().nullable().meta({ description: 'The widget lists the smallest first; null for most.' }),
   })

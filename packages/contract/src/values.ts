@@ -18,6 +18,11 @@ export const decimalText = z
 /** A JSON number written with every digit. Readers that parse into a binary float lose some; `exact` fields do not. */
 export const exactNumber = z.number().meta({ description: 'Written with every digit, never an exponent.' })
 
+export const iconUrl = z.string().meta({
+  description: 'An SVG, relative to the base URL. It needs no token and may be cached.',
+  examples: ['/icons/providers/kraken.svg'],
+})
+
 export const time = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

@@ -93,6 +93,8 @@ export interface AssetPosition extends Quantities {
   asset_id: string
   asset_symbol: string
   asset_name: string
+  /** An SVG, relative to the base URL. */
+  icon_url: string
   value_in_usd: string | null
   spam: boolean
   exact: { asset_holdings: string; staked_holdings: string; total_holdings: string; price_in_usd: string | null }
@@ -189,6 +191,8 @@ export interface Provider {
   known_limits: string[]
   status: string
   website: string
+  /** An SVG, relative to the base URL. */
+  icon_url: string
   brand: { color: string; short_name: string }
   popularity_rank: number | null
 }

@@ -1,6 +1,7 @@
 /** Pages of the provider catalogue, which is a list in memory: for everybody, and for a tenant. */
 import type { ProviderMetadata } from '@assay/connectors/catalog'
 import type { Position } from './cursor.ts'
+import { toProviderIconUrl } from './icons.ts'
 
 interface CatalogPage {
   limit: number
@@ -24,5 +25,6 @@ export function readCatalog(
     .filter(({ provider_id: id }) => after === undefined || id > after)
   const shown = rows.slice(0, page.limit)
   const last = rows.length > page.limit ? shown.at(-1) : undefined
-  return { page: { next: page.next(last && [last.provider_id]) }, data: shown, errors: [] }
+  const data = shown.map((provider) => ({ ...provider, icon_url: toProviderIconUrl(provider.provider_id) }))
+  return { page: { next: page.next(last && [last.provider_id]) }, data, errors: [] }
 }

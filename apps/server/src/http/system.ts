@@ -1,10 +1,11 @@
-/** The routes that belong to no version: health, metrics, the OpenAPI documents and the pages that show them. */
+/** The routes that belong to no version: health, metrics, icons, the OpenAPI documents and the pages that show them. */
 import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { sendDocument, toDocument } from './conditional.ts'
 import { docsStyle, renderDocs } from './docs/page.ts'
+import { registerIcons } from './icons.ts'
 import { checkMetricsAccess, type Metrics, type MetricsAccess } from './metrics.ts'
 import type { RouteGroup } from './route-table.ts'
 import { helmetOptions } from './security-headers.ts'
@@ -24,6 +25,7 @@ export function systemRoutes(options: SystemOptions): RouteGroup[] {
     { cors: 'nobody', register: (app) => registerHealth(app, options) },
     { cors: 'nobody', register: (app) => registerDocs(app, options) },
     { cors: 'anyone', register: (app) => registerOpenApi(app, options) },
+    { cors: 'anyone', register: registerIcons },
   ]
 }
 

@@ -57,11 +57,14 @@ export const text = (value: string): string => `coalesce(to_json(${value})::text
 const number = (value: string): string => `coalesce(trim_scale(${value})::text, 'null')`
 const decimalText = (value: string): string => `coalesce('"' || trim_scale(${value})::text || '"', 'null')`
 
+/** Relative to the base URL. What would end a path is encoded (http/icons.ts does the same). */
+const iconUrl = `'/icons/assets/' || replace(replace(replace(a.id, '%', '%25'), '?', '%3F'), '#', '%23') || '.svg'`
+
 /** A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text. */
 export const positionItem = ({ fetched, more = `''` }: { fetched: string; more?: string }): string =>
   `'{"provider_id":' || ${text('s.provider_id')} || ',"connection_id":' || ${text('s.id')}
   || ',"asset_id":' || ${text('a.id')} || ',"asset_symbol":' || ${text('a.symbol')} || ',"asset_name":' || ${text('a.name')}
-  || ',"asset_holdings":' || ${number('h.liquid')} || ',"staked_holdings":' || ${number('h.staked')}
+  || ',"icon_url":' || ${text(iconUrl)} || ',"asset_holdings":' || ${number('h.liquid')} || ',"staked_holdings":' || ${number('h.staked')}
   || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || ${fetched}
   || '","value_in_usd":' || ${decimalText('p.price_in_usd * (h.liquid + h.staked)')} || ',"spam":' || h.spam::text
   || ',"exact":{"asset_holdings":' || ${decimalText('h.liquid')} || ',"staked_holdings":' || ${decimalText('h.staked')}

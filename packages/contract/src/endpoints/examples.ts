@@ -23,6 +23,7 @@ export const positionV2 = {
   connection_id: connectionId,
   asset_id: 'crypto:bitcoin',
   asset_name: 'Bitcoin',
+  icon_url: '/icons/assets/crypto:bitcoin.svg',
   ...position,
   time_fetched: time,
   value_in_usd: '32640.255',
@@ -184,6 +185,7 @@ export const catalogued = {
   known_limits: ['Kraken Futures is another account with keys of its own and is not read.'],
   status: 'available',
   website: 'https://www.kraken.com',
+  icon_url: '/icons/providers/kraken.svg',
   brand: { color: '#7132f5', short_name: 'Kr' },
   popularity_rank: 3,
 }

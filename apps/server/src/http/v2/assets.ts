@@ -7,6 +7,7 @@ import type { PositionPlace } from '../../portfolio/index.ts'
 import type { Position } from '../cursor.ts'
 import { toExactNumber } from '../exact-number.ts'
 import type { FrontDoors } from '../front-doors.ts'
+import { toAssetIconUrl } from '../icons.ts'
 import { ownerOf } from '../owner.ts'
 import { checkProviders } from '../providers.ts'
 import { checkMoment } from './moments.ts'
@@ -75,6 +76,7 @@ export function toAsset(row: PositionRow) {
     asset_id: row.asset_id,
     asset_symbol: row.asset_symbol,
     asset_name: row.asset_name,
+    icon_url: toAssetIconUrl(row.asset_id),
     asset_holdings: toExactNumber(row.liquid),
     staked_holdings: toExactNumber(row.staked),
     price_in_usd: row.price_in_usd === null ? null : toExactNumber(row.price_in_usd),

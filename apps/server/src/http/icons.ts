@@ -1,0 +1,93 @@
+/**
+ * Icons of providers and assets: monograms, drawn here. They need no token and hold nothing of a user, so that a browser,
+ * a proxy and a page of any origin may keep them.
+ *
+ * A monogram is an own drawing of one or two letters. Logos are trademarks, and only a few of them are free to use.
+ */
+import { findProvider } from '@assay/connectors/catalog'
+import { getAsset, Refusal } from '@assay/core'
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { toDocument, type Document } from './conditional.ts'
+
+/** Relative to the base URL, as `page.next` is. */
+export function toProviderIconUrl(providerId: string): string {
+  return `/icons/providers/${encodeURIComponent(providerId)}.svg`
+}
+
+/** The same as SQL writes it (portfolio/positions-store.ts): only what would end a path is encoded. */
+export function toAssetIconUrl(assetId: string): string {
+  return `/icons/assets/${assetId.replace(/[%?#]/g, (character) => encodeURIComponent(character))}.svg`
+}
+
+const maxAgeSeconds = 86_400
+
+export function registerIcons(app: FastifyInstance): void {
+  app.get<{ Params: { file: string } }>('/icons/providers/:file', async ({ params }, reply) => {
+    const provider = findProvider(toId(params.file))
+    if (provider === undefined) throw new Refusal('not_found', 'There is no such provider.')
+    return sendIcon(reply, drawMonogram(provider.brand.short_name, provider.brand.color))
+  })
+
+  app.get<{ Params: { file: string } }>('/icons/assets/:file', async ({ params }, reply) => {
+    const assetId = toId(params.file)
+    return sendIcon(reply, drawMonogram(toLetters(findSymbol(assetId)), toColor(assetId)))
+  })
+}
+
+function toId(file: string): string {
+  if (!file.endsWith('.svg')) throw new Refusal('not_found', 'Icons are SVG: their names end with .svg.')
+  return file.slice(0, -'.svg'.length)
+}
+
+function findSymbol(assetId: string): string {
+  try {
+    return getAsset(assetId).symbol
+  } catch (error) {
+    if (error instanceof RangeError) throw new Refusal('not_found', 'There is no such asset.')
+    throw error
+  }
+}
+
+/**
+ * The first two letters or digits. Symbols of tokens are chosen by strangers, so anything may be among them. A token on a
+ * chain that is not known by its contract has the digits of its address.
+ */
+function toLetters(symbol: string): string {
+  const name = symbol.replace(/^\d+:(?:0x)?/, '')
+  const letters = [...name.replace(/[^\p{L}\p{N}]/gu, '')].slice(0, 2).join('')
+  return letters === '' ? '?' : letters.toUpperCase()
+}
+
+/** Always the same for an id, dark enough for white letters (contrast of at least 4.5). */
+function toColor(assetId: string): string {
+  const hue = createHash('sha256').update(assetId).digest().readUInt16BE(0) % 360
+  return `hsl(${hue} 45% 32%)`
+}
+
+function drawMonogram(letters: string, color: string): Document {
+  const size = [...letters].length > 1 ? 26 : 32
+  return toDocument(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" viewBox="0 0 64 64">` +
+      `<circle cx="32" cy="32" r="32" fill="${escapeXml(color)}"/>` +
+      `<text x="32" y="33" fill="#fff" font-family="system-ui, sans-serif" font-size="${size}" font-weight="600" ` +
+      `text-anchor="middle" dominant-baseline="central">${escapeXml(letters)}</text></svg>\n`,
+  )
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+/** Opened by itself an SVG is a page: it may load and run nothing. */
+const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+
+function sendIcon(reply: FastifyReply, { bytes, etag }: Document): FastifyReply {
+  void reply
+    .header('ETag', etag)
+    .header('Cache-Control', `public, max-age=${maxAgeSeconds}`)
+    .header('Content-Security-Policy', policy)
+    .header('Cross-Origin-Resource-Policy', 'cross-origin')
+  if (reply.request.headers['if-none-match'] === etag) return reply.code(304).send()
+  return reply.type('image/svg+xml').send(bytes)
+}
