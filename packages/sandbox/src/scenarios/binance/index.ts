@@ -7,6 +7,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import { defaultStory } from './default.ts'
 import { delistedStory } from './delisted.ts'
 import { largeStory } from './large.ts'
+import { flaky } from '../flaky.ts'
 
 const readOnly: KeyTraits = { permissions: ['enableReading'] }
 
@@ -87,33 +88,7 @@ export const binanceScenarios: readonly Scenario<Story>[] = [
     expects: 'Connects and begins to read; then needs_reauth, and what was read stays.',
     key: { ...readOnly, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
   },
-  {
-    ...calm,
-    name: 'flaky',
-    title: 'A bad connection',
-    description:
-      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
-    expects: 'Connects; reading retries and ends complete, nothing twice.',
-    weather: {
-      calmCalls: 4,
-      cycle: [
-        'http_5xx',
-        'calm',
-        'reset',
-        'calm',
-        'duplicate_rows',
-        'truncated_json',
-        'calm',
-        'html',
-        'calm',
-        'duplicate_rows',
-        'service_unavailable',
-        'calm',
-        'http_429_retry_after',
-        'calm',
-      ],
-    },
-  },
+  { ...calm, ...flaky('http_429_retry_after') },
   {
     ...calm,
     name: 'binance_us',

@@ -6,6 +6,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../coinbase/story.ts'
 import { defaultStory } from './default.ts'
 import { largeStory } from './large.ts'
+import { flaky } from '../flaky.ts'
 
 const readOnly: KeyTraits = { permissions: ['view'] }
 
@@ -80,31 +81,5 @@ export const coinbaseScenarios: readonly Scenario<Story>[] = [
     expects: 'Connects and begins to read; then needs_reauth, and what was read stays.',
     key: { ...readOnly, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
   },
-  {
-    ...calm,
-    name: 'flaky',
-    title: 'A bad connection',
-    description:
-      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
-    expects: 'Connects; reading retries and ends complete, nothing twice.',
-    weather: {
-      calmCalls: 4,
-      cycle: [
-        'http_5xx',
-        'calm',
-        'reset',
-        'calm',
-        'duplicate_rows',
-        'truncated_json',
-        'calm',
-        'html',
-        'calm',
-        'duplicate_rows',
-        'service_unavailable',
-        'calm',
-        'rate_limited',
-        'calm',
-      ],
-    },
-  },
+  { ...calm, ...flaky('rate_limited') },
 ]

@@ -3,6 +3,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../evm/story.ts'
 import { defaultStory } from './default.ts'
 import { largeStory } from './large.ts'
+import { flaky } from '../flaky.ts'
 
 // A wallet is an address: everyone may read it, and no key can be wrong or have too many rights.
 const noKey: KeyTraits = { permissions: [] }
@@ -55,31 +56,5 @@ export const evmScenarios: readonly Scenario<Story>[] = [
     weather: { always: 'down' },
     story: emptyStory,
   },
-  {
-    ...calm,
-    name: 'flaky',
-    title: 'A bad connection',
-    description:
-      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
-    expects: 'Connects; reading retries and ends complete, nothing twice.',
-    weather: {
-      calmCalls: 4,
-      cycle: [
-        'http_5xx',
-        'calm',
-        'reset',
-        'calm',
-        'duplicate_rows',
-        'truncated_json',
-        'calm',
-        'html',
-        'calm',
-        'duplicate_rows',
-        'service_unavailable',
-        'calm',
-        'rate_limited',
-        'calm',
-      ],
-    },
-  },
+  { ...calm, ...flaky('rate_limited') },
 ]

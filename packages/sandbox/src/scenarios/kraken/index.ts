@@ -7,6 +7,7 @@ import type { Story } from '../../kraken/story.ts'
 import { defaultStory } from './default.ts'
 import { largeStory } from './large.ts'
 import { realityStory } from './reality.ts'
+import { flaky } from '../flaky.ts'
 
 const readOnly: KeyTraits = { permissions: ['query-funds', 'query-closed-trades', 'query-ledger'] }
 
@@ -80,33 +81,7 @@ export const krakenScenarios: readonly Scenario<Story>[] = [
     expects: 'Connects and begins to read; then needs_reauth, and what was read stays.',
     key: { ...readOnly, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
   },
-  {
-    ...calm,
-    name: 'flaky',
-    title: 'A bad connection',
-    description:
-      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
-    expects: 'Connects; reading retries and ends complete, nothing twice.',
-    weather: {
-      calmCalls: 4,
-      cycle: [
-        'http_5xx',
-        'calm',
-        'reset',
-        'calm',
-        'duplicate_rows',
-        'truncated_json',
-        'calm',
-        'html',
-        'calm',
-        'duplicate_rows',
-        'service_unavailable',
-        'calm',
-        'http_429',
-        'calm',
-      ],
-    },
-  },
+  { ...calm, ...flaky('http_429') },
   {
     ...calm,
     name: 'reality',

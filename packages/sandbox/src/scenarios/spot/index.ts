@@ -6,6 +6,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../spot/story.ts'
 import { boundStory, defaultStory, forgottenStory } from './default.ts'
 import { largeStory } from './large.ts'
+import { flaky } from '../flaky.ts'
 
 export interface SpotTerms {
   readOnly: readonly string[]
@@ -102,22 +103,7 @@ function troubled(calm: Calm, terms: SpotTerms): Scenario<Story>[] {
       expects: 'Connects and begins to read; then needs_reauth, and what was read stays.',
       key: { ...calm.key, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
     },
-    {
-      ...calm,
-      name: 'flaky',
-      title: 'A bad connection',
-      description:
-        'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
-      expects: 'Connects; reading retries and ends complete, nothing twice.',
-      weather: {
-        calmCalls: 4,
-        cycle: [
-          ...(['http_5xx', 'calm', 'reset', 'calm', 'duplicate_rows', 'truncated_json', 'calm'] as const),
-          ...(['html', 'calm', 'duplicate_rows', 'service_unavailable', 'calm', 'http_429_retry_after'] as const),
-          'calm',
-        ],
-      },
-    },
+    { ...calm, ...flaky('http_429_retry_after') },
   ]
 }
 
