@@ -21,10 +21,15 @@ export function readCatalog(
     .filter(({ name, provider_id: id, aliases }) =>
       [name, id, ...aliases].some((word) => word.toLowerCase().includes(search)),
     )
-    .toSorted((a, b) => (a.provider_id < b.provider_id ? -1 : 1))
-    .filter(({ provider_id: id }) => after === undefined || id > after)
+    .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+    .filter((provider) => after === undefined || placeOf(provider) > after)
   const shown = rows.slice(0, page.limit)
   const last = rows.length > page.limit ? shown.at(-1) : undefined
   const data = shown.map((provider) => ({ ...provider, icon_url: toProviderIconUrl(provider.provider_id) }))
-  return { page: { next: page.next(last && [last.provider_id]) }, data, errors: [] }
+  return { page: { next: page.next(last && [placeOf(last)]) }, data, errors: [] }
+}
+
+/** What most people look for is on the first page; the rest follows by id. */
+function placeOf({ popularity_rank: rank, provider_id: id }: ProviderMetadata): string {
+  return `${rank === null ? '9999' : String(rank).padStart(4, '0')} ${id}`
 }
