@@ -29,8 +29,21 @@ it('a target that is not an address, or a name that every object has, is refused
   const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
   const targets = [
     ...['//', '///', '//[', '//evil.example/accounts/v2/rows', 'http://[', 'http://127.0.0.1:99999999/', '*', '/..'],
-    ...['/%', '/%ff', '/%00', '/accounts/v2/things/%', '/accounts/v2/things/%ff', '/accounts/v2/rows?%', '/?%ff'],
-    ...names.flatMap((name) => [`/${name}`, `/accounts/v2/${name}`, `/accounts/v2/rows?${name}=${name}`, `/?${name}`]),
+    ...[
+      '/%',
+      '/%ff',
+      '/%00',
+      '/accounts/v2/things/%',
+      '/accounts/v2/things/%ff',
+      '/accounts/v2/rows?%',
+      '/healthy?%ff',
+    ],
+    ...names.flatMap((name) => [
+      `/${name}`,
+      `/accounts/v2/${name}`,
+      `/accounts/v2/rows?${name}=${name}`,
+      `/healthy?${name}`,
+    ]),
   ]
   for (const target of targets) {
     for (const method of ['GET', 'POST', 'OPTIONS', 'constructor']) {
