@@ -1,5 +1,5 @@
 /**
- * Claims: whether a user holds at least so much, as a signed statement that anybody can verify, without a single row. Many
+ * Claims: whether a user holds at least so much, as a signed statement that a third party can verify, without a single row. Many
  * questions would reveal the balance, so a grant may ask three different ones a day, and the user's own page lists them.
  * Contract §14, docs/proof.md.
  */

@@ -112,7 +112,7 @@ describe('the read-only gate', async () => {
     return addConnection(deps, createSealer(keyring), owner, request)
   }
 
-  it('says that the key was not checked when no worker came to it, blames nobody, and keeps nothing', async () => {
+  it('says that the key was not checked when no worker came to it, does not blame the key, and keeps nothing', async () => {
     const owner = await engine.newOwner()
     const result = await addUnheard(owner, 60)
     assert.deepEqual([result.added, result.connectionId], [false, null])

@@ -245,7 +245,7 @@ function checkWallet(given: WalletCredentials, provider: ProviderMetadata): Erro
   }
   if (secret !== undefined) {
     const message = 'This is a secret that can spend, not an address. Nothing was stored.'
-    return refuse(message, 'Never paste it anywhere. Move your funds to a new wallet if somebody may have seen it.')
+    return refuse(message, 'Never paste it anywhere. Move your funds to a new wallet if it may have been seen.')
   }
   const found = recognizeWallet(only.value)
   if (found !== undefined && 'mistake' in found) return refuse(...mistakes[found.mistake])

@@ -20,7 +20,7 @@ describe('an icon', () => {
     assert.equal((await fetch(server.url + toProviderIconUrl('kraken'), again)).status, 304)
   })
 
-  it('of an asset has the letters of its symbol, whoever named it, and nothing that a page would run', async (t) => {
+  it('of an asset has the letters of its symbol, even of an invented one, and nothing that a page would run', async (t) => {
     const server = await startTestServer(t)
     const read = async (assetId: string): Promise<string> => {
       const response = await fetch(server.url + toAssetIconUrl(assetId))

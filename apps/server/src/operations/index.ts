@@ -112,7 +112,7 @@ export function examineProduction({ mode, urls, database, mail, metricsToken }: 
       check: 'mode',
       well: mode === 'production',
       found: mode,
-      fix: 'leave ASSAY_MODE out: in sandbox mode anybody who reaches the service may sign in as anybody',
+      fix: 'leave ASSAY_MODE out: in sandbox mode every caller may sign in as any user',
     },
     {
       check: 'public address',

@@ -194,7 +194,7 @@ describe('a wallet', () => {
     await books.run(chain)
     assert.equal(countOf(chain, /^\/address\/[^/]+$/), 1 + 2 * gapLimit)
     assert.equal(countOf(chain, /\/txs/), 0)
-    // Somebody pays to an address that was used before.
+    // A payment comes in at an address that was used before.
     chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_500 }, 899_000)
     chain.nowMs += 24 * hourMs
     chain.asked = []

@@ -45,7 +45,7 @@ const amounts = ({ inputs, outputs, fees }: TransactionDraft): string[][] =>
   [inputs, outputs, fees].map((legs) => legs.map(({ amount }) => amount))
 
 describe('a transaction of the chain', () => {
-  it('that pays somebody is one send with its fee; the change is no movement', () => {
+  it('that pays another wallet is one send with its fee; the change does not count as a movement', () => {
     const draft = draftOf({
       from: { 'own-1': '50000000', 'own-2': '30000000' },
       to: { shop: '70000000', 'own-change': '9998590' },

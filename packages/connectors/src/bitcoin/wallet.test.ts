@@ -116,7 +116,7 @@ describe('a wallet that cannot be read', () => {
     }
   })
 
-  it('because its key is no point of the curve is refused in the same way', () => {
+  it('because its key is not a point of the curve is refused in the same way', () => {
     // A zpub with a right checksum around the point x = 5, which has no y on secp256k1.
     const extendedPublicKey =
       'zpub6mZTGDH7oyq1in7ebZ6ACU4pxZkhJzWwVSevCvz6fsZiFKLzaVjLeA9dQ6Cpffvih8h73sXHnchrNaZb7XeNmKtXpJfkHbz7msByLhSapSL'

@@ -44,7 +44,7 @@ describe('the rights of a key', () => {
     assert.deepEqual([account.excess, account.missing], [['orders: write'], ['wallets: read']])
   })
 
-  it('a right that nobody has heard of is one too many', async () => {
+  it('an unknown right is one too many', async () => {
     const account = await fetchAccount(answering({ data: { permission: 'General,Teleport' } }), 'kucoin', 'k')
     assert.deepEqual(account.excess, ['Teleport'])
   })

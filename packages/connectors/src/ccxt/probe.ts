@@ -109,7 +109,7 @@ export async function probeExchange(exchangeId: string): Promise<ExchangeFacts |
   }
 }
 
-/** Whoever signs with the key of a wallet is read by the wallet's address. */
+/** A venue whose users sign with the key of their wallet is read by the wallet's address. */
 function toCredentials(required: Readonly<Record<string, boolean>>): CcxtCredential[] {
   const asked = Object.keys(required).filter((key) => required[key])
   return asked.length === 0 || asked.includes('privateKey') ? ['walletAddress'] : (asked as CcxtCredential[])

@@ -1,12 +1,12 @@
 /**
- * What a contract on a chain is called. Its address is the only identity that a token has: anybody can make another one with
+ * What a contract on a chain is called. Its address is the only identity that a token has: another one can be made with
  * the same name. A token that the registry does not know is `evm:<chain>:<contract>`, and one piece of a collection
  * `evm:<chain>:<contract>:<token id>`.
  */
 import { findAssetByContract, getAsset, type Asset } from '@assay/core'
 import type { Chain } from './chains.ts'
 
-/** As an index or our own state describes a contract. Anybody may have written it. */
+/** As an index or our own state describes a contract. Its author chose the words. */
 export interface Contract {
   address: string
   symbol: string

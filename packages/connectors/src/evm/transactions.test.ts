@@ -138,7 +138,7 @@ describe('coins', () => {
 })
 
 describe('internal transfers', () => {
-  it('come from contracts, also when the wallet is no side of the transaction', () => {
+  it('come from contracts, also when the wallet is not a side of the transaction', () => {
     const draft = only(internal({ value: '42' }))
     assert.deepEqual(summary(draft), ['receive', 'deposit', ['0.000000000000000042 crypto:ethereum'], [], []])
   })

@@ -2,7 +2,7 @@
  * From the rows of one hash to a transaction. Pure: the order of the records does not matter.
  *
  * A chain says what moved and not why. What only came is `receive`, what only went is `send`, both at once is a swap; coins
- * for wrapped coins are a conversion; nothing but gas is a fee. Whoever sent the transaction paid for it.
+ * for wrapped coins are a conversion; nothing but gas is a fee. Its sender paid for it.
  */
 import { add, compare, isPositive, isSpamAsset, isZero, negate, sum, zero } from '@assay/core'
 import type { Category, Decimal, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
@@ -186,7 +186,7 @@ function isSpam({ isOwn, moves, rows }: Story): boolean {
   return !isFailed(rows)
 }
 
-/** The name of the function that was called, as the index knows it. Anybody may have written it. */
+/** The name of the function that was called, as the index knows it. The contract's author chose it. */
 function toDescription({ transaction }: Rows): string | null {
   const [, name] = /^([A-Za-z_$][\w$]{0,60})\(/.exec(transaction?.functionName ?? '') ?? []
   return name ?? null

@@ -43,7 +43,7 @@ export interface ProviderMetadata {
   guide: KeyGuide | null
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: readonly string[]
-  /** `beta`: nobody has tried it with a real account yet. */
+  /** `beta`: it has not been tried with a real account yet. */
   status: 'available' | 'beta' | 'degraded' | 'unavailable' | 'not_in_sandbox'
   website: string
   brand: {

@@ -178,7 +178,7 @@ export const getTransaction = defineEndpoint({
   query: z.strictObject({ known_at: knownAt.optional() }),
   response: z.object({ data: Transaction, errors: successErrors }),
   summary: 'Get a transaction',
-  description: 'Somebody else’s transaction is a 404 like a missing one, and so is one that was not known at known_at.',
+  description: 'Another user’s transaction is a 404 like a missing one, and so is one that was not known at known_at.',
   errors: ['not_found'],
   example: {
     params: { id: examples.transactionId },

@@ -209,7 +209,7 @@ describe('what a person pastes', () => {
     }
   })
 
-  it('is known to the next process with the same list of wallets before anybody opens it there', async () => {
+  it('is known to the next process with the same list of wallets before it is opened there', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'assay-wallets-'))
     const walletsFile = path.join(directory, 'data', 'wallets')
     const first = await startBitcoin({ walletsFile })

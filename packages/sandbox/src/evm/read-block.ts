@@ -162,7 +162,7 @@ export async function readTrace(node: EvmNode, transaction: IndexedTransaction):
   return found
 }
 
-/** Whether code can call or create at all. What cannot needs no trace. Data after PUSH instructions is no instruction. */
+/** Whether code can call or create at all. What cannot needs no trace. Data after PUSH instructions does not count as code. */
 export function canCallOut(code: string): boolean {
   const bytes = Buffer.from(code.slice(2), 'hex')
   const callers = new Set([0xf0, 0xf1, 0xf2, 0xf4, 0xf5, 0xff])

@@ -47,7 +47,7 @@ describe('POST /accounts/v2/claims', async () => {
     assert.equal((await ask({ claim: 'value_at_least', amount_in_usd: half })).data.holds, true)
   })
 
-  it('200: the statement verifies with jose alone, says what was asked, and names nobody', async () => {
+  it('200: the statement verifies with jose alone, says what was asked, and does not name the user', async () => {
     const { data } = await ask(holding(held, { audience: 'https://lender.example' }))
     const keys = createRemoteJWKSet(new URL(`${api.url}/.well-known/jwks.json`))
     const options = {
@@ -70,7 +70,7 @@ describe('POST /accounts/v2/claims', async () => {
     assert.notEqual(again.jti, payload.jti)
   })
 
-  it('200: the SDK believes it, and nobody believes it when a byte has changed', async () => {
+  it('200: the SDK accepts it, and refuses it when a byte has changed', async () => {
     const statement = (await ask(holding(held))).data.statement ?? ''
     const options = { issuer: api.url, audience: 'cli_demo', acceptSandbox: true }
     assert.equal((await verifyClaim(statement, options)).holds, true)
@@ -115,7 +115,7 @@ describe('POST /accounts/v2/claims', async () => {
     await api.service.db.execute(`update connections set connection_type = 'api_key'`)
   })
 
-  it('400: an amount that is no decimal, an unknown asset, grade or claim, a moment to come; each is named', async () => {
+  it('400: an amount that is not a decimal, an unknown asset, grade or claim, a moment in the future; each is named', async () => {
     const { access_token: bearer } = await api.signIn('ann', { scope: 'claims:read' })
     const cases: [object, string][] = [
       [holding('1e3' as Decimal), 'amount'],
