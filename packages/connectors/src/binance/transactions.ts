@@ -5,6 +5,7 @@
 import { absolute, add, isNegative, isZero, multiply, subtract, zero } from '@assay/core'
 import type { Category, Decimal, FeeKind, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
+import { toDraft } from '../kit/draft.ts'
 import { readCode } from './assets.ts'
 import type { StreamName } from './definition.ts'
 import { isSwap, toDividendKind } from './dividends.ts'
@@ -42,29 +43,6 @@ const singleDrafts: Readonly<Record<SingleStream, (body: string, key: string) =>
   fiat_sells: toFiatSellDraft,
   fiat_deposits: (body) => toFiatOrderDraft('deposit', body),
   fiat_withdrawals: (body) => toFiatOrderDraft('withdrawal', body),
-}
-
-type Required = Pick<TransactionDraft, 'naturalKey' | 'occurredAtMs' | 'type' | 'category'> & Partial<TransactionDraft>
-
-function toDraft(required: Required, special: Partial<TransactionDraft>): TransactionDraft {
-  return {
-    method: 'venue',
-    confidence: 1,
-    status: 'confirmed',
-    inputs: [],
-    outputs: [],
-    fees: [],
-    network: null,
-    hash: null,
-    fromAddress: null,
-    toAddress: null,
-    spam: false,
-    providerReference: null,
-    description: null,
-    incomplete: [],
-    ...required,
-    ...special,
-  }
 }
 
 function toLegs(code: string, amount: Decimal, atMs: number): Leg[] {

@@ -19,6 +19,7 @@ import {
   type TransactionDraft,
 } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
+import { toDraft } from '../kit/draft.ts'
 import { readCode } from './assets.ts'
 import { getFacts } from './definitions.ts'
 import { parseEntry, parseTrade, parseTransfer, toProgress, type Entry, type Trade, type Transfer } from './records.ts'
@@ -46,28 +47,6 @@ export function toTransactions(providerId: string, records: readonly StoredRecor
       ? toEntryDrafts(providerId, key, parseEntry(body))
       : [toTransferDraft(providerId, key, parseTransfer(body), stream)],
   )
-}
-
-type Required = Pick<TransactionDraft, 'naturalKey' | 'occurredAtMs' | 'type' | 'category'> & Partial<TransactionDraft>
-
-function toDraft(required: Required): TransactionDraft {
-  return {
-    method: 'venue',
-    confidence: 1,
-    status: 'confirmed',
-    inputs: [],
-    outputs: [],
-    fees: [],
-    network: null,
-    hash: null,
-    fromAddress: null,
-    toAddress: null,
-    spam: false,
-    providerReference: null,
-    description: null,
-    incomplete: [],
-    ...required,
-  }
 }
 
 function toAmount(name: string, value: string | null | undefined): Decimal {
