@@ -1,7 +1,7 @@
 /**
- * Claims: whether a user holds at least so much, as a signed statement that a third party can verify, without a single row. Many
- * questions would reveal the balance, so a grant may ask three different ones a day, and the user's own page lists them.
- * Contract §14, docs/proof.md.
+ * Claims: whether a user holds at least so much, as a signed statement that a third party can verify, without a single
+ * row. Many questions would reveal the balance, so a grant may ask three different ones a day, and the user's own page
+ * lists them. Contract §14, docs/proof.md.
  */
 import { randomUUID } from 'node:crypto'
 import { compare, invalidParameter, isKnownAsset, Refusal, type Decimal, type ErrorItem } from '@assay/core'
