@@ -60,17 +60,21 @@ async function listPage(
   connectionId: string,
   page: { limit: number; after: { symbol: string; id: string } | undefined },
 ): Promise<ProofPage | undefined> {
-  const head = await findHead(db, owner, connectionId)
-  if (head === undefined) return undefined
-  const assetsByGrade = { proved: 0, explained: 0, unprovable: 0, open: 0, ...head.assets_by_grade }
-  return {
-    summary: {
-      grade: head.proof_grade,
-      checkedAt: head.proof_checked_at,
-      provedSince: head.proved_since,
-      assetsByGrade,
-    },
-    observedAt: head.proof_balances_at,
-    rows: await listProofs(db, owner, head.connection_key, page),
-  }
+  return db.transaction(async (tx) => {
+    // One moment for both statements: a verdict written in between would put new rows under an old summary.
+    await tx.execute('set transaction isolation level repeatable read read only')
+    const head = await findHead(tx, owner, connectionId)
+    if (head === undefined) return undefined
+    const assetsByGrade = { proved: 0, explained: 0, unprovable: 0, open: 0, ...head.assets_by_grade }
+    return {
+      summary: {
+        grade: head.proof_grade,
+        checkedAt: head.proof_checked_at,
+        provedSince: head.proved_since,
+        assetsByGrade,
+      },
+      observedAt: head.proof_balances_at,
+      rows: await listProofs(tx, owner, head.connection_key, page),
+    }
+  })
 }

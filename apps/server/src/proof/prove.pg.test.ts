@@ -9,6 +9,7 @@ import { toReach } from '../sync/coverage.ts'
 import { loadPlaces } from '../sync/store.ts'
 import { listTargets, openProofWorld, sabotageOnce } from '../../../../test/campaigns/proof.ts'
 import { openEngine, type Account } from '../test-engine.ts'
+import { until } from '../../../../test/until.ts'
 import type { ProofPage } from './index.ts'
 import { weigh } from './store.ts'
 
@@ -60,6 +61,24 @@ describe('a proof', async () => {
     assert.ok(Math.abs(bitcoin(next) - bitcoin(first) - 0.5) < 1e-9)
     const left = await db.rows('select from due_proofs where user_key = $1', [ref.userKey])
     assert.deepEqual(left, [])
+  })
+
+  it('shows rows and summary of one moment, also when a verdict is written while it is read', async () => {
+    const ref = await connectRead('default')
+    const before = await find(ref)
+    const reading = await db.transaction(async (tx) => {
+      // Only the rows need this table, so the summary is read and the rows wait for what is written here.
+      await tx.execute('lock table assets in access exclusive mode')
+      const found = find(ref)
+      await until('a statement that waits for the lock', async () =>
+        tx.maybeRow("select from pg_locks where relation = 'assets'::regclass and not granted limit 1"),
+      )
+      await tx.execute("update proofs set grade = 'open' where user_key = $1", [ref.userKey])
+      // In an object, because a transaction waits for a promise that its work returns.
+      return { found }
+    })
+    assert.deepEqual(await reading.found, before)
+    assert.equal((await find(ref)).summary.assetsByGrade.open, before.rows.length)
   })
 
   it('keeps one observation for each change of a balance, with the last reading that still found it', async () => {
