@@ -94,7 +94,7 @@ type Owner = Pick<TestContext, 'after'>
 
 async function cloneDatabase(t: Owner, server: Server, source: string): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
-  await administer(server, (admin) => admin.execute(`create database ${name} template ${source}`))
+  await administer(server, (admin) => admin.execute(`create database ${name} template ${source} strategy file_copy`))
   const connection = { ...server, database: name }
   const db = openTestDatabase(connection)
   t.after(async () => {

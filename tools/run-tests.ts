@@ -16,8 +16,8 @@ import { fileTimeoutMs, planTests } from './plan-tests.ts'
 import { createTestReport, type TestReport } from './report-tests.ts'
 
 const testProcess = path.resolve(import.meta.dirname, 'test-process.ts')
-/** One more than there are processors: tests wait for databases and browsers for half of their time. */
-const processesMax = availableParallelism() + 1
+/** Two more than there are processors: a test that waits for a database, a browser or a budget leaves its processor idle. */
+const processesMax = availableParallelism() + 2
 
 const debianPackages = [
   { package: 'chromium', file: '/usr/bin/chromium', why: 'the browser tests' },
