@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-import { ConfigError, parseConfig, settings, type Config } from './config.ts'
+import { ConfigError, parseConfig, type Config } from './config.ts'
+import { settings } from './settings.ts'
 import { testKeyTexts } from './test-keys.ts'
 
 const production = testKeyTexts('main')
