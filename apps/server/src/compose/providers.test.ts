@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Refusal } from '@assay/core'
 import { ConfigError, parseConfig } from '../config.ts'
-import { getOffered } from '../connections/add.ts'
+import { getOffered } from '../connections/adding/add.ts'
 import { describeProviders } from './providers.ts'
 
 const client = { clientId: 'abc', clientSecret: 'd:e' }

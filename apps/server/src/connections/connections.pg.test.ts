@@ -6,9 +6,9 @@ import { testKeyring } from '../test-keys.ts'
 import { until } from '../../../../test/until.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { openEngine, type Account } from '../test-engine.ts'
-import { addConnection, type AddResult } from './add.ts'
+import { addConnection, type AddResult } from './adding/add.ts'
 import { recordTransactions } from './counters-store.ts'
-import { createSealer } from './seal.ts'
+import { createSealer } from './credentials/seal.ts'
 
 describe('the read-only gate', async () => {
   const engine = await openEngine()

@@ -3,9 +3,8 @@ import type { ConnectionType, Connector, Io, ProviderClient, Session } from '@as
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { isDestroyed, openCredentials } from './credential-types.ts'
-import { createNonces, type Nonces } from './nonces.ts'
-import type { Sealer } from './seal.ts'
+import { isDestroyed, openCredentials } from './credentials/credential-types.ts'
+import type { Sealer } from './credentials/seal.ts'
 import * as store from './store.ts'
 
 export interface OpenDeps {
@@ -84,4 +83,42 @@ export async function openConnection(
     rightsCheckedAtMs: row.rights_checked_at === null ? null : Date.parse(row.rights_checked_at),
     nonces,
   }
+}
+
+/** More than a job ever needs. Reserved by one write, so that nonces grow across restarts without a write per request. */
+const noncesPerJob = 5_000
+
+/**
+ * The nonces of one opened connection. Several providers refuse a nonce that does not grow, so a worker reserves a range
+ * for its key before its first call (metering/ask.ts). The range is also the fence: the worker that reserved the newest one
+ * may use the key.
+ */
+export interface Nonces {
+  /** The last one of the range; undefined until one was reserved. */
+  last: bigint | undefined
+  /** What to reserve: so many, none of them smaller. */
+  toReserve(): { atLeast: number; count: number }
+  /** The range was reserved, up to and including `last`. */
+  use(last: bigint): void
+  next(): string
+}
+
+function createNonces(now: () => number): Nonces {
+  let nonce = 0n
+  const nonces: Nonces = {
+    last: undefined,
+    // Microseconds, as a key last used by another program has usually seen milliseconds or less.
+    toReserve: () => ({ atLeast: now() * 1_000, count: noncesPerJob }),
+    use(last) {
+      nonces.last = last
+      nonce = last - BigInt(noncesPerJob)
+    },
+    next() {
+      if (nonces.last === undefined) throw new Error('a nonce was used before any was reserved')
+      if (nonce >= nonces.last) throw new Error(`a job used more than ${noncesPerJob} nonces`)
+      nonce += 1n
+      return nonce.toString()
+    },
+  }
+  return nonces
 }

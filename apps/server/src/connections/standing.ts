@@ -6,7 +6,7 @@ import { faults, type ErrorItem, type Fault } from '@assay/core'
 import { findProvider } from '@assay/connectors/catalog'
 import type { Database, Sql } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import type { IssueRow } from './issues-store.ts'
+import type { IssueRow } from './store.ts'
 import * as store from './store.ts'
 import { describeBreakdown, describeFault, describeWait } from './words.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { ConnectionType } from '@assay/connectors'
 import type { ErrorItem, Fault } from '@assay/core'
-import { credentialTypes } from './credential-types.ts'
+import { credentialTypes } from './credentials/credential-types.ts'
 
 interface Words {
   message: string

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testKeyring } from '../test-keys.ts'
-import { createSealer } from '../connections/seal.ts'
+import { createSealer } from '../connections/credentials/seal.ts'
 import { parseStored } from '../jobs/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import type { ConnectionRef } from '../owner.ts'

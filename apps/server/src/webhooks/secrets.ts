@@ -1,5 +1,5 @@
 /**
- * Signing secrets at rest, and what a rotation of the sealing keys does to them (see connections/reseal.ts). Workers sign,
+ * Signing secrets at rest, and what a rotation of the sealing keys does to them (see connections/credentials/reseal.ts). Workers sign,
  * so only they open them; `assay webhook set` seals one with a public key.
  */
 import type { Database } from '../db/index.ts'

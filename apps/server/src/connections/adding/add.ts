@@ -2,23 +2,25 @@
  * Adding a connection, on the side that serves requests: check what was sent, seal it, store it as pending, have a worker
  * verify it, and wait for the verdict. A refusal leaves nothing behind.
  */
-import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
 import type { ProviderMetadata } from '@assay/connectors'
+import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
+import { invalidParameter, newId, Refusal, type ErrorItem } from '@assay/core'
 import { createHmac } from 'node:crypto'
-import type { Database, Sql } from '../db/index.ts'
-import { addJob } from '../jobs/index.ts'
-import type { Keyring } from '../keys.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
-import * as pending from './pending-store.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { addJob } from '../../jobs/index.ts'
+import type { Keyring } from '../../keys.ts'
+import type { ConnectionRef, Owner } from '../../owner.ts'
 import {
   checkCredentials,
   sealCredentials,
   toLaneText,
   type CheckPolicy,
   type NewCredentials,
-} from './credential-types.ts'
-import type { Sealer } from './seal.ts'
-import { findConnection } from './store.ts'
+} from '../credentials/credential-types.ts'
+import type { Sealer } from '../credentials/seal.ts'
+import type { OpenDeps } from '../open.ts'
+import { findConnection } from '../store.ts'
+import * as pending from './pending-store.ts'
 import { verifyTimeoutMs } from './verify.ts'
 
 export interface AddDeps extends CheckPolicy {
@@ -87,7 +89,7 @@ export async function addConnection(
     await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits)
     const made = { ...owner, connectionKey, connectionId }
     // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
-    // one key at once are kept apart by its nonces (nonces.ts).
+    // one key at once are kept apart by its nonces (open.ts).
     await addJob(tx, 'verify', { ref: made, lane: `user ${owner.userKey}` })
     return made
   })
@@ -195,4 +197,19 @@ function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
   const [key] = keyring.derive('lane')
   if (key === undefined) throw new Error('the keyring is empty')
   return createHmac('sha256', key).update(`${providerId}\n${of}`).digest('hex').slice(0, 32)
+}
+
+/** The address of a provider's own sign-in page, asking for what this installation is registered for there. */
+export function toSignInUrl(
+  deps: Pick<AddDeps, 'catalog'> & Pick<OpenDeps, 'providerClients' | 'providerUrls'>,
+  providerId: string,
+  request: { redirectUri: string; state: string; codeChallenge: string },
+): string {
+  getOffered(deps.catalog, providerId, 'oauth2')
+  const signIn = findSignIn(providerId)
+  const client = deps.providerClients[providerId]
+  if (signIn === undefined || client === undefined) {
+    throw new Error(`this installation is not registered at ${providerId}`)
+  }
+  return toAuthorizationUrl(signIn, deps.providerUrls[providerId], { ...request, clientId: client.clientId })
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { testDatabase } from '../../../../test/postgres.ts'
-import type { Database } from '../db/index.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import type { Database } from '../../db/index.ts'
 import { checkSeals, resealCredentials } from './reseal.ts'
 import { createSealer } from './seal.ts'
-import { testKeyring } from '../test-keys.ts'
+import { testKeyring } from '../../test-keys.ts'
 
 const oldRing = testKeyring('old')
 const bothRing = testKeyring('new', 'old')

@@ -9,10 +9,10 @@ import { redeemCode, renewTokens, type Io, type ProviderClient } from '@assay/co
 import type { SignIn } from '@assay/connectors/catalog'
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
-import type { Database } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Database } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 import type { Sealer } from './seal.ts'
-import * as store from './store.ts'
+import * as store from '../store.ts'
 
 const keptCode = z.object({
   code: z.string(),

@@ -8,9 +8,9 @@
  * again by `assay keys rotate` and stays what it is.
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Database } from '../db/index.ts'
-import type { Keyring } from '../keys.ts'
-import type { Tenant } from '../owner.ts'
+import type { Database } from '../../db/index.ts'
+import type { Keyring } from '../../keys.ts'
+import type { Tenant } from '../../owner.ts'
 import {
   examineSeals,
   openText,
@@ -19,8 +19,8 @@ import {
   type Resealed,
   type SealedThing,
   type SealReport,
-} from '../sealing.ts'
-import * as store from './fingerprint-store.ts'
+} from '../../sealing.ts'
+import * as store from './store.ts'
 
 const keyBytes = 32
 const boundTo = (tenantKey: number): string => `fingerprints ${tenantKey}`
@@ -30,7 +30,7 @@ export type ToFingerprint = (tenant: Pick<Tenant, 'tenantKey'>, found: string) =
 
 export function createFingerprints(db: Database, keyring: Keyring): ToFingerprint {
   return async ({ tenantKey }, found) => {
-    const sealed = (await store.findKey(db, tenantKey)) ?? (await makeKey(tenantKey))
+    const sealed = (await store.findFingerprintKey(db, tenantKey)) ?? (await makeKey(tenantKey))
     const key = Buffer.from(await openText(keyring, boundTo(tenantKey), sealed), 'base64')
     return createHmac('sha256', key).update(found).digest('hex')
   }
@@ -38,11 +38,11 @@ export function createFingerprints(db: Database, keyring: Keyring): ToFingerprin
   /** Of two workers that make it at once, one stores it and both use that one. */
   async function makeKey(tenantKey: number): Promise<string> {
     const made = await sealText(keyring, boundTo(tenantKey), randomBytes(keyBytes).toString('base64'))
-    return store.ensureKey(db, tenantKey, made)
+    return store.ensureFingerprintKey(db, tenantKey, made)
   }
 }
 
-const toThing = ({ tenantKey, sealedKey }: store.KeyRow): SealedThing => ({
+const toThing = ({ tenantKey, sealedKey }: store.FingerprintKeyRow): SealedThing => ({
   id: String(tenantKey),
   boundTo: boundTo(tenantKey),
   sealed: sealedKey,
@@ -50,9 +50,11 @@ const toThing = ({ tenantKey, sealedKey }: store.KeyRow): SealedThing => ({
 
 /** Opens every key and changes nothing; `lost` names tenants by their keys. */
 export async function checkFingerprintKeys(db: Database, keyring: Keyring): Promise<SealReport> {
-  return examineSeals(keyring, (await store.listKeys(db)).map(toThing))
+  return examineSeals(keyring, (await store.listFingerprintKeys(db)).map(toThing))
 }
 
 export async function resealFingerprintKeys(db: Database, keyring: Keyring): Promise<Resealed> {
-  return resealRows(keyring, await store.listKeys(db), toThing, (row, sealed) => store.replaceKey(db, row, sealed))
+  return resealRows(keyring, await store.listFingerprintKeys(db), toThing, (row, sealed) =>
+    store.replaceFingerprintKey(db, row, sealed),
+  )
 }

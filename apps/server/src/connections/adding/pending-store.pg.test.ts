@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { testDatabase } from '../../../../test/postgres.ts'
-import { until } from '../../../../test/until.ts'
-import type { Database, Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import { until } from '../../../../../test/until.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import type { ConnectionRef, Owner } from '../../owner.ts'
 import * as store from './pending-store.ts'
 
 const owner: Owner = { tenantKey: 1, tenantId: 'ten_a', userKey: '-7', userId: 'usr_a' }

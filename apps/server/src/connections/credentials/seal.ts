@@ -1,6 +1,6 @@
 /** What is kept of a connection's credentials, sealed as JSON for that connection alone (see sealing.ts). */
-import type { Keyring } from '../keys.ts'
-import { openText, sealText } from '../sealing.ts'
+import type { Keyring } from '../../keys.ts'
+import { openText, sealText } from '../../sealing.ts'
 
 export interface Sealer {
   seal(connectionId: string, kept: object): Promise<string>

@@ -3,7 +3,7 @@ import { findProvider } from '@assay/connectors/catalog'
 import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { testKeyring } from '../test-keys.ts'
+import { testKeyring } from '../../test-keys.ts'
 import {
   checkCredentials,
   credentialTypes,

@@ -2,8 +2,8 @@
 import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { until } from '../../../../test/until.ts'
-import { openEngine } from '../test-engine.ts'
+import { until } from '../../../../../test/until.ts'
+import { openEngine } from '../../test-engine.ts'
 
 function isRateLimited(error: unknown): boolean {
   assert.ok(error instanceof Refusal)

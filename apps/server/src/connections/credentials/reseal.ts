@@ -3,11 +3,11 @@
  * sealed with the newest, row by row, and only where the row still holds what was opened: a repair that happens
  * meanwhile wins. Afterwards the old key may leave the ring.
  */
-import type { Database } from '../db/index.ts'
-import type { Keyring } from '../keys.ts'
-import { examineSeal, resealOne, type Resealed, type SealedThing, type SealReport } from '../sealing.ts'
+import type { Database } from '../../db/index.ts'
+import type { Keyring } from '../../keys.ts'
+import { examineSeal, resealOne, type Resealed, type SealedThing, type SealReport } from '../../sealing.ts'
 import { credentialTypes } from './credential-types.ts'
-import * as store from './reseal-store.ts'
+import * as store from './store.ts'
 
 const batchSize = 200
 

@@ -4,13 +4,13 @@
  * data with it. (Otherwise an attacker could send a victim a link that carries the attacker's login, and harvest keys.)
  */
 import { Refusal } from '@assay/core'
-import type { Database, Sql } from '../db/index.ts'
-import { noteUser } from '../notices.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
-import { deleteLedger, lockAll } from './removal-store.ts'
-import { discard, type RemovalDeps } from './removal.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { noteUser } from '../../notices.ts'
+import type { ConnectionRef, Owner } from '../../owner.ts'
+import { deleteLedger, lockAll } from '../removal-store.ts'
+import { discard, type RemovalDeps } from '../removal.ts'
 import * as sessions from './session-store.ts'
-import { resumeOverdue, type ConnectionRow } from './store.ts'
+import { resumeOverdue, type ConnectionRow } from '../store.ts'
 
 export interface ProvisionalDeps extends RemovalDeps {
   db: Database

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { testDatabase } from '../../../../test/postgres.ts'
-import { testKeyring } from '../test-keys.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import { testKeyring } from '../../test-keys.ts'
 import { checkFingerprintKeys, createFingerprints, resealFingerprintKeys } from './fingerprints.ts'
 
 /** As connectors hash an account. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { sealKeyName } from '../sealing.ts'
-import { testKeyring } from '../test-keys.ts'
+import { sealKeyName } from '../../sealing.ts'
+import { testKeyring } from '../../test-keys.ts'
 import { createSealer } from './seal.ts'
 
 const credentials = { apiKey: 'an-api-key', secretKey: 'c2VjcmV0' } as const
