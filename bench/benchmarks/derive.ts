@@ -9,7 +9,7 @@ import { startInstallation } from '../world/installation.ts'
 import { ledgerUsers, openLedger } from '../world/ledger.ts'
 import { cpuSecondsOf } from '../world/process.ts'
 
-/** As a page of new records makes its groups due (ledger/raw-store.ts). */
+/** As a page of new records makes its groups due (ledger/records/raw-store.ts). */
 const makeAllDue = `
   insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
   select user_key, connection_key, group_key, max(occurred_at), 1 from raw_records group by 1, 2, 3`

@@ -8,8 +8,8 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 import type { ChangeDeps } from './changes.ts'
 import { deletePositions, deleteRows, deleteTransactions, type Batch, type Gone } from './destroy-store.ts'
 import { holdUser } from './locks-store.ts'
-import { hasOtherLegs } from './transfers-store.ts'
-import { dropConnectionLegs } from './transfers.ts'
+import { hasOtherLegs } from './transfers/transfers-store.ts'
+import { dropConnectionLegs } from './transfers/transfers.ts'
 
 /** Destroys the next batch in this transaction; true when nothing is left. */
 export type DestroyNext = (tx: Sql) => Promise<boolean>

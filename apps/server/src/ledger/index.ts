@@ -8,14 +8,14 @@ import { isSpamAsset } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
 import { keepBalances } from './balances-store.ts'
-import { joinBuckets, link, type Linked } from './buckets.ts'
+import { joinBuckets, link, type Linked } from './records/buckets.ts'
 import type { ChangeDeps } from './changes.ts'
-import { createDerive, type DeriveDeps } from './derive.ts'
+import { createDerive, type DeriveDeps } from './deriving/derive.ts'
 import { startDestroying, type DestroyDeps, type DestroyNext } from './destroy.ts'
-import { hasNews, type ComparedPage } from './known-store.ts'
+import { hasNews, type ComparedPage } from './records/reread-store.ts'
 import { ConnectionGone, holdConnection } from './locks-store.ts'
-import type { Source } from './make.ts'
-import * as raw from './raw-store.ts'
+import type { Source } from './deriving/draft.ts'
+import * as raw from './records/raw-store.ts'
 import {
   discardFindings,
   listFindings,
@@ -24,20 +24,20 @@ import {
   type ReplayFinding,
   type ReplayOptions,
   type ReplayReport,
-} from './replay.ts'
-import type { Which } from './replay-store.ts'
-import { createReprice } from './reprice.ts'
-import * as retired from './retire-store.ts'
+} from './replay/replay.ts'
+import type { Which } from './replay/replay-store.ts'
+import { createReprice } from './deriving/reprice.ts'
+import * as retired from './records/reread-store.ts'
 import * as store from './store.ts'
-import { matchOwnTransfers } from './transfers.ts'
+import { matchOwnTransfers } from './transfers/transfers.ts'
 
 export { takeChangeNumbers } from './changes-store.ts'
 export { ConnectionGone } from './locks-store.ts'
-export type { ReplayFinding, ReplayOptions, ReplayReport } from './replay.ts'
-export type { Which as ReplayedWhich } from './replay-store.ts'
-export type { Source } from './make.ts'
-export type { PoisonedTime } from './raw-store.ts'
-export type { CompleteWindow } from './retire-store.ts'
+export type { ReplayFinding, ReplayOptions, ReplayReport } from './replay/replay.ts'
+export type { Which as ReplayedWhich } from './replay/replay-store.ts'
+export type { Source } from './deriving/draft.ts'
+export type { PoisonedTime } from './records/raw-store.ts'
+export type { CompleteWindow } from './records/reread-store.ts'
 
 /** What one or more pages of a list showed. */
 export interface ShownPages extends ComparedPage {

@@ -1,19 +1,18 @@
 /**
- * What the ledger itself adds to a batch that was made (make.ts): ids and counterparts; and how the batch differs from
+ * What the ledger itself adds to a batch that was made (draft.ts): ids and counterparts; and how the batch differs from
  * what is stored. It reads in the transaction that writes (write.ts), which holds the connection alone and the user; a
  * replay that only looks does without both.
  */
 import { findTransferLeg, negate } from '@assay/core'
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import * as raw from '../records/raw-store.ts'
+import * as store from '../store.ts'
+import * as transfers from '../transfers/transfers-store.ts'
 import type { AwaitedPrice } from './awaited-store.ts'
-import { duplicateKey, type MadeBatch, type MadeTransaction } from './make.ts'
+import { parseDocument, renderDocument, storedIdOf, withCounterpart, type Counterpart } from './document.ts'
+import { duplicateKey, type MadeBatch, type MadeTransaction } from './draft.ts'
 import type { Posting } from './postings-store.ts'
-import * as raw from './raw-store.ts'
-import { parseDocument, renderDocument, withCounterpart, type Counterpart } from './render.ts'
-import * as store from './store.ts'
-import { storedIdOf } from './transaction-ids.ts'
-import * as transfers from './transfers-store.ts'
 
 export interface ComposedTransaction extends store.RenderedTransaction {
   /** The transaction that is stored under this id. */

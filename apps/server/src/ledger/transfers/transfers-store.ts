@@ -5,9 +5,9 @@
  * tell another person's session about the user's accounts, or the user about a stranger's.
  */
 import { arrivalMaxMs, clockToleranceMs, type TransferLeg, type TransferMatch } from '@assay/core'
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
-import type { Categorization, Counterpart } from './render.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef, Owner } from '../../owner.ts'
+import type { Categorization, Counterpart } from '../deriving/document.ts'
 
 type User = Pick<Owner, 'userKey'>
 

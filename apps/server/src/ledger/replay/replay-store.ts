@@ -1,6 +1,6 @@
 /** SQL that a replay reads by, and what it found. It writes transactions as deriving does. */
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 
 /** All connections when neither is given. */
 export interface Which {

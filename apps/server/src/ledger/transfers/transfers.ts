@@ -6,13 +6,13 @@
  * earlier one has written.
  */
 import { crowdSize, fateReach, matchTransfers, type TransferLeg, type TransferMatch } from '@assay/core'
-import type { Database, Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
-import { takeChangeNumbers } from './changes-store.ts'
-import { announceChanges, countChanged, type ChangeDeps } from './changes.ts'
-import { holdUser } from './locks-store.ts'
-import { parseDocument, renderDocument, withCounterpart } from './render.ts'
-import { ensureStatistics, listDocuments, updateDocuments } from './store.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import type { ConnectionRef, Owner } from '../../owner.ts'
+import { takeChangeNumbers } from '../changes-store.ts'
+import { announceChanges, countChanged, type ChangeDeps } from '../changes.ts'
+import { holdUser } from '../locks-store.ts'
+import { parseDocument, renderDocument, withCounterpart } from '../deriving/document.ts'
+import { ensureStatistics, listDocuments, updateDocuments } from '../store.ts'
 import * as store from './transfers-store.ts'
 
 type Deps = Pick<ChangeDeps, 'addChanges'>

@@ -2,7 +2,7 @@ import { parseDecimal } from '@assay/core'
 import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addConnection, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from './test-ledger.ts'
+import { addConnection, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from '../test-ledger.ts'
 
 describe('deriving', () => {
   it('again from the same records gives the same bytes, and no row looks changed', async (t) => {

@@ -1,8 +1,8 @@
 import { parseDecimal, zero, type TransactionDraft } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ownedBySuite } from '../oauth/test-oauth.ts'
-import { addConnection, ledgerRow, openLedger, refOf, walletId } from './test-ledger.ts'
+import { ownedBySuite } from '../../oauth/test-oauth.ts'
+import { addConnection, ledgerRow, openLedger, refOf, walletId } from '../test-ledger.ts'
 
 describe('spam', async () => {
   const { db, ledger, connector, keepAt, derive } = await openLedger(ownedBySuite())

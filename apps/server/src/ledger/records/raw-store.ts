@@ -1,8 +1,8 @@
 /** All SQL over raw records, the provider's own words, over the groups of them that are due, and those that failed. */
 import type { RawRecord, StoredRecord } from '@assay/connectors'
 import { randomBytes } from 'node:crypto'
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 
 const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number): string => new Date(ms).toISOString()

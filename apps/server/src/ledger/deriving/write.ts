@@ -1,14 +1,14 @@
 /** Writing a composed batch, by a transaction that holds the connection alone and the user. */
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 import * as awaited from './awaited-store.ts'
-import { takeChangeNumbers } from './changes-store.ts'
-import { announceChanges, type ChangeDeps } from './changes.ts'
-import type { ComposedBatch, ComposedTransaction } from './compose.ts'
+import { takeChangeNumbers } from '../changes-store.ts'
+import { announceChanges, type ChangeDeps } from '../changes.ts'
+import type { ComposedBatch, ComposedTransaction } from './render-batch.ts'
 import * as postings from './postings-store.ts'
-import * as raw from './raw-store.ts'
-import * as store from './store.ts'
-import { dropLegs, keepLegs } from './transfers.ts'
+import * as raw from '../records/raw-store.ts'
+import * as store from '../store.ts'
+import { dropLegs, keepLegs } from '../transfers/transfers.ts'
 
 export interface WriteOptions {
   /**

@@ -5,14 +5,14 @@
  * While PostgreSQL writes a batch, the next one is made: each keeps one processor busy, and neither waits for the other.
  */
 import type { Logger } from 'pino'
-import type { ConnectionRef } from '../owner.ts'
-import { listHeldAssetIds } from './balances-store.ts'
-import type { ChangeDeps } from './changes.ts'
-import { composeGroups } from './compose.ts'
-import { holdConnectionAlone, holdUser } from './locks-store.ts'
-import { makeTransactions, type MadeBatch, type MakeDeps, type Source } from './make.ts'
-import * as raw from './raw-store.ts'
-import { ensureStatistics } from './store.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import { listHeldAssetIds } from '../balances-store.ts'
+import type { ChangeDeps } from '../changes.ts'
+import { composeGroups } from './render-batch.ts'
+import { holdConnectionAlone, holdUser } from '../locks-store.ts'
+import { makeTransactions, type MadeBatch, type MakeDeps, type Source } from './draft.ts'
+import * as raw from '../records/raw-store.ts'
+import { ensureStatistics } from '../store.ts'
 import { writeGroups } from './write.ts'
 
 export interface DeriveDeps extends Omit<MakeDeps, 'ensurePrices'>, ChangeDeps {

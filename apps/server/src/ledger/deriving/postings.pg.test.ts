@@ -1,12 +1,21 @@
 /** Postings and the sums of days: what they must add up to, whatever the records do. */
 import { add, negate, parseDecimal, zero, type Decimal } from '@assay/core'
+import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
-import { ownedBySuite } from '../oauth/test-oauth.ts'
-import { parseDocument } from './render.ts'
-import { addConnection, dayMs, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from './test-ledger.ts'
-import type { TestLedger } from './test-ledger.ts'
+import { ownedBySuite } from '../../oauth/test-oauth.ts'
+import {
+  addConnection,
+  dayMs,
+  fundingRow,
+  ledgerRow,
+  makeAllDue,
+  noonMs,
+  openLedger,
+  refOf,
+  type TestLedger,
+} from '../test-ledger.ts'
+import { parseDocument } from './document.ts'
 
 type Sums = Map<string, Decimal>
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ReplayFinding, ReplayOptions } from './index.ts'
-import { addConnection, fundingRow, ledgerRow, noonMs, openLedger, refOf, walletId } from './test-ledger.ts'
-import { toTransactionId } from './transaction-ids.ts'
+import type { ReplayFinding, ReplayOptions } from '../index.ts'
+import { addConnection, fundingRow, ledgerRow, noonMs, openLedger, refOf, walletId } from '../test-ledger.ts'
+import { toTransactionId } from '../deriving/document.ts'
 
 const old = '00000000-0000-0000-0000-000000000001'
 

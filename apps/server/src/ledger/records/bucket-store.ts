@@ -1,7 +1,7 @@
 /** All SQL over `group_aliases`, and over the buckets that records move between. */
 import type { ConnectorState, StoredRecord } from '@assay/connectors'
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 
 const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 

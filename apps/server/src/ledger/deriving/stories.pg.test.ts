@@ -2,9 +2,9 @@
 import type { Connector, RawRecord, StoredRecord } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ReplayOptions } from './index.ts'
-import { splitStories } from './make.ts'
-import { dayMs, ledgerRow, noonMs, openLedger, type TestLedger } from './test-ledger.ts'
+import type { ReplayOptions } from '../index.ts'
+import { splitStories } from './draft.ts'
+import { dayMs, ledgerRow, noonMs, openLedger, type TestLedger } from '../test-ledger.ts'
 
 type Opened = Parameters<typeof openLedger>[0]
 

@@ -1,12 +1,11 @@
 import { matchTransfers, parseDecimal, type TransferLeg } from '@assay/core'
+import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
-import { ownedBySuite } from '../oauth/test-oauth.ts'
-import type { ConnectionRef } from '../owner.ts'
-import type { TransactionDocument } from './render.ts'
-import { addConnection, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from './test-ledger.ts'
-import { toStoredId, toTransactionId } from './transaction-ids.ts'
+import { ownedBySuite } from '../../oauth/test-oauth.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import { toStoredId, toTransactionId, type TransactionDocument } from '../deriving/document.ts'
+import { addConnection, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from '../test-ledger.ts'
 import { dropLegs, keepLegs, matchOwnTransfers } from './transfers.ts'
 
 const minuteMs = 60_000

@@ -3,7 +3,7 @@ import type { Connector } from '@assay/connectors'
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ledgerRow, noonMs, openLedger } from './test-ledger.ts'
+import { ledgerRow, noonMs, openLedger } from '../test-ledger.ts'
 
 describe('NUL and half a surrogate pair', () => {
   it('in a record become U+FFFD in what is served, and stay in the record as the provider wrote it', async (t) => {

@@ -1,14 +1,14 @@
 /**
  * Which records may belong to one story. A connector names the link keys of a record; records that share a key share a
- * bucket, and when deriving a bucket is split into stories by time (make.ts).
+ * bucket, and when deriving a bucket is split into stories by time (deriving/draft.ts).
  *
  * The bucket of a record with one link key has that key's name, and nothing else is stored: that is the usual case. A record
  * with several keys joins their buckets into one, the smallest name, and every other key gets a row that leads there. Rows
  * always lead to the end, so finding a bucket takes one step.
  */
 import { toSafeText, type Connector, type RawRecord } from '@assay/connectors'
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 import * as store from './bucket-store.ts'
 import { markDue } from './raw-store.ts'
 

@@ -6,9 +6,15 @@
  * Facts that come later than the records (a price, the other side of a transfer) are put into the stored document by the
  * functions that put them into a new one: however a text came about, it is the same text.
  */
-import { certainFrom, valueTransaction } from '@assay/core'
-import type { Decimal, LegValue, Movements, TransactionDraft } from '@assay/core'
-import { toTransactionId } from './transaction-ids.ts'
+import {
+  certainFrom,
+  transactionId,
+  valueTransaction,
+  type Decimal,
+  type LegValue,
+  type Movements,
+  type TransactionDraft,
+} from '@assay/core'
 
 export type Categorization = Pick<TransactionDraft, 'category' | 'method' | 'confidence'>
 
@@ -169,4 +175,25 @@ function toTimestamp(ms: number): string {
   const timestamp = new Date(ms).toISOString()
   if (timestamp.length !== 24) throw new RangeError(`a transaction cannot have the time ${timestamp}`)
   return timestamp
+}
+
+/**
+ * A transaction has two names: `txn_` and 32 hexadecimal digits on the wire, a uuid of those digits in the database, which
+ * takes 16 bytes there. Code of this room uses the stored form, as PostgreSQL writes it.
+ */
+const prefix = 'txn_'
+
+/** `txn_0123…` → `01234567-…`. */
+export function toStoredId(id: string): string {
+  const digits = id.slice(prefix.length)
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20)}`
+}
+
+export function toTransactionId(storedId: string): string {
+  return prefix + storedId.replaceAll('-', '')
+}
+
+/** The stored id of the transaction that a provider's key stands for. */
+export function storedIdOf(connectionId: string, naturalKey: string, revision: number): string {
+  return toStoredId(transactionId(connectionId, naturalKey, revision))
 }

@@ -3,11 +3,11 @@
  * and so can show what another grouping would change before it makes the change.
  */
 import type { Connector, RawRecord } from '@assay/connectors'
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
-import { listRecords, replaceBuckets, type PlacedRecord } from './bucket-store.ts'
-import { link, Unions, type Linked } from './buckets.ts'
-import { markDue, type GroupedRecord } from './raw-store.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import { listRecords, replaceBuckets, type PlacedRecord } from '../records/bucket-store.ts'
+import { link, Unions, type Linked } from '../records/buckets.ts'
+import { markDue, type GroupedRecord } from '../records/raw-store.ts'
 
 export interface Regrouping {
   /** Records that belong to another bucket, or can be read now, or no longer; by `identify`. */

@@ -11,12 +11,12 @@ import {
   type StoredRecord,
 } from '@assay/connectors'
 import { isSpamTransfer, type Leg, type TransactionDraft } from '@assay/core'
-import type { Assets } from '../assets/index.ts'
-import type { Database, Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
-import type { DailyPrices, Prices } from '../prices/index.ts'
-import * as raw from './raw-store.ts'
-import { setPrices, toDocument, type TransactionDocument } from './render.ts'
+import type { Assets } from '../../assets/index.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import type { DailyPrices, Prices } from '../../prices/index.ts'
+import * as raw from '../records/raw-store.ts'
+import { setPrices, toDocument, type TransactionDocument } from './document.ts'
 
 export interface MadeTransaction {
   groupKey: string

@@ -2,8 +2,8 @@
  * All SQL that writes postings, the sums of their days, and which assets are to be proved again. All change in one transaction and by difference: a day's sum
  * is what its postings add up to, spam left out, after every commit. PostgreSQL's numeric adds, because it is exact.
  */
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
 
 export interface Posting {
   transactionId: string

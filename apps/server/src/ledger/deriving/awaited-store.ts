@@ -1,6 +1,6 @@
 /** All SQL over prices that transactions wait for. Written with the transactions, by a transaction that holds their user. */
-import type { Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { ConnectionRef, Owner } from '../../owner.ts'
 
 /** `YYYY-MM-DD`, UTC. */
 type Day = string

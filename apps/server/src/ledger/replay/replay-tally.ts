@@ -1,8 +1,7 @@
 /** What a replay found, counted by provider and category, with a few examples. Pure; as long as a list of categories. */
-import type { ComposedBatch } from './compose.ts'
-import { parseDocument } from './render.ts'
+import { parseDocument, toTransactionId } from '../deriving/document.ts'
+import type { ComposedBatch } from '../deriving/render-batch.ts'
 import type { Finding, ReplayedConnection } from './replay-store.ts'
-import { toTransactionId } from './transaction-ids.ts'
 
 export interface ReplayReport {
   connections: number

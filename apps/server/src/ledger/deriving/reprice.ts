@@ -2,16 +2,16 @@
  * Prices that come later: a source that was down, a day that was not over, an operator's correction. The transactions
  * that wait for them are written again from their own text; neither the provider nor its records are needed.
  */
-import type { Assets } from '../assets/index.ts'
-import type { Database } from '../db/index.ts'
-import type { Prices } from '../prices/index.ts'
+import type { Assets } from '../../assets/index.ts'
+import type { Database } from '../../db/index.ts'
+import type { Prices } from '../../prices/index.ts'
 import * as awaited from './awaited-store.ts'
 import type { AssetDay } from './awaited-store.ts'
-import { takeChangeNumbers } from './changes-store.ts'
-import { announceChanges, countChanged, type ChangeDeps } from './changes.ts'
-import { holdUser } from './locks-store.ts'
-import { assetIdsOf, parseDocument, renderDocument, setPrices, type TransactionDocument } from './render.ts'
-import { listDocuments, updateDocuments } from './store.ts'
+import { takeChangeNumbers } from '../changes-store.ts'
+import { announceChanges, countChanged, type ChangeDeps } from '../changes.ts'
+import { holdUser } from '../locks-store.ts'
+import { assetIdsOf, parseDocument, renderDocument, setPrices, type TransactionDocument } from './document.ts'
+import { listDocuments, updateDocuments } from '../store.ts'
 
 export interface RepriceDeps extends Pick<ChangeDeps, 'addChanges'> {
   db: Database

@@ -1,7 +1,7 @@
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, ledgerRow, makeAllDue, noonMs, openLedger, type TestLedger } from './test-ledger.ts'
+import { dayMs, ledgerRow, makeAllDue, noonMs, openLedger, type TestLedger } from '../test-ledger.ts'
 
 const listPrices = async ({ listWritten }: TestLedger): Promise<(string | undefined)[]> =>
   (await listWritten()).map(({ document }) => /"price_in_usd":([^,]*)/.exec(document)?.[1])
