@@ -1,6 +1,6 @@
 /**
- * Whose rows. Keys are what rows are found by (the user's key comes first in every key); ids are what the outside knows.
- * They are carried together, so that neither has to be looked up for the other.
+ * The owner of a row. Statements find rows by keys (the user's key comes first in every primary key); callers outside know
+ * ids. Both are carried together, so that neither has to be looked up by the other.
  */
 
 export interface Tenant {
@@ -10,7 +10,7 @@ export interface Tenant {
 
 /** One user of one tenant. */
 export interface Owner extends Tenant {
-  /** A 64-bit number, which JavaScript's own numbers cannot hold: its decimal text. */
+  /** The decimal text of a 64-bit number, because a JavaScript number cannot hold it. */
   userKey: string
   userId: string
 }
@@ -20,3 +20,9 @@ export interface ConnectionRef extends Owner {
   connectionKey: number
   connectionId: string
 }
+
+/** The first two parameters of every statement over one connection. */
+export const keysOf = (ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>): [string, number] => [
+  ref.userKey,
+  ref.connectionKey,
+]

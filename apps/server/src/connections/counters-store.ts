@@ -3,8 +3,8 @@
  * rows: the ledger its transactions and balances, sync its records.
  */
 import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
-import { keysOf, type Grade } from './store.ts'
+import { keysOf, type ConnectionRef } from '../owner.ts'
+import type { Grade } from './store.ts'
 
 /** How a connection's transactions changed. */
 export interface CountedTransactions {

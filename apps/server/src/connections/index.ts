@@ -31,6 +31,7 @@ import * as store from './store.ts'
 
 export type { AddResult } from './adding/add.ts'
 export { recordProof, recordRecords, recordTransactions, toBalancesQuery } from './counters-store.ts'
+export type { CountedTransactions } from './counters-store.ts'
 export type { IssueRow } from './store.ts'
 export type { OpenedConnection } from './open.ts'
 export { checkSeals, resealCredentials } from './credentials/reseal.ts'

@@ -1,4 +1,5 @@
-/** What the rest of the service is told in a transaction that changes a user's transactions. */
+/** What a transaction that changes a user's transactions reports to the rest of the service. */
+import type { CountedTransactions } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import { noteUser } from '../notices.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
@@ -9,20 +10,11 @@ export interface ChangeCounts {
   removed: number
 }
 
-/** How a connection's counters move. */
-export interface TransactionFacts {
-  /** Transactions added less those removed. */
-  difference: number
-  /** The first moment of what was written; with `isExact` the first of everything there is. Null when there is nothing. */
-  firstAt: string | null
-  isExact: boolean
-}
-
 export interface ChangeDeps {
   /** Adds to what the tenant's webhook will announce. */
   addChanges(tx: Sql, ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>, counts: ChangeCounts): Promise<void>
   /** Moves `transaction_count` and `history_from` of the connection's row, which the transaction has locked. */
-  recordTransactions(tx: Sql, ref: ConnectionRef, facts: TransactionFacts): Promise<void>
+  recordTransactions(tx: Sql, ref: ConnectionRef, counted: CountedTransactions): Promise<void>
 }
 
 /** To be called once in the transaction, with the changes of each connection by its key. */
@@ -38,7 +30,7 @@ export async function announceChanges(
   }
 }
 
-/** Of documents that were written again: the changes of each connection. */
+/** Counts documents that were written again, by connection. */
 export function countChanged(rows: readonly { connectionKey: number }[]): Map<number, ChangeCounts> {
   const counts = new Map<number, ChangeCounts>()
   for (const { connectionKey } of rows) {

@@ -1,15 +1,13 @@
 /**
  * All SQL that destroys what was read through a connection, some thousand rows at a time.
  *
- * No plan here depends on what PostgreSQL believes of the tables. A history is often removed right after it was read,
+ * No plan here depends on PostgreSQL's statistics. A history is often removed right after it was read,
  * before they are analysed; a join over what a first statement deleted was then planned as if it were a row or two, and
  * took longer than a statement may. So each batch is found by a walk along an index, from where the one before ended
  * (deleted rows stay in the index until a vacuum), and deleted by its places in the table.
  */
 import type { Sql } from '../db/index.ts'
-import type { ConnectionRef } from '../owner.ts'
-
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
+import { keysOf, type ConnectionRef } from '../owner.ts'
 
 // Each has an index in the order of user, connection and this key; legs have one of user and key, which is enough where
 // no other connection of the user has any.
@@ -46,7 +44,7 @@ export interface Gone {
   count: number
   /** Where the next batch begins. */
   last: string | undefined
-  /** Nothing was left for a next batch. */
+  /** True when this was the last batch. */
   isDone: boolean
 }
 
@@ -62,7 +60,7 @@ export async function deleteRows(
   const row = await tx.row<{ count: number; last: string | null }>(
     `with gone as (delete from ${table} where ctid = any(array(${nextOf(table)})) returning ${key} as key)
      select count(*)::integer as count, max(key)::text as last from gone`,
-    [...refOf(ref), after ?? first, limit],
+    [...keysOf(ref), after ?? first, limit],
   )
   return { count: row.count, last: row.last ?? after, isDone: row.count < limit }
 }
@@ -89,7 +87,7 @@ export async function deleteTransactions(
          change_seq = excluded.change_seq, former_seq = excluded.former_seq, removed_at = excluded.removed_at
      )
      select coalesce(array_agg(id::text), '{}') as ids, max(group_key) as last from gone`,
-    [...refOf(ref), after ?? '', limit, hiddenSeq, ref.tenantKey],
+    [...keysOf(ref), after ?? '', limit, hiddenSeq, ref.tenantKey],
   )
   let count = row.ids.length
   for (const table of count === 0 ? [] : ['postings', 'awaited_prices']) {
@@ -104,9 +102,9 @@ export async function deleteTransactions(
   return { count, last: row.last ?? after, isDone: row.ids.length < limit }
 }
 
-/** These are few: positions, a value for each day, and the proofs. */
+/** Positions, daily values and proofs: few enough for one statement each. */
 export async function deletePositions(tx: Sql, ref: ConnectionRef): Promise<void> {
   for (const table of ['holdings', 'observed_values', 'due_proofs', 'proofs', 'running_balances']) {
-    await tx.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2::integer`, refOf(ref))
+    await tx.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2::integer`, keysOf(ref))
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Destroying what was read through a connection. A transaction destroys a batch of it, so that neither a statement nor a
- * transaction grows with the history; connections/removal.ts asks for the next batch until nothing is left. Begun again
- * after a crash, it finds what is left.
+ * Destroys what was read through a connection. Each transaction destroys one batch, so that neither a statement nor a
+ * transaction grows with the history; connections/removal.ts asks for the next batch until nothing is left. After a crash
+ * it can begin again: it finds what is left.
  */
 import type { Sql } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
@@ -15,12 +15,12 @@ import { dropConnectionLegs } from './transfers/transfers.ts'
 export type DestroyNext = (tx: Sql) => Promise<boolean>
 
 export interface DestroyDeps extends Pick<ChangeDeps, 'addChanges'> {
-  /** Asks for the user's transfers to be judged again, soon and by a worker. */
+  /** Queues a job that judges the user's transfers again. */
   queueMatching(tx: Sql, owner: Owner): Promise<void>
 }
 
 /**
- * Some 0.3 s, and a few megabytes of log. One more than the contract lets a removal leave behind (§6), so that a history
+ * A batch takes some 0.3 s and a few megabytes of log. It is one row more than the contract lets a removal leave behind (§6), so that a history
  * of 5,000 rows is known to be gone after the first batch.
  */
 const rowsPerBatch = 5_001

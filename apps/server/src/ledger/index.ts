@@ -56,7 +56,7 @@ export interface Doubt {
 export interface KeptPages {
   /** How many of the records are new. */
   added: number
-  /** Of these lists nothing was retired. */
+  /** Lists of which nothing was retired, because the provider's answer is in doubt. */
   doubts: Doubt[]
 }
 
@@ -98,11 +98,11 @@ export interface Ledger {
    */
   startDestroying(ref: ConnectionRef, was: { hiddenSeq: string | null }): DestroyNext
 
-  /** Derives everything again from the stored records, or keeps and reports what that would change. */
+  /** Derives everything again from the stored records, or only keeps and reports what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
-  /** What earlier replays that only looked would change. */
+  /** What earlier replays that were not applied would change. */
   listFindings(which: Which): AsyncIterable<ReplayFinding>
-  /** Forgets them; returns how many there were. */
+  /** Deletes those findings; returns how many there were. */
   discardFindings(which: Which): Promise<number>
   /** Upkeep: writes prices into transactions that were waiting for them. Bounded; call it again. */
   reprice(): Promise<void>

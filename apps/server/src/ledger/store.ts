@@ -1,13 +1,11 @@
 /** All SQL that writes transactions. Raw records have records/raw-store.ts, and postings have deriving/postings-store.ts. */
 import type { Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { changeNumberAt, type ChangeNumbers } from './changes-store.ts'
 
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
-
 /**
- * PostgreSQL plans a table that it never looked at as if it were tiny, and would walk over everything of the connection
- * for every batch. Its own first look may be minutes away, so a first large history asks for it.
+ * PostgreSQL plans a table that was never analysed as if it were tiny, and would scan everything of the connection for
+ * every batch. Its own first analysis may be minutes away, so a first large history asks for one.
  */
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(
@@ -18,7 +16,7 @@ export async function ensureStatistics(sql: Sql): Promise<void> {
   if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
 }
 
-/** How often each key's transaction was given a new id; those that never were are left out. */
+/** How often the transaction of each key was given a new id. Keys whose id never changed are left out. */
 export async function listRevisions(
   sql: Sql,
   ref: ConnectionRef,
@@ -27,7 +25,7 @@ export async function listRevisions(
   const rows = await sql.rows<{ natural_key: string; revision: number }>(
     `select natural_key, revision from transaction_revisions
      where user_key = $1::bigint and connection_key = $2::integer and natural_key = any($3::text[])`,
-    [...refOf(ref), [...naturalKeys]],
+    [...keysOf(ref), [...naturalKeys]],
   )
   return new Map(rows.map((row) => [row.natural_key, row.revision]))
 }
@@ -42,11 +40,11 @@ export async function keepRevisions(
     `insert into transaction_revisions (user_key, connection_key, natural_key, revision)
      select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::integer[]) as g
      on conflict (user_key, connection_key, natural_key) do update set revision = excluded.revision`,
-    [...refOf(ref), [...revisions.keys()], [...revisions.values()]],
+    [...keysOf(ref), [...revisions.keys()], [...revisions.values()]],
   )
 }
 
-/** A transaction as it lies in the database. */
+/** A transaction as it is stored. */
 export interface StoredTransaction {
   id: string
   groupKey: string
@@ -83,7 +81,7 @@ export async function listStoredOfGroups(
   const rows = await sql.rows<StoredRow>(
     `select ${storedColumns} from transactions
      where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
-    [...refOf(ref), [...groups]],
+    [...keysOf(ref), [...groups]],
   )
   return rows.map(toStored)
 }
@@ -97,7 +95,8 @@ export async function listStored(sql: Sql, owner: Owner, ids: readonly string[])
   return rows.map(toStored)
 }
 
-export interface RenderedTransaction {
+/** The columns of a rendered transaction. */
+export interface RenderedRow {
   id: string
   groupKey: string
   occurredAt: string
@@ -123,10 +122,10 @@ function valuesOf(
   ref: ConnectionRef,
   providerId: string,
   numbers: ChangeNumbers,
-  rendered: readonly RenderedTransaction[],
+  rendered: readonly RenderedRow[],
 ): unknown[] {
   return [
-    ...refOf(ref),
+    ...keysOf(ref),
     providerId,
     numbers.first,
     numbers.updatedAt,
@@ -150,7 +149,7 @@ export async function insertTransactions(
   ref: ConnectionRef,
   providerId: string,
   numbers: ChangeNumbers,
-  rendered: readonly RenderedTransaction[],
+  rendered: readonly RenderedRow[],
 ): Promise<void> {
   if (rendered.length === 0) return
   await tx.execute(
@@ -182,7 +181,7 @@ export async function updateTransactions(
   ref: ConnectionRef,
   providerId: string,
   numbers: ChangeNumbers,
-  rendered: readonly RenderedTransaction[],
+  rendered: readonly RenderedRow[],
 ): Promise<void> {
   if (rendered.length === 0) return
   await tx.execute(
@@ -212,7 +211,7 @@ export async function removeTransactions(
      from unnest($5::uuid[]) with ordinality as g (id, number)
      on conflict (user_key, id) do update set connection_key = excluded.connection_key,
        change_seq = excluded.change_seq, former_seq = excluded.former_seq, removed_at = excluded.removed_at`,
-    [...refOf(ref), numbers.first, numbers.updatedAt, [...ids], ref.tenantKey],
+    [...keysOf(ref), numbers.first, numbers.updatedAt, [...ids], ref.tenantKey],
   )
 }
 
@@ -271,12 +270,12 @@ export async function findFirstAt(sql: Sql, ref: ConnectionRef): Promise<string 
   const row = await sql.maybeRow<{ occurred_at: string }>(
     `select occurred_at from transactions where user_key = $1::bigint and connection_key = $2::integer
      order by occurred_at, id limit 1`,
-    refOf(ref),
+    keysOf(ref),
   )
   return row?.occurred_at ?? null
 }
 
-/** How long it can be asked what was known: `keptMs`. */
+/** After `keptMs` a former version can no longer be asked for. */
 export async function deleteOldVersions(sql: Sql, keptMs: number): Promise<void> {
   await sql.execute(
     `delete from transaction_versions where ctid = any(array(
@@ -286,10 +285,10 @@ export async function deleteOldVersions(sql: Sql, keptMs: number): Promise<void>
   )
 }
 
-/** In one round of upkeep: a long history that was removed at one time is more than one statement should delete. */
+/** How many rows one round of upkeep deletes: a long history that was removed at once is too much for one statement. */
 const removalsPerRound = 20_000
 
-/** How long a client has to read that a transaction is gone: `keptMs`. */
+/** A client has `keptMs` to read that a transaction is gone. */
 export async function deleteOldRemovals(sql: Sql, keptMs: number): Promise<void> {
   await sql.execute(
     `delete from removed_transactions where ctid = any(array(

@@ -5,10 +5,11 @@ import { parseDecimal, SourceError, type Decimal } from '@assay/core'
 import { pino } from 'pino'
 import { testDatabase, type TestAddress } from '../../../../test/postgres.ts'
 import { createAssets } from '../assets/index.ts'
+import type { CountedTransactions } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createPrices, type Prices } from '../prices/index.ts'
-import type { ChangeCounts, TransactionFacts } from './changes.ts'
+import type { ChangeCounts } from './changes.ts'
 import { createLedger, type Ledger, type LedgerDeps } from './index.ts'
 
 export interface Written {
@@ -195,7 +196,7 @@ export async function addConnection(
 
 /** What the connections room writes for the ledger. */
 const connectionRows: Pick<LedgerDeps, 'recordTransactions'> = {
-  async recordTransactions(tx: Sql, ref: ConnectionRef, { difference, firstAt, isExact }: TransactionFacts) {
+  async recordTransactions(tx: Sql, ref: ConnectionRef, { difference, firstAt, isExact }: CountedTransactions) {
     await tx.execute(
       `update connections set transaction_count = transaction_count + $3,
          history_from = case when $5 then $4::timestamptz else least(history_from, $4::timestamptz) end

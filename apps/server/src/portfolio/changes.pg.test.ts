@@ -18,7 +18,7 @@ import {
   numbersAfter,
   removeTransactions,
   updateTransactions,
-  type RenderedTransaction,
+  type RenderedRow,
 } from '../ledger/store.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -81,7 +81,7 @@ const refAt = ({ refs }: World, key: number): ConnectionRef => {
   return ref
 }
 
-function render(id: string): RenderedTransaction {
+function render(id: string): RenderedRow {
   transactions += 1
   const document = `"type":"send","version":${transactions}}`
   const occurredAt = new Date(Date.UTC(2026, 0, 1) + (transactions % 7) * 1_000).toISOString()

@@ -1,4 +1,4 @@
-/** All SQL over prices that transactions wait for. Written with the transactions, by a transaction that holds their user. */
+/** All SQL over prices that transactions wait for. They are written with the transactions, while their user is held. */
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
 
@@ -6,11 +6,11 @@ import type { ConnectionRef, Owner } from '../../owner.ts'
 type Day = string
 
 export interface AwaitedPrice {
-  /** The transaction's. */
+  /** The id of the transaction. */
   id: string
   assetKey: number
   day: Day
-  /** A provisional price is in the text. */
+  /** True when the text has a provisional price. */
   priced: boolean
 }
 
@@ -151,6 +151,6 @@ export async function requeueForPricing(tx: Sql, { assetKey, assetId, day }: Ass
   }
 }
 
-/** No user has it: it is less than every random key. */
+/** Less than every random key, so it belongs to none of the users. */
 const firstKey = '-9223372036854775808'
 const usersPerPage = 20_000

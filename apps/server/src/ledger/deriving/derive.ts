@@ -1,28 +1,36 @@
 /**
- * Deriving, batch by batch and newest first: raw records → drafts (the connector's own rules) → priced → rendered →
- * stored, in one transaction. Killed at any point, the batch is simply due again; done twice, it gives the same bytes.
+ * Deriving, batch by batch and newest first. A batch goes through five stages:
  *
- * While PostgreSQL writes a batch, the next one is made: each keeps one processor busy, and neither waits for the other.
+ *   grouped      records that share a bucket (records/buckets.ts)
+ *   drafted      by the connector's own rules (draft.ts)
+ *   priced       with the prices of the day (draft.ts)
+ *   identified   with ids that do not change when it is derived again (render-batch.ts)
+ *   rendered     to the text that is served (render-batch.ts), and written in one transaction (write.ts)
+ *
+ * If the process is killed, the batch is simply due again; deriving it twice gives the same bytes.
+ *
+ * While PostgreSQL writes a batch, the next one is drafted and priced: each keeps one processor busy, and neither waits
+ * for the other.
  */
 import type { Logger } from 'pino'
 import type { ConnectionRef } from '../../owner.ts'
 import { listHeldAssetIds } from '../balances-store.ts'
 import type { ChangeDeps } from '../changes.ts'
-import { composeGroups } from './render-batch.ts'
+import { renderBatch } from './render-batch.ts'
 import { holdConnectionAlone, holdUser } from '../locks-store.ts'
-import { makeTransactions, type MadeBatch, type MakeDeps, type Source } from './draft.ts'
+import { draftAndPrice, type PricedBatch, type DraftDeps, type Source } from './draft.ts'
 import * as raw from '../records/raw-store.ts'
 import { ensureStatistics } from '../store.ts'
 import { writeGroups } from './write.ts'
 
-export interface DeriveDeps extends Omit<MakeDeps, 'ensurePrices'>, ChangeDeps {
+export interface DeriveDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps {
   log: Logger
 }
 
-/** Groups for each transaction: few enough that memory stays flat, many enough that commits do not dominate. */
+/** How many groups one transaction writes: few enough that memory stays flat, many enough that commits do not dominate. */
 export const groupsPerBatch = 1_000
 
-/** Connections whose held assets have all prices that they can have today. A forgotten one costs some statements. */
+/** How many connections are remembered as priced today. Forgetting one costs a few statements. */
 const pricedTodayMax = 100_000
 
 type Derive = (
@@ -37,8 +45,8 @@ export function createDerive(deps: DeriveDeps): Derive {
   return async (ref, source, mayContinue, sinceMs) => {
     const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPlace, limit: groupsPerBatch, sinceMs })
     const isIdle = first.groups.length === 0
-    // What is held has a value on every day since, also on days and of assets without a transaction. Once a day is
-    // enough for a connection that has nothing new.
+    // A holding has a value on every day since it began, also on days without a transaction. Once a day is enough for a
+    // connection that has nothing new.
     const today = `${deps.db.now().slice(0, 10)} ${ref.userKey} ${ref.connectionKey}`
     if (isIdle && (sinceMs !== undefined || pricedToday.has(today))) return true
     const ensurePrices = await createEnsurePrices(deps, ref)
@@ -56,23 +64,23 @@ export function createDerive(deps: DeriveDeps): Derive {
 
 /** False when `mayContinue` ended it first. */
 async function deriveDue(
-  deps: DeriveDeps & MakeDeps,
+  deps: DeriveDeps & DraftDeps,
   ref: ConnectionRef,
   source: Source,
   { first, mayContinue, sinceMs }: { first: raw.DuePage; mayContinue: () => boolean; sinceMs: number | undefined },
 ): Promise<boolean> {
   const { db } = deps
-  const make = (groups: readonly raw.DueGroup[]): Promise<MadeBatch> => makeTransactions(deps, db, ref, source, groups)
+  const price = (groups: readonly raw.DueGroup[]): Promise<PricedBatch> => draftAndPrice(deps, db, ref, source, groups)
   let page = first
-  let batch = await make(page.groups)
+  let batch = await price(page.groups)
   for (;;) {
     const isLast = page.groups.length < groupsPerBatch
     const next = isLast
       ? undefined
       : raw
           .listDueGroups(db, ref, { from: page.last, limit: groupsPerBatch, sinceMs })
-          .then(async (found) => ({ page: found, batch: await make(found.groups) }))
-    // Awaited below, unless writing fails first: then its own failure is of no interest.
+          .then(async (found) => ({ page: found, batch: await price(found.groups) }))
+    // It is awaited below. If writing fails first, that error is thrown and this one must not be unhandled.
     next?.catch(() => undefined)
     await writeBatch(deps, ref, source, batch)
     if (next === undefined) return true
@@ -88,16 +96,16 @@ async function writeBatch(
   deps: DeriveDeps,
   ref: ConnectionRef,
   { connector }: Source,
-  batch: MadeBatch,
+  batch: PricedBatch,
 ): Promise<void> {
   const { poison } = await deps.db.transaction(async (tx) => {
     await holdConnectionAlone(tx, ref)
     await holdUser(tx, ref)
-    // A group that changed while it was made stays due: what was made of it is already wrong.
+    // A group that changed while it was drafted stays due: its draft is already wrong.
     const unchanged = new Set(await raw.takeDue(tx, ref, batch.groups))
-    const composed = await composeGroups(tx, ref, batch, unchanged)
-    await writeGroups(deps, tx, ref, connector.providerId, composed, { isThorough: false })
-    return composed
+    const rendered = await renderBatch(tx, ref, batch, unchanged)
+    await writeGroups(deps, tx, ref, connector.providerId, rendered, { isThorough: false })
+    return rendered
   })
   for (const [group, reason] of poison)
     deps.log.error({ connection: ref.connectionId, group, reason }, 'could not derive a group of records')
@@ -107,7 +115,7 @@ async function writeBatch(
  * Asks for the prices of each asset once, from the connection's first day on and not from each batch's, because every
  * batch is older than the one before. Only a batch that reaches further back than that asks again.
  */
-async function createEnsurePrices(deps: DeriveDeps, ref: ConnectionRef): Promise<MakeDeps['ensurePrices']> {
+async function createEnsurePrices(deps: DeriveDeps, ref: ConnectionRef): Promise<DraftDeps['ensurePrices']> {
   const earliest = await raw.findEarliest(deps.db, ref)
   const asked = new Map<string, number>()
   return async (assetIds, fromMs) => {

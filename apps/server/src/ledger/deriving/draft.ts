@@ -1,6 +1,6 @@
 /**
- * From raw records to priced documents: what can be made without a transaction, because prices may have to be fetched.
- * Deriving and a replay share it.
+ * The first stages of deriving: grouped records are drafted by the connector's rules, and the drafts are priced. Both run
+ * outside a database transaction, because prices may have to be fetched. Deriving and replay share them.
  */
 import {
   toSafeText,
@@ -18,26 +18,26 @@ import type { DailyPrices, Prices } from '../../prices/index.ts'
 import * as raw from '../records/raw-store.ts'
 import { setPrices, toDocument, type TransactionDocument } from './document.ts'
 
-export interface MadeTransaction {
+export interface PricedTransaction {
   groupKey: string
   draft: TransactionDraft
-  /** Priced, without a counterpart. */
+  /** It has prices, but not a counterpart yet. */
   document: TransactionDocument
   /** Assets whose final price may still come, and whether the document has a provisional one until then. */
   awaited: { assetId: string; priced: boolean }[]
 }
 
-export interface MadeBatch {
+export interface PricedBatch {
   groups: readonly raw.DueGroup[]
   records: number
-  made: MadeTransaction[]
+  priced: PricedTransaction[]
   /** Why a group could not be read. */
   poison: Map<string, string>
-  /** Of every asset in the batch. */
+  /** The key of every asset in the batch, by its id. */
   assetKeys: ReadonlyMap<string, number>
 }
 
-/** What deriving needs to know of a provider and of the account. */
+/** What deriving needs to know about a provider and the account. */
 export interface Source {
   connector: Connector
   /** Records that lie further apart than this are never one story. */
@@ -45,7 +45,7 @@ export interface Source {
   state: ConnectorState
 }
 
-export interface MakeDeps {
+export interface DraftDeps {
   db: Database
   assets: Pick<Assets, 'ensureKeys'>
   prices: Prices
@@ -55,18 +55,18 @@ export interface MakeDeps {
   ensurePrices(assetIds: ReadonlySet<string>, fromMs: number): Promise<void>
 }
 
-/** Two transactions of one key are an error of the group that comes second. */
+/** When two groups make a transaction with one key, the group that comes second is in error. */
 export const duplicateKey = 'two transactions have the same key'
 
 /** `sql` reads the records, by `listRecords`: a replay that only looks sees some of them in other groups. */
-export async function makeTransactions(
-  deps: MakeDeps,
+export async function draftAndPrice(
+  deps: DraftDeps,
   sql: Sql,
   ref: ConnectionRef,
   source: Source,
   groups: readonly raw.DueGroup[],
   listRecords: typeof raw.listRaw = raw.listRaw,
-): Promise<MadeBatch> {
+): Promise<PricedBatch> {
   const keys = groups.map(({ key }) => key)
   const records = await listRecords(sql, ref, keys)
   const { documents, poison } = toDocuments(source, keys, records, deps.isWallet(source.connector.providerId))
@@ -90,16 +90,16 @@ export async function makeTransactions(
   await deps.ensurePrices(new Set(assets.keys()), fromMs)
   const prices = await deps.prices.loadDaily([...wanted.values()])
   const assetKeys = await deps.assets.ensureKeys(deps.db, [...assets.values()])
-  const made = documents.map((one) => toPriced(one, prices))
-  return { groups, records: records.length, poison, made, assetKeys }
+  const priced = documents.map((one) => toPriced(one, prices))
+  return { groups, records: records.length, poison, priced, assetKeys }
 }
 
-type UnpricedTransaction = Omit<MadeTransaction, 'awaited'>
+type DraftedTransaction = Omit<PricedTransaction, 'awaited'>
 
 function toPriced(
-  { groupKey, draft, document }: UnpricedTransaction,
+  { groupKey, draft, document }: DraftedTransaction,
   { priceAt, isPricePending }: DailyPrices,
-): MadeTransaction {
+): PricedTransaction {
   const { occurredAtMs } = draft
   const dailyAssets = setPrices(document, (assetId) => priceAt(assetId, occurredAtMs), draft)
   const awaited = dailyAssets
@@ -114,8 +114,8 @@ function toDocuments(
   groups: readonly string[],
   records: readonly raw.GroupedRecord[],
   mayBeSpam: boolean,
-): { documents: UnpricedTransaction[]; poison: Map<string, string> } {
-  const documents: UnpricedTransaction[] = []
+): { documents: DraftedTransaction[]; poison: Map<string, string> } {
+  const documents: DraftedTransaction[] = []
   const poison = new Map<string, string>()
   const claimed = new Set<string>()
   const facts = toFacts(source)
@@ -126,12 +126,12 @@ function toDocuments(
     try {
       const safe = withSafeText(toDrafts(source, facts, bucket))
       const drafts = mayBeSpam ? safe.map(markSpam) : safe
-      const made = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
+      const drafted = drafts.map((draft) => ({ groupKey, draft, document: toDocument(draft) }))
       const keys = new Set(drafts.map(({ naturalKey }) => naturalKey))
       // Two of one key would be one row written twice, which PostgreSQL refuses, and with it the whole batch.
-      if (keys.size < made.length || !keys.isDisjointFrom(claimed)) throw new Error(duplicateKey)
+      if (keys.size < drafted.length || !keys.isDisjointFrom(claimed)) throw new Error(duplicateKey)
       for (const key of keys) claimed.add(key)
-      documents.push(...made)
+      documents.push(...drafted)
     } catch (error) {
       poison.set(groupKey, toSafeText(error instanceof Error ? error.message : String(error)))
     }

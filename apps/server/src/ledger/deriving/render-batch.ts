@@ -1,7 +1,7 @@
 /**
- * What the ledger itself adds to a batch that was made (draft.ts): ids and counterparts; and how the batch differs from
- * what is stored. It reads in the transaction that writes (write.ts), which holds the connection alone and the user; a
- * replay that only looks does without both.
+ * The last stages of deriving: a priced batch (draft.ts) is identified, which may retire ids, and rendered with its
+ * counterparts. The result says how the batch differs from what is stored. It reads in the transaction that writes
+ * (write.ts), which holds the connection alone and the user; a replay that only looks holds neither.
  */
 import { findTransferLeg, negate } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
@@ -11,10 +11,10 @@ import * as store from '../store.ts'
 import * as transfers from '../transfers/transfers-store.ts'
 import type { AwaitedPrice } from './awaited-store.ts'
 import { parseDocument, renderDocument, storedIdOf, withCounterpart, type Counterpart } from './document.ts'
-import { duplicateKey, type MadeBatch, type MadeTransaction } from './draft.ts'
+import { duplicateKey, type PricedBatch, type PricedTransaction } from './draft.ts'
 import type { Posting } from './postings-store.ts'
 
-export interface ComposedTransaction extends store.RenderedTransaction {
+export interface RenderedTransaction extends store.RenderedRow {
   /** The transaction that is stored under this id. */
   former: store.StoredTransaction | undefined
   /** Whether it says anything that the stored one does not. */
@@ -24,12 +24,12 @@ export interface ComposedTransaction extends store.RenderedTransaction {
   awaited: AwaitedPrice[]
 }
 
-export interface ComposedBatch {
-  /** Groups that could be read. */
+export interface RenderedBatch {
+  /** Groups whose records could be read. */
   sound: string[]
   poison: Map<string, string>
-  /** In the order of pages. */
-  rendered: ComposedTransaction[]
+  /** In the order in which pages show them. */
+  rendered: RenderedTransaction[]
   /** Stored transactions of these groups that the records no longer make. */
   gone: store.StoredTransaction[]
   /** Keys whose id is retired, and their new revision. */
@@ -37,37 +37,37 @@ export interface ComposedBatch {
 }
 
 /**
- * `unchanged`: groups whose records are the ones that the batch was made of. The others stay due. `regrouped`: groups that
+ * `unchanged`: groups whose records have not changed since the batch was drafted. The others stay due. `regrouped`: groups that
  * lost or got records by a replay that only looks, so what they had become does not stand.
  */
-export async function composeGroups(
+export async function renderBatch(
   sql: Sql,
   ref: ConnectionRef,
-  batch: MadeBatch,
+  batch: PricedBatch,
   unchanged: ReadonlySet<string>,
   regrouped: ReadonlySet<string> = new Set(),
-): Promise<ComposedBatch> {
-  const made = batch.made.filter(({ groupKey }) => unchanged.has(groupKey))
+): Promise<RenderedBatch> {
+  const priced = batch.priced.filter(({ groupKey }) => unchanged.has(groupKey))
   const poison = new Map([...batch.poison].filter(([group]) => unchanged.has(group)))
   const stored = await store.listStoredOfGroups(sql, ref, [...unchanged])
-  const { placed, stolen } = await chooseIds(sql, ref, made, { stored, regrouped })
+  const { identified, stolen } = await identify(sql, ref, priced, { stored, regrouped })
   for (const group of stolen) poison.set(group, duplicateKey)
   const sound = [...unchanged].filter((group) => !poison.has(group))
-  const own = placed.filter(({ groupKey }) => !poison.has(groupKey))
+  const own = identified.filter(({ groupKey }) => !poison.has(groupKey))
   const counterparts = await listCounterparts(sql, ref, own)
-  const rendered = own.map((one) => compose(one, counterparts.get(one.id), batch.assetKeys)).toSorted(inPageOrder)
+  const rendered = own.map((one) => render(one, counterparts.get(one.id), batch.assetKeys)).toSorted(inPageOrder)
   const ids = new Set(rendered.map(({ id }) => id))
   const gone = stored.filter(({ id, groupKey }) => !ids.has(id) && !poison.has(groupKey))
   const revisions = new Map(own.flatMap(({ draft, revision }) => (revision ? [[draft.naturalKey, revision]] : [])))
   return { sound, poison, rendered, gone, revisions }
 }
 
-function inPageOrder(a: ComposedTransaction, b: ComposedTransaction): number {
+function inPageOrder(a: RenderedTransaction, b: RenderedTransaction): number {
   if (a.occurredAt !== b.occurredAt) return a.occurredAt > b.occurredAt ? -1 : 1
   return a.id > b.id ? -1 : 1
 }
 
-interface Placed extends MadeTransaction {
+interface IdentifiedTransaction extends PricedTransaction {
   id: string
   leg: ReturnType<typeof findTransferLeg>
   former: store.StoredTransaction | undefined
@@ -75,9 +75,9 @@ interface Placed extends MadeTransaction {
   revision: number | undefined
 }
 
-interface Places {
-  placed: Placed[]
-  /** Groups that make a transaction which another group has made. */
+interface Identified {
+  identified: IdentifiedTransaction[]
+  /** Groups that make a transaction which another group has already made. */
   stolen: Set<string>
 }
 
@@ -85,18 +85,18 @@ interface Places {
  * An id goes with its key, but a confirmed transaction's (timestamp, id) never changes: when its time is corrected the
  * id is retired, and the key gets its next. The count is kept, so that deriving again gives the same ids.
  */
-async function chooseIds(
+async function identify(
   sql: Sql,
   ref: ConnectionRef,
-  made: readonly MadeTransaction[],
+  priced: readonly PricedTransaction[],
   { stored, regrouped }: { stored: readonly store.StoredTransaction[]; regrouped: ReadonlySet<string> },
-): Promise<Places> {
-  const keys = made.map(({ draft }) => draft.naturalKey)
+): Promise<Identified> {
+  const keys = priced.map(({ draft }) => draft.naturalKey)
   const revisions = await store.listRevisions(sql, ref, keys)
   const idOf = (key: string, revision: number): string => storedIdOf(ref.connectionId, key, revision)
   const ids = keys.map((key) => idOf(key, revisions.get(key) ?? 0))
   const formers = new Map(stored.map((one) => [one.id, one]))
-  // Most often these are new ones; otherwise a record has moved here from another group.
+  // Most of the others are new. The rest moved here, with a record, from another group.
   const elsewhere = await store.listStored(
     sql,
     ref,
@@ -107,12 +107,12 @@ async function chooseIds(
   const standing = new Set(foreign.length === 0 ? [] : await raw.listStandingGroups(sql, ref, foreign))
   const foreignIds = new Set(elsewhere.filter(({ groupKey }) => standing.has(groupKey)).map(({ id }) => id))
 
-  const places: Places = { placed: [], stolen: new Set() }
-  for (const [index, one] of made.entries()) {
+  const found: Identified = { identified: [], stolen: new Set() }
+  for (const [index, one] of priced.entries()) {
     const { groupKey, draft, document, awaited } = one
     const id = ids[index] ?? ''
     if (foreignIds.has(id)) {
-      places.stolen.add(groupKey)
+      found.stolen.add(groupKey)
       continue
     }
     const former = formers.get(id)
@@ -120,12 +120,12 @@ async function chooseIds(
     if (former !== undefined && former.occurredAt !== document.timestamp && isConfirmed(former)) {
       const revision = (revisions.get(draft.naturalKey) ?? 0) + 1
       const next = idOf(draft.naturalKey, revision)
-      places.placed.push({ groupKey, draft, document, awaited, leg, id: next, former: undefined, revision })
+      found.identified.push({ groupKey, draft, document, awaited, leg, id: next, former: undefined, revision })
     } else {
-      places.placed.push({ groupKey, draft, document, awaited, leg, id, former, revision: undefined })
+      found.identified.push({ groupKey, draft, document, awaited, leg, id, former, revision: undefined })
     }
   }
-  return places
+  return found
 }
 
 function isConfirmed({ document }: store.StoredTransaction): boolean {
@@ -135,17 +135,17 @@ function isConfirmed({ document }: store.StoredTransaction): boolean {
 async function listCounterparts(
   sql: Sql,
   ref: ConnectionRef,
-  placed: readonly Placed[],
+  identified: readonly IdentifiedTransaction[],
 ): Promise<Map<string, Counterpart>> {
-  const ids = placed.filter(({ leg, former }) => leg !== undefined && former !== undefined).map(({ id }) => id)
+  const ids = identified.filter(({ leg, former }) => leg !== undefined && former !== undefined).map(({ id }) => id)
   return ids.length === 0 ? new Map() : transfers.listCounterparts(sql, ref, ids)
 }
 
-function compose(
-  { id, groupKey, draft, document: alone, leg, awaited, former }: Placed,
+function render(
+  { id, groupKey, draft, document: alone, leg, awaited, former }: IdentifiedTransaction,
   counterpart: Counterpart | undefined,
   assetKeys: ReadonlyMap<string, number>,
-): ComposedTransaction {
+): RenderedTransaction {
   const document = counterpart === undefined ? alone : withCounterpart(alone, alone.categorization, counterpart)
   const text = renderDocument(document)
   const occurredAt = document.timestamp
@@ -193,7 +193,7 @@ interface PostingHead {
 }
 
 /** A pending transaction has moved nothing yet, unless the provider took the amount when it was asked for. */
-function toPostings(draft: MadeTransaction['draft'], { id, occurredAt, assetKeys }: PostingHead): Posting[] {
+function toPostings(draft: PricedTransaction['draft'], { id, occurredAt, assetKeys }: PostingHead): Posting[] {
   const postings: Posting[] = []
   if (draft.status === 'pending' && draft.isDebited !== true) return postings
   for (const [side, legs] of [

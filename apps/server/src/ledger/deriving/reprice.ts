@@ -1,6 +1,6 @@
 /**
- * Prices that come later: a source that was down, a day that was not over, an operator's correction. The transactions
- * that wait for them are written again from their own text; neither the provider nor its records are needed.
+ * Prices can come later than the records: a source was down, a day was not over, or an operator corrected one. The
+ * transactions that wait for a price are written again from their own text, without the provider or its records.
  */
 import type { Assets } from '../../assets/index.ts'
 import type { Database } from '../../db/index.ts'
@@ -27,7 +27,7 @@ const roundMaxMs = 10_000
 
 const beginning = { assetKey: 0, day: '0001-01-01' }
 
-/** Bounded; to be called again and again. */
+/** Does a bounded amount of work; upkeep calls it again. */
 export function createReprice(deps: RepriceDeps): () => Promise<void> {
   let place: Pick<AssetDay, 'assetKey' | 'day'> = beginning
   return async () => {
@@ -49,7 +49,7 @@ export function createReprice(deps: RepriceDeps): () => Promise<void> {
   }
 }
 
-/** A correction and the transactions it concerns are written together: killed at any point, none is forgotten. */
+/** A correction and the transactions it concerns are written in one transaction, so a crash loses neither. */
 async function takeCorrections({ db, assets, prices }: RepriceDeps): Promise<AssetDay[]> {
   return db.transaction(async (tx) => {
     const corrected = await prices.takeCorrections(tx, correctionsPerRound)
@@ -64,7 +64,7 @@ async function takeCorrections({ db, assets, prices }: RepriceDeps): Promise<Ass
   })
 }
 
-/** For `settled` days no other price will come. For `appeared` days there is a first price that some texts lack. */
+/** `settled` days have their final price. `appeared` days have a first price, which some texts lack. */
 async function sortDays(
   { prices }: RepriceDeps,
   days: readonly (AssetDay & { bare: boolean })[],
@@ -114,7 +114,7 @@ async function repriceUser(
   await db.transaction(async (tx) => {
     await holdUser(tx, { userKey })
     const present = new Map((await listDocuments(tx, { userKey }, ids)).map(({ id, document }) => [id, document]))
-    // One that was derived or matched meanwhile is another text, and comes with the next batch.
+    // A document that was derived or matched meanwhile has changed, and comes with the next batch.
     const same = priced.filter(({ id, text }) => present.get(id) === text)
     const changed = same.filter(({ text, document }) => text !== document)
     const [first] = changed

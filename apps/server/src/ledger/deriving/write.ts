@@ -1,10 +1,10 @@
-/** Writing a composed batch, by a transaction that holds the connection alone and the user. */
+/** Writes a rendered batch, in a transaction that holds the connection alone and the user. */
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
 import * as awaited from './awaited-store.ts'
 import { takeChangeNumbers } from '../changes-store.ts'
 import { announceChanges, type ChangeDeps } from '../changes.ts'
-import type { ComposedBatch, ComposedTransaction } from './render-batch.ts'
+import type { RenderedBatch, RenderedTransaction } from './render-batch.ts'
 import * as postings from './postings-store.ts'
 import * as raw from '../records/raw-store.ts'
 import * as store from '../store.ts'
@@ -12,8 +12,8 @@ import { dropLegs, keepLegs } from '../transfers/transfers.ts'
 
 export interface WriteOptions {
   /**
-   * Also writes what hangs on transactions whose document is unchanged: postings, transfer legs and awaited prices. For a
-   * replay, which mends them after their rules have changed.
+   * Also writes what depends on transactions whose document is unchanged: postings, transfer legs and awaited prices. A
+   * replay needs it to correct them after their rules have changed.
    */
   isThorough: boolean
 }
@@ -24,7 +24,7 @@ export async function writeGroups(
   tx: Sql,
   ref: ConnectionRef,
   providerId: string,
-  batch: ComposedBatch,
+  batch: RenderedBatch,
   { isThorough }: WriteOptions,
 ): Promise<void> {
   const added = batch.rendered.filter(({ former }) => former === undefined)
@@ -43,15 +43,15 @@ export async function writeGroups(
   await writeDependents(deps, tx, ref, { ...dependents, gone })
   await raw.deletePoison(tx, ref, batch.sound)
   await raw.keepPoison(tx, ref, batch.poison)
-  if (count > 0) await tell(deps, tx, ref, { added, changed, gone })
+  if (count > 0) await announce(deps, tx, ref, { added, changed, gone })
 }
 
-/** `fresh`: transactions that have no dependents yet. `again`: those that may have others than they should. */
+/** `fresh`: transactions without dependent rows. `again`: transactions whose dependent rows may be out of date. */
 async function writeDependents(
   deps: ChangeDeps,
   tx: Sql,
   ref: ConnectionRef,
-  { fresh, again, gone }: { fresh: ComposedTransaction[]; again: ComposedTransaction[]; gone: string[] },
+  { fresh, again, gone }: { fresh: RenderedTransaction[]; again: RenderedTransaction[]; gone: string[] },
 ): Promise<void> {
   const formerIds = [...gone, ...again.map(({ id }) => id)]
   await postings.replacePostings(
@@ -82,14 +82,14 @@ async function writeDependents(
   )
 }
 
-async function tell(
+async function announce(
   deps: ChangeDeps,
   tx: Sql,
   ref: ConnectionRef,
-  { added, changed, gone }: { added: ComposedTransaction[]; changed: ComposedTransaction[]; gone: string[] },
+  { added, changed, gone }: { added: RenderedTransaction[]; changed: RenderedTransaction[]; gone: string[] },
 ): Promise<void> {
   const times = [...added, ...changed].map(({ occurredAt }) => occurredAt)
-  // The oldest one may be among those that are gone, or may have another time now.
+  // The oldest transaction may be gone, or may have another time now.
   const isExact = gone.length + changed.length > 0
   await deps.recordTransactions(tx, ref, {
     difference: added.length - gone.length,

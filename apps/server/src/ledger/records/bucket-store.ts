@@ -1,16 +1,15 @@
 /** All SQL over `group_aliases`, and over the buckets that records move between. */
 import type { ConnectorState, StoredRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
-import type { ConnectionRef } from '../../owner.ts'
-
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
+import { keysOf, type ConnectionRef } from '../../owner.ts'
+import type { GroupedRecord } from './raw-store.ts'
 
 /** The keys among these that lead to another bucket than their own. */
 export async function listAliases(sql: Sql, ref: ConnectionRef, keys: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql.rows<{ link_key: string; group_key: string }>(
     `select link_key, group_key from group_aliases
      where user_key = $1::bigint and connection_key = $2::integer and link_key = any($3::text[])`,
-    [...refOf(ref), [...keys]],
+    [...keysOf(ref), [...keys]],
   )
   return new Map(rows.map((row) => [row.link_key, row.group_key]))
 }
@@ -20,13 +19,13 @@ export async function keepAliases(tx: Sql, ref: ConnectionRef, aliases: Readonly
     `insert into group_aliases (user_key, connection_key, link_key, group_key)
      select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::text[]) as g
      on conflict (user_key, connection_key, link_key) do update set group_key = excluded.group_key`,
-    [...refOf(ref), [...aliases.keys()], [...aliases.values()]],
+    [...keysOf(ref), [...aliases.keys()], [...aliases.values()]],
   )
 }
 
 /** From each bucket to the other, with the keys that lead there. Returns how many records moved. */
 export async function moveRecords(tx: Sql, ref: ConnectionRef, moves: ReadonlyMap<string, string>): Promise<number> {
-  const values = [...refOf(ref), [...moves.keys()], [...moves.values()]]
+  const values = [...keysOf(ref), [...moves.keys()], [...moves.values()]]
   await tx.execute(
     `update group_aliases a set group_key = m.new_key from unnest($3::text[], $4::text[]) as m (old_key, new_key)
      where a.user_key = $1::bigint and a.connection_key = $2::integer and a.group_key = m.old_key`,
@@ -39,17 +38,13 @@ export async function moveRecords(tx: Sql, ref: ConnectionRef, moves: ReadonlyMa
   )
 }
 
-export interface PlacedRecord extends StoredRecord {
-  group: string
-}
-
 /** Every record of the connection, retired ones too, in the order of their keys. */
 export async function listRecords(
   sql: Sql,
   ref: ConnectionRef,
   after: Pick<StoredRecord, 'stream' | 'partition' | 'key'>,
   limit: number,
-): Promise<PlacedRecord[]> {
+): Promise<GroupedRecord[]> {
   const rows = await sql.rows<{
     stream: string
     partition: string
@@ -65,7 +60,7 @@ export async function listRecords(
      where user_key = $1::bigint and connection_key = $2::integer
        and (stream, partition, source_key) > ($3::text, $4::text, $5::text)
      order by stream, partition, source_key limit $6::bigint`,
-    [...refOf(ref), after.stream, after.partition, after.key, limit],
+    [...keysOf(ref), after.stream, after.partition, after.key, limit],
   )
   return rows.map(({ occurred_at, unreadable, ...row }) => ({
     ...row,
@@ -81,7 +76,10 @@ export async function replaceBuckets(
   aliases: ReadonlyMap<string, string>,
   moves: readonly { stream: string; partition: string; key: string; to: string; unreadable: string | null }[],
 ): Promise<void> {
-  await tx.execute('delete from group_aliases where user_key = $1::bigint and connection_key = $2::integer', refOf(ref))
+  await tx.execute(
+    'delete from group_aliases where user_key = $1::bigint and connection_key = $2::integer',
+    keysOf(ref),
+  )
   if (aliases.size > 0) await keepAliases(tx, ref, aliases)
   if (moves.length === 0) return
   await tx.execute(
@@ -91,7 +89,7 @@ export async function replaceBuckets(
      where r.user_key = $1::bigint and r.connection_key = $2::integer
        and r.stream = m.stream and r.partition = m.partition and r.source_key = m.source_key`,
     [
-      ...refOf(ref),
+      ...keysOf(ref),
       moves.map(({ stream }) => stream),
       moves.map(({ partition }) => partition),
       moves.map(({ key }) => key),
@@ -105,7 +103,7 @@ export async function replaceBuckets(
 export async function findState(sql: Sql, ref: ConnectionRef): Promise<ConnectorState> {
   const row = await sql.maybeRow<{ state: string }>(
     'select state from account_states where user_key = $1::bigint and connection_key = $2::integer',
-    refOf(ref),
+    keysOf(ref),
   )
   return row === undefined ? {} : (JSON.parse(row.state) as Record<string, unknown>)
 }

@@ -1,10 +1,9 @@
-/** All SQL over raw records, the provider's own words, over the groups of them that are due, and those that failed. */
+/** All SQL over raw records as the provider wrote them, over their groups that are due, and over groups that failed. */
 import type { RawRecord, StoredRecord } from '@assay/connectors'
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../../db/index.ts'
-import type { ConnectionRef } from '../../owner.ts'
+import { keysOf, type ConnectionRef } from '../../owner.ts'
 
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
 /** One of the provider's lists. */
@@ -14,7 +13,7 @@ export interface List {
   partition: string
 }
 
-/** A number that no other change of a group has had. */
+/** A random number that identifies one change of a group. */
 export function newMark(): string {
   return String(randomBytes(8).readBigInt64BE())
 }
@@ -39,7 +38,7 @@ function valuesOf(
   linked: readonly LinkedRecord[],
 ): unknown[] {
   return [
-    ...refOf(ref),
+    ...keysOf(ref),
     stream,
     partition,
     sql.now(),
@@ -142,7 +141,7 @@ export async function listDueGroups(
 ): Promise<DuePage> {
   const whole = `and d.occurred_at >= $6::timestamptz and not exists (select from raw_records r
     where r.user_key = $1 and r.connection_key = $2 and r.group_key = d.group_key and r.occurred_at < $6::timestamptz)`
-  const values = [...refOf(ref), from.occurredAt, from.groupKey, limit]
+  const values = [...keysOf(ref), from.occurredAt, from.groupKey, limit]
   const rows = await sql.rows<{ group_key: string; occurred_at: string; mark: string }>(
     `select d.group_key, d.occurred_at, d.mark from due_groups d
      where d.user_key = $1::bigint and d.connection_key = $2::integer
@@ -167,7 +166,7 @@ export async function markDue(tx: Sql, ref: ConnectionRef, groups: readonly stri
        where r.user_key = $1 and r.connection_key = $2 and r.group_key = g.group_key), $3::timestamptz), $4::bigint
      from unnest($5::text[]) as g (group_key)
      on conflict (user_key, connection_key, group_key) do update set mark = excluded.mark`,
-    [...refOf(ref), tx.now(), mark, [...groups]],
+    [...keysOf(ref), tx.now(), mark, [...groups]],
   )
   return groups.map((key) => ({ key, mark }))
 }
@@ -183,7 +182,7 @@ export async function takeDue(tx: Sql, ref: ConnectionRef, groups: readonly DueG
     `delete from due_groups
      where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
      returning group_key, occurred_at, mark`,
-    [...refOf(ref), groups.map(({ key }) => key)],
+    [...keysOf(ref), groups.map(({ key }) => key)],
   )
   const marks = new Map(groups.map(({ key, mark }) => [key, mark]))
   const changed = rows.filter((row) => marks.get(row.group_key) !== row.mark)
@@ -192,7 +191,7 @@ export async function takeDue(tx: Sql, ref: ConnectionRef, groups: readonly DueG
       `insert into due_groups (user_key, connection_key, group_key, occurred_at, mark)
        select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::timestamptz[], $5::bigint[]) as g`,
       [
-        ...refOf(ref),
+        ...keysOf(ref),
         changed.map((row) => row.group_key),
         changed.map((row) => row.occurred_at),
         changed.map((row) => row.mark),
@@ -224,7 +223,7 @@ export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly str
     `select stream, partition, source_key, group_key, occurred_at, body, pending, unreadable from raw_records
      where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])
        and retired_at is null`,
-    [...refOf(ref), [...groups]],
+    [...keysOf(ref), [...groups]],
   )
   return rows.map((row) => ({
     stream: row.stream,
@@ -238,7 +237,7 @@ export async function listRaw(sql: Sql, ref: ConnectionRef, groups: readonly str
   }))
 }
 
-/** Those of the groups that have records and are not due: what became of them stands. */
+/** The groups among these that have records and are not due: their transactions are up to date. */
 export async function listStandingGroups(sql: Sql, ref: ConnectionRef, groups: readonly string[]): Promise<string[]> {
   const rows = await sql.rows<{ group_key: string }>(
     `select g.group_key from unnest($3::text[]) as g (group_key)
@@ -247,14 +246,14 @@ export async function listStandingGroups(sql: Sql, ref: ConnectionRef, groups: r
            and r.retired_at is null)
        and not exists (select from due_groups d
          where d.user_key = $1 and d.connection_key = $2 and d.group_key = g.group_key)`,
-    [...refOf(ref), [...groups]],
+    [...keysOf(ref), [...groups]],
   )
   return rows.map((row) => row.group_key)
 }
 
 /**
- * About when the connection's history begins, at the cost of a look into two indexes: groups that are due may have
- * records from before.
+ * About when the connection's history begins. It looks only into two indexes, so it does not see older records of groups
+ * that are due.
  */
 export async function findEarliest(sql: Sql, ref: ConnectionRef): Promise<string | null> {
   const row = await sql.row<{ earliest: string | null }>(
@@ -262,7 +261,7 @@ export async function findEarliest(sql: Sql, ref: ConnectionRef): Promise<string
        (select t.occurred_at from transactions t where t.user_key = $1::bigint and t.connection_key = $2::integer
         order by t.occurred_at, t.id limit 1),
        (select min(d.occurred_at) from due_groups d where d.user_key = $1 and d.connection_key = $2)) as earliest`,
-    refOf(ref),
+    keysOf(ref),
   )
   return row.earliest
 }
@@ -275,7 +274,7 @@ export async function keepPoison(tx: Sql, ref: ConnectionRef, poison: ReadonlyMa
      select $1::bigint, $2::integer, $3::timestamptz, g.* from unnest($4::text[], $5::text[]) as g
      on conflict (user_key, connection_key, group_key) do update
        set reason = excluded.reason, seen_at = excluded.seen_at`,
-    [...refOf(ref), tx.now(), [...poison.keys()], [...poison.values()]],
+    [...keysOf(ref), tx.now(), [...poison.keys()], [...poison.values()]],
   )
 }
 
@@ -283,7 +282,7 @@ export async function deletePoison(tx: Sql, ref: ConnectionRef, groups: readonly
   await tx.execute(
     `delete from poison_groups
      where user_key = $1::bigint and connection_key = $2::integer and group_key = any($3::text[])`,
-    [...refOf(ref), [...groups]],
+    [...keysOf(ref), [...groups]],
   )
 }
 
@@ -298,7 +297,7 @@ export interface PoisonedTime {
 
 const poisonedTimesMax = 1_000
 
-/** When the groups lie that could not be derived; the newest, if there are very many. */
+/** The times of the groups that could not be derived; only the newest if there are very many. */
 export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<PoisonedTime[]> {
   const rows = await sql.rows<{
     stream: string
@@ -312,7 +311,7 @@ export async function listPoisonedTimes(sql: Sql, ref: ConnectionRef): Promise<P
      join raw_records r on r.user_key = p.user_key and r.connection_key = p.connection_key and r.group_key = p.group_key
      where p.user_key = $1::bigint and p.connection_key = $2::integer and r.retired_at is null
      group by r.stream, r.partition, p.group_key order by max(r.occurred_at) desc limit $3::bigint`,
-    [...refOf(ref), poisonedTimesMax],
+    [...keysOf(ref), poisonedTimesMax],
   )
   return rows.map(({ stream, partition, first_at, last_at, records }) => ({
     stream,

@@ -5,10 +5,8 @@
  */
 import type { RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
-import type { ConnectionRef } from '../../owner.ts'
+import { keysOf, type ConnectionRef } from '../../owner.ts'
 import { newMark, type List } from './raw-store.ts'
-
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 
 /** A window of a list that was read to its end, and the keys of everything it showed. */
 export interface CompleteWindow {
@@ -45,7 +43,7 @@ export async function retireWithdrawn(
        returning group_key, occurred_at
      ), ${makeDue('retired')}
      select group_key from due`,
-    [...refOf(ref), tx.now(), newMark(), stream, partition, [...keys]],
+    [...keysOf(ref), tx.now(), newMark(), stream, partition, [...keys]],
   )
 }
 
@@ -83,7 +81,7 @@ export async function judgeMissing(
      ), ${makeDue('retired')}
      select known, missing from counts`,
     [
-      ...refOf(ref),
+      ...keysOf(ref),
       tx.now(),
       newMark(),
       stream,

@@ -1,19 +1,19 @@
 /**
- * Grouping every record of a connection again, by the link keys that the connector names today. A replay does this first,
- * and so can show what another grouping would change before it makes the change.
+ * Groups every record of a connection again, by the link keys that the connector names today. A replay does this first, so
+ * it can show what another grouping would change before it makes the change.
  */
 import type { Connector, RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef } from '../../owner.ts'
-import { listRecords, replaceBuckets, type PlacedRecord } from '../records/bucket-store.ts'
+import { listRecords, replaceBuckets } from '../records/bucket-store.ts'
 import { link, Unions, type Linked } from '../records/buckets.ts'
 import { markDue, type GroupedRecord } from '../records/raw-store.ts'
 
 export interface Regrouping {
-  /** Records that belong to another bucket, or can be read now, or no longer; by `identify`. */
+  /** Records that belong to another bucket, or whose readability has changed; by `toRecordKey`. */
   moves: ReadonlyMap<string, MovedRecord>
   aliases: ReadonlyMap<string, string>
-  /** Buckets that lose or get records; those that exchange records stand together. */
+  /** Buckets that lose or get records; buckets that exchange records are in one list. */
   touched: readonly (readonly string[])[]
 }
 
@@ -27,7 +27,7 @@ interface MovedRecord {
 
 const recordsPerPage = 5_000
 
-export function identify({ stream, partition, key }: { stream: string; partition: string; key: string }): string {
+export function toRecordKey({ stream, partition, key }: { stream: string; partition: string; key: string }): string {
   return JSON.stringify([stream, partition, key])
 }
 
@@ -47,11 +47,11 @@ export async function planRegrouping(
   const touched = new Set<string>()
   for await (const record of readRecords(sql, ref)) {
     const { record: linked, linkKeys } = linkAgain(connector, record)
-    // What cannot be read stays where it is, as when it is read.
+    // A record that cannot be read stays where it is, as it does when a page is committed.
     const to = linked.unreadable === undefined ? unions.find(linkKeys[0]) : record.group
     if (to === record.group && linked.unreadable === record.unreadable) continue
     const { stream, partition, key } = record
-    moves.set(identify(record), { stream, partition, key, to, unreadable: linked.unreadable ?? null })
+    moves.set(toRecordKey(record), { stream, partition, key, to, unreadable: linked.unreadable ?? null })
     exchanges.join([record.group, to])
     for (const group of [record.group, to]) touched.add(group)
   }
@@ -68,12 +68,12 @@ function withoutReason<Kept extends RawRecord>(record: Kept): Kept {
   return readable
 }
 
-/** Rules that have improved since may read what could not be read before. */
-function linkAgain(connector: Pick<Connector, 'linkKeys'>, record: PlacedRecord): Linked<PlacedRecord> {
+/** Improved rules may be able to read a record that they could not read before. */
+function linkAgain(connector: Pick<Connector, 'linkKeys'>, record: GroupedRecord): Linked<GroupedRecord> {
   return link(connector, withoutReason(record), record)
 }
 
-async function* readRecords(sql: Sql, ref: ConnectionRef): AsyncGenerator<PlacedRecord> {
+async function* readRecords(sql: Sql, ref: ConnectionRef): AsyncGenerator<GroupedRecord> {
   for (let after = { stream: '', partition: '', key: '' }; ;) {
     const page = await listRecords(sql, ref, after, recordsPerPage)
     yield* page
@@ -86,7 +86,7 @@ async function* readRecords(sql: Sql, ref: ConnectionRef): AsyncGenerator<Placed
 /** The records as they would be grouped. */
 export function regroup({ moves }: Regrouping, records: readonly GroupedRecord[]): GroupedRecord[] {
   return records.map((record) => {
-    const moved = moves.get(identify(record))
+    const moved = moves.get(toRecordKey(record))
     if (moved === undefined) return record
     return {
       ...withoutReason(record),
@@ -96,7 +96,7 @@ export function regroup({ moves }: Regrouping, records: readonly GroupedRecord[]
   })
 }
 
-/** In a transaction that holds the connection alone: the new buckets, and everything due that they touch. */
+/** Stores the new buckets and makes every touched bucket due. The caller's transaction holds the connection alone. */
 export async function applyRegrouping(
   tx: Sql,
   ref: ConnectionRef,

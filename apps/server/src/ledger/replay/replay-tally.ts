@@ -1,16 +1,16 @@
-/** What a replay found, counted by provider and category, with a few examples. Pure; as long as a list of categories. */
+/** Counts what a replay found by provider and category, and keeps a few examples. Pure; its size has a limit. */
 import { parseDocument, toTransactionId } from '../deriving/document.ts'
-import type { ComposedBatch } from '../deriving/render-batch.ts'
+import type { RenderedBatch } from '../deriving/render-batch.ts'
 import type { Finding, ReplayedConnection } from './replay-store.ts'
 
 export interface ReplayReport {
   connections: number
-  /** Removed while the replay went on. */
+  /** Connections that were removed during the replay. */
   gone: number
   groups: number
   /** Records that belong to another group than before. */
   regrouped: number
-  /** Groups that cannot be read; what they had become before stays. */
+  /** Groups that cannot be read. Their transactions stay as they were. */
   unreadable: number
   changes: CategoryChanges[]
   examples: Example[]
@@ -18,7 +18,7 @@ export interface ReplayReport {
 
 export interface CategoryChanges {
   provider_id: string
-  /** After the change; of what is removed, before it. */
+  /** The category after the change; for a removed transaction, the one before. */
   category: string
   added: number
   changed: number
@@ -32,7 +32,7 @@ export interface Example {
   id: string
   provider_id: string
   connection_id: string
-  /** Members that differ; all of them is too much to read for one that is added or removed. */
+  /** Members that differ. Empty for an added or removed transaction, where all of them differ. */
   fields: { field: string; before: string; after: string }[]
 }
 
@@ -41,7 +41,7 @@ const fieldsMax = 12
 const valueLengthMax = 80
 
 export interface Tally {
-  add(connection: ReplayedConnection, composed: ComposedBatch): void
+  add(connection: ReplayedConnection, rendered: RenderedBatch): void
   countConnection(outcome: 'replayed' | 'gone'): void
   countRegrouped(records: number): void
   toReport(groups: number): ReplayReport
@@ -92,8 +92,8 @@ export function createTally(): Tally {
 }
 
 /** Pure: what a batch would change, each with its reason. */
-export function toFindings({ rendered, gone }: ComposedBatch): Finding[] {
-  const made = rendered.flatMap(({ id, groupKey, former, document }): Finding[] => {
+export function toFindings({ rendered, gone }: RenderedBatch): Finding[] {
+  const written = rendered.flatMap(({ id, groupKey, former, document }): Finding[] => {
     if (former === undefined) {
       const reason = 'The records make a transaction that was not there.'
       return [{ id, groupKey, change: 'added', before: null, after: document, reason }]
@@ -113,10 +113,10 @@ export function toFindings({ rendered, gone }: ComposedBatch): Finding[] {
     after: null,
     reason,
   }))
-  return [...made, ...lost]
+  return [...written, ...lost]
 }
 
-/** Documents. */
+/** A document before and after the change. */
 interface Texts {
   before: string
   after: string

@@ -1,7 +1,7 @@
 /**
- * Grouping and deriving everything again from the stored records, without asking a provider: after a rule was improved, or
- * to see what an improvement would change. Batch by batch, so that memory does not grow with the histories (only with the
- * records that another grouping moves), and with the locks that deriving takes, so that workers can continue beside it.
+ * Groups and derives everything again from the stored records, without asking a provider: after a rule was improved, or to
+ * see what an improvement would change. It works batch by batch, so memory grows only with the records that another
+ * grouping moves, and it takes the locks that deriving takes, so workers can continue at the same time.
  *
  * Only stored prices are used. A replay that only looks does not judge transfers again; one that is applied does so at
  * the end of each connection. What a look found is kept, with the texts before and after, until it is applied or discarded
@@ -13,10 +13,10 @@ import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../../db/index.ts'
 import { findState } from '../records/bucket-store.ts'
 import type { ChangeDeps } from '../changes.ts'
-import { composeGroups, type ComposedBatch } from '../deriving/render-batch.ts'
+import { renderBatch, type RenderedBatch } from '../deriving/render-batch.ts'
 import { groupsPerBatch } from '../deriving/derive.ts'
 import { ConnectionGone, holdConnection, holdConnectionAlone, holdUser } from '../locks-store.ts'
-import { makeTransactions, type MakeDeps, type Source } from '../deriving/draft.ts'
+import { draftAndPrice, type DraftDeps, type Source } from '../deriving/draft.ts'
 import * as raw from '../records/raw-store.ts'
 import { applyRegrouping, planRegrouping, regroup, type Regrouping } from './regroup.ts'
 import { createTally, toFindings, type ReplayReport } from './replay-tally.ts'
@@ -28,7 +28,7 @@ import { writeGroups } from '../deriving/write.ts'
 
 export type { ReplayReport } from './replay-tally.ts'
 
-export interface ReplayDeps extends Omit<MakeDeps, 'ensurePrices'>, ChangeDeps {
+export interface ReplayDeps extends Omit<DraftDeps, 'ensurePrices'>, ChangeDeps {
   loadConnector(providerId: string): Promise<Connector>
   getDefinition(providerId: string): Pick<ProviderDefinition, 'storySpanMs'>
 }
@@ -80,16 +80,16 @@ async function replayConnection(
   const connector = await deps.loadConnector(ref.providerId)
   const { storySpanMs } = deps.getDefinition(ref.providerId)
   const source = { connector, storySpanMs, state: await findState(deps.db, ref) }
-  const make = { ...deps, ensurePrices: async () => undefined }
+  const draftDeps = { ...deps, ensurePrices: async () => undefined }
   try {
     const regrouping = await (apply ? applyGroups : lookAtGroups)(deps, ref, connector)
     tally.countRegrouped(regrouping.moves.size)
     if (!apply) await store.deleteFindings(deps.db, ref)
     const listed = only === 'findings' ? store.listFoundGroups : store.listGroups
     for await (const groups of listBatches(deps, ref, regrouping, listed)) {
-      const composed = await (apply ? applyBatch : lookAt)(make, ref, source, groups, regrouping)
-      tally.add(ref, composed)
-      if (!apply) await keepFound(deps, ref, replayId, composed)
+      const rendered = await (apply ? applyBatch : lookAt)(draftDeps, ref, source, groups, regrouping)
+      tally.add(ref, rendered)
+      if (!apply) await keepFound(deps, ref, replayId, rendered)
       onBatch(groups.length)
     }
     if (apply) await store.deleteFindings(deps.db, ref)
@@ -106,9 +106,9 @@ async function keepFound(
   { db }: ReplayDeps,
   ref: ReplayedConnection,
   replayId: string,
-  composed: ComposedBatch,
+  rendered: RenderedBatch,
 ): Promise<void> {
-  const findings = toFindings(composed)
+  const findings = toFindings(rendered)
   if (findings.length === 0) return
   await db.transaction(async (tx) => {
     await holdConnection(tx, ref)
@@ -199,22 +199,22 @@ const applyGroups: typeof lookAtGroups = (deps, ref, connector) =>
   })
 
 type ReplayBatch = (
-  deps: ReplayDeps & MakeDeps,
+  deps: ReplayDeps & DraftDeps,
   ref: ReplayedConnection,
   source: Source,
   groups: readonly string[],
   regrouping: Regrouping,
-) => Promise<ComposedBatch>
+) => Promise<RenderedBatch>
 
-/** One moment for all statements: a worker that writes in between would look like a difference. */
+/** All statements see one moment: what a worker writes in between would look like a difference. */
 const lookAt: ReplayBatch = (deps, ref, source, groups, regrouping) =>
   deps.db.transaction(async (tx) => {
     await tx.execute('set transaction isolation level repeatable read read only')
     const listed = groups.map((key) => ({ key, mark: '' }))
-    const batch = await makeTransactions(deps, tx, ref, source, listed, async (...of) =>
+    const batch = await draftAndPrice(deps, tx, ref, source, listed, async (...of) =>
       regroup(regrouping, await raw.listRaw(...of)),
     )
-    return composeGroups(tx, ref, batch, new Set(groups), new Set(regrouping.touched.flat()))
+    return renderBatch(tx, ref, batch, new Set(groups), new Set(regrouping.touched.flat()))
   })
 
 /** The groups are marked as due and derived. One that a worker derives or changes meanwhile is left to it. */
@@ -223,13 +223,13 @@ const applyBatch: ReplayBatch = async (deps, ref, source, groups) => {
     await holdConnection(tx, ref)
     return raw.markDue(tx, ref, groups)
   })
-  const batch = await makeTransactions(deps, deps.db, ref, source, due)
+  const batch = await draftAndPrice(deps, deps.db, ref, source, due)
   return deps.db.transaction(async (tx) => {
     await holdConnectionAlone(tx, ref)
     await holdUser(tx, ref)
     const unchanged = new Set(await raw.takeDue(tx, ref, due))
-    const composed = await composeGroups(tx, ref, batch, unchanged)
-    await writeGroups(deps, tx, ref, ref.providerId, composed, { isThorough: true })
-    return composed
+    const rendered = await renderBatch(tx, ref, batch, unchanged)
+    await writeGroups(deps, tx, ref, ref.providerId, rendered, { isThorough: true })
+    return rendered
   })
 }

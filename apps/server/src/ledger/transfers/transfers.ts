@@ -1,6 +1,6 @@
 /**
- * Own transfers, kept true: core decides which legs belong together (transfers.ts there); here that is decided again
- * whenever something near them changes, and written into the documents of both sides.
+ * Own transfers. The rule in core (its transfers.ts) decides which legs belong together; this file applies it again whenever
+ * something near them changes, and writes the result into the documents of both sides.
  *
  * Everything happens with the user held: of two connections that are derived at once, the later one sees what the
  * earlier one has written.
@@ -17,7 +17,7 @@ import * as store from './transfers-store.ts'
 
 type Deps = Pick<ChangeDeps, 'addChanges'>
 
-/** Judged in one transaction: few enough that others do not wait long for the user. */
+/** How many legs one transaction judges: few enough that other writers do not wait long for the user. */
 const legsPerBatch = 200
 
 /** Judges what is due, until nothing is; false when `mayContinue` ended it first. */
@@ -27,7 +27,7 @@ export async function matchOwnTransfers(
   mayContinue: () => boolean,
 ): Promise<boolean> {
   const { db } = deps
-  // Most runs change nothing here, and need not wait for the user to learn it.
+  // Most runs change nothing here, and should not have to lock the user to find that out.
   const due = await store.listDue(db, owner, legsPerBatch)
   if (due.length === 0) return true
   if (due.length === legsPerBatch) await ensureStatistics(db)
@@ -68,8 +68,8 @@ function toKey({ outgoingId, incomingId, confidence }: TransferMatch): string {
 }
 
 /**
- * The legs whose fate a change at the due ones can reach, and all that is needed to tell that fate: as far again. Mostly
- * nothing new is found after the first or second step.
+ * The legs whose match a change at the due legs can affect, and every leg that is needed to decide those matches, which is
+ * as far again. The walk rarely finds a new leg after the second step.
  */
 async function gather(
   tx: Sql,
@@ -80,7 +80,7 @@ async function gather(
   const affected = new Set(legs.keys())
   let edge = [...legs.keys()]
   for (let step = 1; step <= 2 * fateReach && edge.length > 0; step += 1) {
-    // A change concerns every leg near it; further out it is enough to tell a crowd from less.
+    // A change affects every leg near it. Further out, it only matters whether there are many.
     const candidatesMax = step === 1 ? null : crowdSize
     const found = (await store.listNear(tx, owner, edge, candidatesMax)).filter(({ id }) => !legs.has(id))
     for (const leg of found) {
@@ -129,8 +129,8 @@ export async function keepLegs(
 }
 
 /**
- * These transactions are gone, or are not transfers any more. Their counterparts stand alone at once: a name that leads
- * nowhere is never served, and a better counterpart is looked for as soon as something is judged.
+ * These transactions are gone, or are no longer transfers. Their counterparts lose the reference at once, because an id that
+ * is not found must never be served. The next judging looks for better counterparts.
  */
 export async function dropLegs(deps: Deps, tx: Sql, owner: Owner, ids: readonly string[]): Promise<void> {
   const legs = ids.length === 0 ? [] : await store.listLegIds(tx, owner, ids)
