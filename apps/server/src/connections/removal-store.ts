@@ -1,8 +1,8 @@
 /** SQL over `connections` that go: locked, hidden, and deleted when nothing that was read through them is left. */
 import type { Sql } from '../db/index.ts'
 import { isNotQueued } from '../jobs/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
-import { keysOf, refColumns } from './store.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
+import { refColumns } from './store.ts'
 
 export interface Removable extends ConnectionRef {
   /** Applications could see it. */

@@ -2,7 +2,7 @@
 import type { Cause } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { isNotQueued, toAddJob, type PayloadOf } from '../jobs/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { scheduleValues, toNextInterval, type Schedule } from './schedule.ts'
 
 export type ConnectionStatus = 'pending' | 'syncing' | 'active' | 'degraded' | 'needs_reauth' | 'removed'
@@ -44,8 +44,6 @@ export const refColumns = `c.tenant_key as "tenantKey", c.tenant_id as "tenantId
   c.user_id as "userId", c.connection_key as "connectionKey", c.id as "connectionId"`
 
 const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
-
-export const keysOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 
 export async function findConnection(sql: Sql, owner: Owner, connectionId: string): Promise<ConnectionRow | undefined> {
   return sql.maybeRow<ConnectionRow>(

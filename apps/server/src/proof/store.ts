@@ -4,11 +4,10 @@
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import type { Cause, Grade } from './judge.ts'
 import type { Wallet } from './running.ts'
 
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
 export interface DueAsset {
@@ -39,7 +38,7 @@ export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<Standi
          from due_proofs ${of}), '[]') as due,
        coalesce((select json_agg(asset_key) from proofs ${of} and grade <> 'proved'), '[]') as unsettled
      from connection_proofs ${of}`,
-    refOf(ref),
+    keysOf(ref),
   )
 }
 
@@ -49,7 +48,7 @@ export async function listAssetKeys(sql: Sql, ref: ConnectionRef): Promise<numbe
   const rows = await sql.rows<{ asset_key: number }>(
     `select asset_key from observed_balances ${of} union select asset_key from daily_changes ${of}
      union select asset_key from postings ${of} and spam union select asset_key from proofs ${of}`,
-    refOf(ref),
+    keysOf(ref),
   )
   return rows.map(({ asset_key }) => asset_key)
 }
@@ -105,7 +104,7 @@ export async function weigh(
            and exists (select from postings p where p.user_key = $1::bigint and p.connection_key = $2::integer
              and p.asset_key = q.asset_key and p.spam)) as spam
      from unnest($3::integer[]) as q (asset_key) join assets a on a.asset_key = q.asset_key`,
-    [...refOf(ref), [...assetKeys], at, firstAt],
+    [...keysOf(ref), [...assetKeys], at, firstAt],
   )
 }
 
@@ -132,7 +131,7 @@ export async function listObservations(
          union select $5::timestamptz union select $4::timestamptz) m
        where m.at <= $4::timestamptz order by m.at desc limit ${observationsMax}) q
      order by q.at`,
-    [...refOf(ref), assetKey, at, firstAt],
+    [...keysOf(ref), assetKey, at, firstAt],
   )
 }
 
@@ -149,7 +148,7 @@ export async function listNearby(
        and occurred_at between $4::timestamptz - make_interval(secs => $5::double precision / 1000)
          and $4::timestamptz + make_interval(secs => $5::double precision / 1000)
      order by occurred_at, transaction_id, ordinal`,
-    [...refOf(ref), assetKey, at, withinMs],
+    [...keysOf(ref), assetKey, at, withinMs],
   )
 }
 
@@ -175,7 +174,7 @@ export async function listPending(
      where t.user_key = $1::bigint and t.pending and t.connection_key = $2::integer and t.occurred_at <= $4::timestamptz
        and leg.asset_id = $3
      group by t.id, t.occurred_at having sum(leg.amount) <> 0 order by t.occurred_at desc limit ${circumstancesMax}`,
-    [...refOf(ref), assetId, at],
+    [...keysOf(ref), assetId, at],
   )
 }
 
@@ -193,7 +192,7 @@ export async function listUnknown(
      where t.user_key = $1::bigint and t.connection_key = $2::integer and t.type = 'uncategorized'
        and p.asset_key = $3::integer and t.occurred_at <= $4::timestamptz
      group by t.id, t.occurred_at order by t.occurred_at desc limit ${circumstancesMax}`,
-    [...refOf(ref), assetKey, at],
+    [...keysOf(ref), assetKey, at],
   )
 }
 
@@ -208,7 +207,7 @@ export async function listCorrected(
      where user_key = $1::bigint and connection_key = $2::integer and occurred_at >= $3::timestamptz
        and occurred_at < $4::timestamptz and (retired_at is not null or missing_since is not null)
      order by occurred_at limit ${circumstancesMax}`,
-    [...refOf(ref), toTime(startMs), toTime(endMs)],
+    [...keysOf(ref), toTime(startMs), toTime(endMs)],
   )
   return rows.map((row) => Date.parse(row.occurred_at))
 }
@@ -234,7 +233,7 @@ export async function listRecords(
      where user_key = $1::bigint and connection_key = $2::integer and occurred_at > $3::timestamptz
        and occurred_at <= $4::timestamptz and retired_at is null and unreadable is null
      order by occurred_at limit $5::bigint`,
-    [...refOf(ref), after, until, limit],
+    [...keysOf(ref), after, until, limit],
   )
 }
 
@@ -251,7 +250,7 @@ export async function loadWallets(sql: Sql, ref: ConnectionRef): Promise<Map<str
     `select wallet, asset_id, last_at, trim_scale(balance)::text as balance, break_start, break_end,
        trim_scale(break_amount)::text as break_amount
      from running_balances where user_key = $1::bigint and connection_key = $2::integer`,
-    refOf(ref),
+    keysOf(ref),
   )
   return new Map(
     rows.map(({ wallet, asset_id, last_at, balance, break_start, break_end, break_amount }) => {
@@ -282,7 +281,7 @@ export async function keepWallets(tx: Sql, ref: ConnectionRef, wallets: Readonly
          (excluded.asset_id, excluded.last_at, excluded.balance, excluded.break_start, excluded.break_end,
            excluded.break_amount)`,
     [
-      ...refOf(ref),
+      ...keysOf(ref),
       all.map(([name]) => name),
       all.map(([, { assetId }]) => assetId),
       all.map(([, { lastAtMs }]) => toTime(lastAtMs)),
@@ -312,7 +311,7 @@ export interface AssetVerdict {
 export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<boolean> {
   const row = await tx.maybeRow(
     'select from existing_connections where user_key = $1::bigint and connection_key = $2::integer for update',
-    refOf(ref),
+    keysOf(ref),
   )
   return row !== undefined
 }
@@ -332,7 +331,7 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
        set ${said} = ${of('excluded')}, changed_at = excluded.changed_at
        where ${of('r')} is distinct from ${of('excluded')}`,
     [
-      ...[...refOf(ref), tx.now()],
+      ...[...keysOf(ref), tx.now()],
       verdicts.map(({ assetKey }) => assetKey),
       verdicts.map(({ grade }) => grade),
       verdicts.map(({ spam }) => spam),
@@ -360,7 +359,7 @@ export async function deleteDue(tx: Sql, ref: ConnectionRef, due: readonly DueAs
          and o.asset_key = q.asset_key and o.observed_at > $5::timestamptz)
        and not exists (select from postings p where p.user_key = $1::bigint and p.asset_key = q.asset_key
          and p.connection_key = $2::integer and p.occurred_at > $5::timestamptz)`,
-    [...refOf(ref), due.map(({ asset_key }) => asset_key), due.map(({ marks }) => marks), at],
+    [...keysOf(ref), due.map(({ asset_key }) => asset_key), due.map(({ marks }) => marks), at],
   )
 }
 
@@ -369,7 +368,7 @@ export async function countGrades(sql: Sql, ref: ConnectionRef): Promise<{ grade
   return sql.rows(
     `select grade, count(*)::integer as assets from proofs
      where user_key = $1::bigint and connection_key = $2::integer and not spam group by grade`,
-    refOf(ref),
+    keysOf(ref),
   )
 }
 

@@ -1,7 +1,7 @@
 /** All SQL over refreshes and their cool-downs. */
 import type { Cause } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 
 export type RefreshKind = 'assets' | 'transactions'
 
@@ -25,8 +25,6 @@ const coolDownMs = 60_000
 const keptFor = "interval '7 days'"
 const sweepBatchSize = 1_000
 
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
-
 /** In the order of their ids, so that two requests claim cool-downs in one order and never wait for each other. */
 export async function listRefreshable(
   sql: Sql,
@@ -47,14 +45,14 @@ export async function claimCoolDown(tx: Sql, ref: ConnectionRef, kind: RefreshKi
      values ($1::bigint, $2, $3, $4::timestamptz)
      on conflict (user_key, connection_key, kind) do update set accepted_at = excluded.accepted_at
        where c.accepted_at <= $5::timestamptz`,
-    [...refOf(ref), kind, tx.now(), new Date(Date.parse(tx.now()) - coolDownMs).toISOString()],
+    [...keysOf(ref), kind, tx.now(), new Date(Date.parse(tx.now()) - coolDownMs).toISOString()],
   )
   if (claimed === 1) return 0
   const { seconds } = await tx.row<{ seconds: number }>(
     `select greatest(1, ceil(extract(epoch from accepted_at - $4::timestamptz) + $5::double precision / 1000))::int
        as seconds
      from refresh_cool_downs where user_key = $1::bigint and connection_key = $2 and kind = $3`,
-    [...refOf(ref), kind, tx.now(), coolDownMs],
+    [...keysOf(ref), kind, tx.now(), coolDownMs],
   )
   return seconds
 }
@@ -112,7 +110,7 @@ export async function startRefreshes(sql: Sql, ref: ConnectionRef, kind: Refresh
   await sql.execute(
     `update refresh_connections set status = 'running'
      where user_key = $1::bigint and connection_key = $2 and kind = $3 and status = 'queued'`,
-    [...refOf(ref), kind],
+    [...keysOf(ref), kind],
   )
 }
 
@@ -125,7 +123,7 @@ export async function endRefreshes(
   await sql.execute(
     `update refresh_connections set status = $4, cause = $5
      where user_key = $1::bigint and connection_key = $2 and kind = $3 and status = 'running'`,
-    [...refOf(ref), kind, end.status, end.cause],
+    [...keysOf(ref), kind, end.status, end.cause],
   )
 }
 
@@ -133,7 +131,7 @@ export async function hasQueued(sql: Sql, ref: ConnectionRef, kind: RefreshKind)
   const row = await sql.maybeRow(
     `select from refresh_connections
      where user_key = $1::bigint and connection_key = $2 and kind = $3 and status = 'queued' limit 1`,
-    [...refOf(ref), kind],
+    [...keysOf(ref), kind],
   )
   return row !== undefined
 }

@@ -1,11 +1,10 @@
 /** All SQL over the places that reading a connection has come to: lists, bookmarks, covered windows, state and failures. */
 import type { ConnectorState } from '@assay/connectors'
 import type { Sql } from '../db/index.ts'
-import type { ConnectionRef, Owner } from '../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { placeOf, type CoveredSpan, type Places } from './places.ts'
 import type { Bookmark } from './plan.ts'
 
-const refOf = (ref: ConnectionRef): [string, number] => [ref.userKey, ref.connectionKey]
 const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
 
 interface PlaceRow {
@@ -40,7 +39,7 @@ export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> 
      union all
      select 'proof', '', '', null, null, null, null, null from undecided_proofs ${of}
      order by window_start`,
-    refOf(ref),
+    keysOf(ref),
   )
   const places: Places = { lists: new Map(), state: {}, stateVersion: null, hasFailures: false, isProofDue: false }
   for (const row of rows) addRow(places, row)
@@ -103,7 +102,7 @@ export async function moveBookmark(
   from: Bookmark | undefined,
   to: Bookmark,
 ): Promise<boolean> {
-  const values = [...refOf(ref), list.stream, list.partition, to.start, to.end, to.position]
+  const values = [...keysOf(ref), list.stream, list.partition, to.start, to.end, to.position]
   if (from === undefined) {
     const inserted = await tx.execute(
       `insert into stream_bookmarks (user_key, connection_key, stream, partition, window_start, window_end, position)
@@ -127,13 +126,13 @@ export async function dropBookmark(sql: Sql, ref: ConnectionRef, list: ListKey, 
     `delete from stream_bookmarks
      where user_key = $1::bigint and connection_key = $2 and stream = $3 and partition = $4
        and window_start = $5::bigint and window_end = $6::bigint and position = $7`,
-    [...refOf(ref), list.stream, list.partition, from.start, from.end, from.position],
+    [...keysOf(ref), list.stream, list.partition, from.start, from.end, from.position],
   )
   return dropped === 1
 }
 
 export async function dropBookmarks(sql: Sql, ref: ConnectionRef): Promise<void> {
-  await sql.execute('delete from stream_bookmarks where user_key = $1::bigint and connection_key = $2', refOf(ref))
+  await sql.execute('delete from stream_bookmarks where user_key = $1::bigint and connection_key = $2', keysOf(ref))
 }
 
 /** What is covered since then counts as not read. */
@@ -143,7 +142,7 @@ export async function distrustSince(sql: Sql, ref: ConnectionRef, list: ListKey,
     `with later as (delete from covered_windows where ${of} and window_start >= $5::bigint)
      update covered_windows set window_end = $5::bigint
      where ${of} and window_start < $5::bigint and window_end > $5::bigint`,
-    [...refOf(ref), list.stream, list.partition, Math.floor(since)],
+    [...keysOf(ref), list.stream, list.partition, Math.floor(since)],
   )
 }
 
@@ -201,7 +200,7 @@ export async function closeWindows(sql: Sql, ref: ConnectionRef, closings: reado
      )
      select count(*)::int as closed from fitting`,
     [
-      ...refOf(ref),
+      ...keysOf(ref),
       closings.map(({ stream }) => stream),
       closings.map(({ partition }) => partition),
       closings.map(({ window }) => window.start),
@@ -227,7 +226,7 @@ export async function keepCursors(
      select $1::bigint, $2::integer, g.* from unnest($3::text[], $4::text[], $5::text[]) as g
      on conflict (user_key, connection_key, stream, partition) do update set cursor = excluded.cursor`,
     [
-      ...refOf(ref),
+      ...keysOf(ref),
       cursors.map(({ stream }) => stream),
       cursors.map(({ partition }) => partition),
       cursors.map(({ cursor }) => cursor),
@@ -255,7 +254,7 @@ export async function keepPartitions(
      returning partition)
      select partition from kept`,
     [
-      ...refOf(ref),
+      ...keysOf(ref),
       all.map(({ stream }) => stream),
       all.map(({ partition }) => partition),
       [...named.map(() => sql.now()), ...dropped.map(() => null)],
@@ -281,7 +280,7 @@ export async function replaceState(
        where s.version = $4::bigint
      returning version)
      select version from kept`,
-    [...refOf(ref), state, version],
+    [...keysOf(ref), state, version],
   )
   return row?.version
 }
@@ -291,7 +290,7 @@ export async function beginState(tx: Sql, ref: ConnectionRef, state: string): Pr
   await tx.execute(
     `insert into connector_states (user_key, connection_key, state, version)
      values ($1::bigint, $2::integer, $3::text, 1) on conflict do nothing`,
-    [...refOf(ref), state],
+    [...keysOf(ref), state],
   )
 }
 
@@ -311,13 +310,13 @@ export async function countFailure(sql: Sql, ref: ConnectionRef, { anew }: { ane
      on conflict (user_key, connection_key) do update
        set failures = case when $3::boolean then 1 else f.failures + 1 end
      returning failures`,
-    [...refOf(ref), anew],
+    [...keysOf(ref), anew],
   )
   return row?.failures ?? 1
 }
 
 export async function clearFailures(sql: Sql, ref: ConnectionRef): Promise<void> {
-  await sql.execute('delete from sync_failures where user_key = $1::bigint and connection_key = $2', refOf(ref))
+  await sql.execute('delete from sync_failures where user_key = $1::bigint and connection_key = $2', keysOf(ref))
 }
 
 const tables = [
@@ -332,6 +331,6 @@ const tables = [
 
 export async function forgetConnection(sql: Sql, ref: ConnectionRef): Promise<void> {
   for (const table of tables) {
-    await sql.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2`, refOf(ref))
+    await sql.execute(`delete from ${table} where user_key = $1::bigint and connection_key = $2`, keysOf(ref))
   }
 }

@@ -1,9 +1,8 @@
 /** SQL over `connections` on their way in: a number for each, the verdict of the verification, the account they are of. */
 import type { ErrorItem } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
-import type { ConnectionRef, Owner } from '../../owner.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../../owner.ts'
 import type { StoredCredentials } from '../credentials/credential-types.ts'
-import { keysOf } from '../store.ts'
 
 export interface Verdict {
   added: boolean

@@ -1,7 +1,7 @@
 /** SQL over `connections` that were made in a connect session and are not settled yet. */
 import type { Sql } from '../../db/index.ts'
-import type { ConnectionRef, Owner } from '../../owner.ts'
-import { keysOf, refColumns, shown, type ConnectionRow, type ConnectionStatus } from '../store.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../../owner.ts'
+import { refColumns, shown, type ConnectionRow, type ConnectionStatus } from '../store.ts'
 
 /** Verified ones, in the order they were made. */
 export async function listInSession(sql: Sql, owner: Owner, sessionId: string): Promise<ConnectionRow[]> {
