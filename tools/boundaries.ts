@@ -32,6 +32,7 @@ const rooms: readonly Room[] = [
   { name: 'foundation', folder: 'apps/server/src/notices.ts', mayImport: ['db'] },
   { name: 'foundation', folder: 'apps/server/src/audit.ts', mayImport: ['db'] },
   { name: 'db', folder: 'apps/server/src/db/', mayImport: [] },
+  { name: 'telemetry', folder: 'apps/server/src/telemetry/', mayImport: [] },
   { name: 'audit log', folder: 'apps/server/src/audit-log/', mayImport: ['db'] },
   { name: 'jobs', folder: 'apps/server/src/jobs/', mayImport: ['db', 'foundation'] },
   { name: 'mail', folder: 'apps/server/src/mail/', mayImport: ['db'] },
@@ -93,7 +94,7 @@ const rooms: readonly Room[] = [
   {
     name: 'operations',
     folder: 'apps/server/src/operations/',
-    mayImport: ['core', 'db', 'connect', 'connections', 'webhooks', 'foundation'],
+    mayImport: ['core', 'db', 'connect', 'connections', 'webhooks', 'telemetry', 'foundation'],
   },
   { name: 'control', folder: 'apps/server/src/sandbox/', mayImport: ['core'] },
   {
@@ -118,6 +119,7 @@ const rooms: readonly Room[] = [
       'sync',
       'prices',
       'control',
+      'telemetry',
       'foundation',
     ],
   },

@@ -75,7 +75,7 @@ describe('a configuration without mistakes', () => {
 
   it('gives the documented defaults', () => {
     const { listen, database, limits, worker, mail, trustedProxies, excessPermission } = parseConfig(production)
-    assert.deepEqual(listen, { host: '127.0.0.1', port: 4000 })
+    assert.deepEqual(listen, { host: '127.0.0.1', port: 4000, statusPort: undefined })
     assert.deepEqual(database, {
       url: undefined,
       listenUrl: undefined,

@@ -14,7 +14,7 @@ const dayMs = 1_440 * minuteMs
 
 export interface Config {
   mode: 'production' | 'sandbox'
-  listen: { host: string; port: number }
+  listen: { host: string; port: number; statusPort: number | undefined }
   /** Undefined parts follow the listening address, which is known only once the port is bound. */
   urls: { base: string | undefined; auth: string | undefined; widget: string | undefined }
   database: {
@@ -84,7 +84,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
   problems.push(...unknownSettings(environment))
   const config: Config = {
     mode: get('ASSAY_MODE'),
-    listen: { host: get('ASSAY_HOST'), port: get('ASSAY_PORT') },
+    listen: { host: get('ASSAY_HOST'), port: get('ASSAY_PORT'), statusPort: find('ASSAY_STATUS_PORT') },
     urls: {
       base: find('ASSAY_BASE_URL'),
       auth: find('ASSAY_AUTH_URL'),

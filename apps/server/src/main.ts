@@ -5,7 +5,7 @@
 import { startAtAddresses, type Addresses } from './compose/addresses.ts'
 import { createDoor, openPost } from './compose/door.ts'
 import { createEngine } from './compose/engine.ts'
-import { startHttp } from './compose/http.ts'
+import { startHttp, startStatus } from './compose/http.ts'
 import { startJobs } from './compose/jobs.ts'
 import type { Build } from './compose/parts.ts'
 import { describeProviders, openSandbox } from './compose/providers.ts'
@@ -21,6 +21,8 @@ import {
 import type { Log } from './http/index.ts'
 import { installQueue } from './jobs/index.ts'
 import { ensureSandboxKeys, openKeyring, type Keyring } from './keys.ts'
+import { readFleet } from './operations/index.ts'
+import { collectProcess, createFleetMetrics, createMetrics, type Metrics } from './telemetry/index.ts'
 import { createTenants } from './tenants/index.ts'
 
 export type { Role } from './config.ts'
@@ -42,11 +44,15 @@ export async function startService(
   build: Build,
   signal?: AbortSignal,
 ): Promise<Service> {
-  const opened = await openDatabase({ ...config.database, url: config.database.url }, log)
+  const metrics = createMetrics()
+  collectProcess(metrics)
+  const onWaited = (seconds: number): void => metrics.poolWaitSeconds.observe(seconds)
+  const opened = await openDatabase({ ...config.database, onWaited }, log)
+  metrics.watchPool(() => opened.db.usage())
   try {
     return await whenAnswering({ db: opened.db, log, signal }, async () => {
       await prepareDatabase(config, opened, log)
-      return startAtAddresses(config, (addresses) => startParts(config, role, log, build, opened, addresses))
+      return startAtAddresses(config, (addresses) => startParts(config, role, log, build, opened, addresses, metrics))
     })
   } catch (error) {
     await opened.close()
@@ -73,6 +79,7 @@ async function startParts(
   build: Build,
   opened: OpenedDatabase,
   addresses: Addresses,
+  metrics: Metrics,
 ): Promise<Service> {
   const { db } = opened
   const { clock } = db
@@ -80,7 +87,7 @@ async function startParts(
   const tenants = createTenants({ db })
   const sandbox = await openSandbox(config, clock, tenants)
   const providers = describeProviders(config, sandbox)
-  const engine = createEngine({ config, db, clock, keyring, log, providers })
+  const engine = createEngine({ config, db, clock, keyring, log, providers, metrics })
   const post = openPost(config, db)
   const door = createDoor({ config, db, clock, keyring, tenants, ...engine, addresses, post })
 
@@ -90,6 +97,8 @@ async function startParts(
     clock,
     keyring,
     log,
+    metrics,
+    fleetMetrics: createFleetMetrics(() => readFleet(db, config.worker)),
     build,
     tenants,
     engine,
@@ -101,14 +110,14 @@ async function startParts(
   }
   const worker = role === 'api' ? undefined : await startJobs(opened, parts)
   // A port in use is the commonest failure of a start, and must not leave a worker running.
-  const http = await (role === 'worker' ? undefined : startHttp(parts))?.catch(async (error: unknown) => {
+  const http = await (role === 'worker' ? startStatus(parts) : startHttp(parts)).catch(async (error: unknown) => {
     await worker?.stop()
     throw error
   })
   // A process that only answers requests has no jobs, at whose beginning the clock is looked at.
   const clockTimer = setInterval(() => void clock.refresh().catch(() => undefined), clockLookMs[config.mode])
   return {
-    url: http?.url,
+    url: role === 'worker' ? undefined : http?.url,
     async stop() {
       clearInterval(clockTimer)
       try {

@@ -54,6 +54,11 @@ export const settings = {
     default: '4000',
     parse: wholeNumber(0, 65_535),
   }),
+  ASSAY_STATUS_PORT: setting({
+    description:
+      'The port on which a process of role worker answers /healthz, /readyz, /metrics and /metrics/fleet. Without it a worker listens nowhere; the other roles answer on ASSAY_PORT.',
+    parse: wholeNumber(0, 65_535),
+  }),
   ASSAY_BASE_URL: setting({
     description: 'The address of the API as applications see it. Default: http, the listening address and port.',
     parse: url,

@@ -17,7 +17,7 @@ import { createLog } from './http/log.ts'
 import { installQueue, parseStored } from './jobs/index.ts'
 import { testKeyring } from './test-keys.ts'
 import type { ConnectionRef, Owner } from './owner.ts'
-import { createEngine, type Engine, type Registry } from './compose/engine.ts'
+import { createEngine, type Engine, type EngineDeps } from './compose/engine.ts'
 import type { Providers } from './compose/providers.ts'
 import { createTenants } from './tenants/index.ts'
 
@@ -62,7 +62,7 @@ const jobsMax = 500
 /** To be called in an async `describe`. `simulated` are providers that simulate themselves, beside the sandbox's. */
 export async function openEngine(
   settings: Record<string, string> = {},
-  simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> & { registry?: Registry } = {},
+  simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> & Pick<EngineDeps, 'registry' | 'metrics'> = {},
   t: Parameters<typeof testDatabase>[0] = ownedBySuite(),
 ): Promise<TestEngine> {
   const { db, connection } = await testDatabase(t)
@@ -85,8 +85,9 @@ export async function openEngine(
     providerClients: { ...listSandboxClients(), ...simulated.providerClients },
     providerUrls: { ...sandbox.urls, ...simulated.providerUrls },
   }
-  const { registry } = simulated
-  const engine = createEngine({ config, db, clock, keyring, log, providers, ...(registry && { registry }) })
+  const { registry, metrics } = simulated
+  const more = { ...(registry && { registry }), ...(metrics && { metrics }) }
+  const engine = createEngine({ config, db, clock, keyring, log, providers, ...more })
   const tenants = createTenants({ db })
   const tenant = await tenants.ensureSandboxTenant()
   await control('clock', { offset_ms: offsetMs })

@@ -14,8 +14,10 @@ import { createMetering } from '../metering/index.ts'
 import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
 import { createSync, type Sync } from '../sync/index.ts'
+import { createMetrics, type Metrics } from '../telemetry/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
 import type { Providers } from './providers.ts'
+import { watchDeliveries, watchLedger, watchMetering, watchReading } from './watch.ts'
 
 /** In sandbox mode the time of every provider limit is divided by this, in the simulators and here alike. */
 const fastPace = 100
@@ -39,6 +41,8 @@ export interface EngineDeps {
   providers: Providers
   /** The connectors and their definitions; those of the registry unless a test brings its own. */
   registry?: Registry
+  /** Those of the process; a command that is over in a moment has none that anybody reads. */
+  metrics?: Metrics
 }
 
 export interface Registry {
@@ -53,10 +57,11 @@ function paceOf(config: Config): number {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { config, db, clock, keyring, log, providers, registry = everyProvider } = deps
+  const { config, db, clock, keyring, log, providers, registry = everyProvider, metrics = createMetrics() } = deps
   const pace = paceOf(config)
   const now = (): number => clock.now()
-  const metering = createMetering({ db, random: Math.random, pace, egress: config.worker.egress, log })
+  const limits = { random: Math.random, pace, egress: config.worker.egress }
+  const metering = watchMetering(createMetering({ db, ...limits, log }), metrics)
   const priceLane = { connector: coinGeckoBudget, keyLane: '' }
   const priceCost = coinGeckoBudget.budget.balances
   const budget = {
@@ -74,18 +79,16 @@ export function createEngine(deps: EngineDeps): Engine {
   const prices = createPrices({ db, source, now, pace, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'
   const assets = createAssets({ db })
-  const webhooks = openWebhooks({ config, db, clock, keyring, log })
-  const ledger = createLedger({
-    db,
-    assets,
-    prices,
-    log,
+  const webhooks = openWebhooks({ config, db, clock, keyring, log, metrics })
+  const plainLedger = createLedger({
+    ...{ db, assets, prices, log },
     ...registry,
     isWallet,
     queueMatching,
     addChanges: webhooks.announceChanges,
     recordTransactions,
   })
+  const ledger = watchLedger(plainLedger, metrics)
   const connections = createConnections({
     db,
     keyring,
@@ -119,6 +122,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const proof = createProof({ db, ledger, ...registry, onChanged: onProof })
   const sync = createSync({
     ...{ db, connections, ledger, metering, ...registry, now, random: Math.random, pace, log },
+    watch: watchReading(metrics),
     prove: (ref, source, reach) => proof.prove(ref, source, reach),
   })
   return { assets, connections, ledger, prices, proof, sync, webhooks }
@@ -130,11 +134,12 @@ export function openWebhooks({
   clock,
   keyring,
   log,
-}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring' | 'log'>): Webhooks {
+  metrics = createMetrics(),
+}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring' | 'log' | 'metrics'>): Webhooks {
   return createWebhooks({
     db,
     keyring,
-    fetch,
+    fetch: watchDeliveries(fetch, metrics),
     now: () => clock.now(),
     // A sandbox is on one machine with its database, so the machine's clock is the one that was not moved.
     realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),

@@ -8,9 +8,11 @@ import {
   createAdmission,
   createCursors,
   createHttpServer,
-  createMetrics,
   createServe,
   findUnready,
+  startStatusServer,
+  type StatusOptions,
+  type StatusServer,
 } from '../http/index.ts'
 import { connectRoutes, oauthRoutes, resourceRoutes, sandboxRoutes } from '../http/routes.ts'
 import { findWidgetDirectory, widgetRoutes } from '../http/widget.ts'
@@ -19,7 +21,7 @@ import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
 export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
-  const { config, db, clock, keyring, log, build, tenants, engine, sandbox, addresses, post, oauth, connect } = parts
+  const { config, db, clock, keyring, log, tenants, engine, sandbox, addresses, post, oauth, connect } = parts
   const { catalog } = parts.providers
   const { connections, proof, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
@@ -64,10 +66,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const server = await createHttpServer({
     log,
     groups,
-    metrics: createMetrics(),
-    metricsAccess: toMetricsAccess(config),
-    findUnready: () => findUnready(db),
-    build,
+    ...toStatus(parts),
     baseUrl: () => baseUrl,
     authUrl: () => addresses.authUrl,
     widgetUrl: () => widgetUrl,
@@ -97,6 +96,18 @@ function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfo
     sandbox: config.mode === 'sandbox',
     findOwnedTotal: portfolio.findOwnedTotal,
   })
+}
+
+/** A worker serves no API; it answers only where it is given a port for that. */
+export async function startStatus(parts: Parts): Promise<StatusServer | undefined> {
+  const { host, statusPort } = parts.config.listen
+  if (statusPort === undefined) return undefined
+  return startStatusServer({ host, port: statusPort }, toStatus(parts))
+}
+
+/** What every process that listens tells about itself. */
+function toStatus({ config, db, metrics, fleetMetrics, build }: Parts): StatusOptions & Pick<Parts, 'metrics'> {
+  return { metrics, fleetMetrics, metricsAccess: toMetricsAccess(config), findUnready: () => findUnready(db), build }
 }
 
 function toMetricsAccess({ metricsToken, mode }: Config): { token: string } | 'open' | 'closed' {

@@ -6,14 +6,15 @@ import { repeat, startWorker, type Handler, type Handlers, type JobName, type Wo
 import { createMatchTask } from '../match-job.ts'
 import { createUpkeep, queueUpkeep } from '../upkeep.ts'
 import type { Parts } from './parts.ts'
+import { watchHandlers, watchMailer } from './watch.ts'
 
 /** A tenant's feed has every change within two seconds. */
 const tenantsEveryMs = 1_000
 
 export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<Worker> {
-  const { config, db, keyring, clock, log, tenants, oauth } = parts
+  const { config, db, keyring, clock, log, tenants, oauth, metrics } = parts
   const { connections, ledger, prices, sync, webhooks } = parts.engine
-  const { mailer } = parts.post
+  const mailer = parts.post.mailer && watchMailer(parts.post.mailer, metrics)
   const { listenUrl } = config.database
   const onTime = <Name extends JobName>(handle: Handler<Name>): Handler<Name> => {
     return async (payload, signal) => {
@@ -50,7 +51,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     db: opened.db,
     connection: listenUrl === undefined ? opened.connection : { url: listenUrl },
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
-    handlers,
+    handlers: watchHandlers(handlers, metrics),
     concurrency: config.worker.concurrency,
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,

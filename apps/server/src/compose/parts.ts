@@ -1,6 +1,7 @@
 /** What every role is made of, once it is wired. */
 import type { Connect } from '../connect/index.ts'
 import type { Oauth } from '../oauth/index.ts'
+import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import type { Addresses } from './addresses.ts'
 import type { Post } from './door.ts'
@@ -13,6 +14,8 @@ export interface Build {
 }
 
 export interface Parts extends EngineDeps {
+  metrics: Metrics
+  fleetMetrics: FleetMetrics
   build: Build
   tenants: Tenants
   engine: Engine

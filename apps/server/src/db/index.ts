@@ -23,6 +23,8 @@ export interface OpenOptions {
   pooler: 'none' | 'transaction'
   poolSizeMax: number
   statementTimeoutMs: number
+  /** A caller found every connection in use, and waited so long. */
+  onWaited?: (seconds: number) => void
   /** Use the embedded server of a process that already runs in `dataDirectory`, as short commands do beside a service. */
   join?: boolean
 }
@@ -35,10 +37,10 @@ export interface OpenedDatabase {
 }
 
 export async function openDatabase(options: OpenOptions, log: DatabaseLog): Promise<OpenedDatabase> {
-  const { url, dataDirectory, poolSizeMax, statementTimeoutMs } = options
+  const { url, dataDirectory, poolSizeMax, statementTimeoutMs, onWaited } = options
   if (url !== undefined) {
     const connection = { url }
-    const db = createDatabase({ connection, pooler: options.pooler, poolSizeMax, statementTimeoutMs, log })
+    const db = createDatabase({ connection, pooler: options.pooler, poolSizeMax, statementTimeoutMs, onWaited, log })
     return { db, connection, close: () => db.close() }
   }
   const joined = options.join === true ? await joinEmbedded(dataDirectory) : undefined
@@ -46,7 +48,7 @@ export async function openDatabase(options: OpenOptions, log: DatabaseLog): Prom
   const connection = joined ?? server?.connection
   if (connection === undefined) throw new Error('an embedded server without an address')
   // DATABASE_POOLER speaks of DATABASE_URL: nothing stands between us and our own server.
-  const db = createDatabase({ connection, pooler: 'none', poolSizeMax, statementTimeoutMs, log })
+  const db = createDatabase({ connection, pooler: 'none', poolSizeMax, statementTimeoutMs, onWaited, log })
   return {
     db,
     connection,

@@ -26,6 +26,22 @@ async function singleConnection(t: TestContext, options: Partial<DatabaseOptions
   return db
 }
 
+describe('the usage of the pool', () => {
+  test('tells who waits for a connection, and how long that took', async (t) => {
+    const waits: number[] = []
+    const db = await singleConnection(t, { onWaited: (seconds) => waits.push(seconds) })
+    await db.rows('select 1')
+    assert.deepEqual([db.usage(), waits], [{ busy: 0, idle: 1, waiting: 0 }, []])
+    let second: Promise<unknown> | undefined
+    await db.transaction(async () => {
+      second = db.rows('select 2')
+      assert.deepEqual(db.usage(), { busy: 1, idle: 0, waiting: 1 })
+    })
+    await second
+    assert.deepEqual([waits.length, (waits[0] ?? 0) > 0], [1, true])
+  })
+})
+
 describe('values', () => {
   test('quantities keep every digit, times are ISO text, the rest is what JavaScript has', async (t) => {
     const { db } = await testDatabase(t)

@@ -31,6 +31,8 @@ export interface DatabaseOptions extends ClockOptions {
   statementTimeoutMs: number
   /** How long a caller waits for a free or a new connection before the database counts as away. */
   acquireTimeoutMs?: number
+  /** A caller found every connection in use, and waited so long. */
+  onWaited?: ((seconds: number) => void) | undefined
   log: DatabaseLog
 }
 
@@ -48,9 +50,20 @@ export function createDatabase(options: DatabaseOptions): Database {
   const { pool, close } = createPool(options)
   const send = createSend(options)
 
+  async function acquire(): Promise<pg.PoolClient> {
+    // Only a caller who has to wait is timed: every statement passes here.
+    if (pool.idleCount > 0 || pool.totalCount < options.poolSizeMax) return pool.connect()
+    const sinceMs = performance.now()
+    try {
+      return await pool.connect()
+    } finally {
+      options.onWaited?.((performance.now() - sinceMs) / 1_000)
+    }
+  }
+
   async function run(statement: Statement): Promise<Answer> {
     for (;;) {
-      const client = await pool.connect()
+      const client = await acquire()
       try {
         const answer = await send(client, statement)
         client.release()
@@ -68,7 +81,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const now = (): string => new Date(clock.now()).toISOString()
 
   async function transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T> {
-    const client = await pool.connect()
+    const client = await acquire()
     const tx = createTransactionRun((statement) => send(client, statement))
     let failure: unknown
     try {
@@ -93,7 +106,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  return { ...queries, now, clock, transaction, close }
+  return {
+    ...queries,
+    ...{ now, clock, transaction, close },
+    usage: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  }
 }
 
 function createPool({ connection, poolSizeMax, acquireTimeoutMs, log }: DatabaseOptions): OpenPool {

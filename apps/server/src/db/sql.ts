@@ -31,7 +31,15 @@ export interface Database extends Sql {
    * the work was kept: that is reported as "away", and the work must be one that may be done twice.
    */
   transaction<T>(this: void, work: (tx: Sql) => Promise<T>): Promise<T>
+  /** Connections of this process at this moment, and callers that wait for one. */
+  usage(this: void): PoolUsage
   close(this: void): Promise<void>
+}
+
+export interface PoolUsage {
+  busy: number
+  idle: number
+  waiting: number
 }
 
 export interface Statement {

@@ -20,7 +20,8 @@ import { isLoopback } from '../config.ts'
 import { acceptJsonOnly } from './body.ts'
 import { addCorsHeaders, isPreflight, pathOf, registerPreflights } from './cors.ts'
 import { AccessLine, type Log } from './log.ts'
-import type { Metrics, MetricsAccess } from './metrics.ts'
+import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
+import type { MetricsAccess } from './metrics.ts'
 import { bodyBytesMax, sendProblem, toProblem } from './problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -30,7 +31,8 @@ import { sunsetHeaders } from './v1/sunset.ts'
 export interface HttpOptions {
   log: Log
   groups: readonly RouteGroup[]
-  metrics: Metrics
+  metrics: Pick<Metrics, 'registry' | 'observeRequest'>
+  fleetMetrics: Pick<FleetMetrics, 'registry' | 'read'>
   metricsAccess: MetricsAccess
   /** Why this process cannot serve now; undefined when it can. */
   findUnready: () => Promise<string | undefined>

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Agent, get } from 'node:http'
-import { sendRaw, startTestServer } from './test-server.ts'
+import { createFleetMetrics, createMetrics } from '../telemetry/index.ts'
+import { startStatusServer } from './status-server.ts'
+import { fleet, sendRaw, startTestServer } from './test-server.ts'
 
 describe('health', () => {
   it('/healthz and /readyz say version and commit', async (t) => {
@@ -65,11 +67,48 @@ describe('metrics', () => {
     assert.match(text, /^process_cpu_seconds_total /m)
   })
 
+  it('of the whole installation have an address of their own, with the same token', async (t) => {
+    const server = await startTestServer(t)
+    assert.equal((await server.get('/metrics/fleet', {})).status, 401)
+    const response = await server.get('/metrics/fleet', { authorization: 'Bearer scrape me' })
+    const text = await response.text()
+    assert.match(text, /^assay_workers_alive 1$/m)
+    assert.match(text, /^assay_circuit_open\{provider="kraken"\} 1$/m)
+    assert.doesNotMatch(text, /^process_cpu/m)
+  })
+
   it('do not exist where they are closed, and are free where they are open', async (t) => {
     const closed = await startTestServer(t, { metricsAccess: 'closed' })
     assert.equal((await closed.get('/metrics')).status, 404)
     const open = await startTestServer(t, { metricsAccess: 'open' })
     assert.equal((await open.get('/metrics', {})).status, 200)
+  })
+})
+
+describe('a process that serves no API', () => {
+  it('answers health and metrics, and nothing else', async (t) => {
+    const server = await startStatusServer(
+      { host: '127.0.0.1', port: 0 },
+      {
+        metrics: createMetrics(),
+        fleetMetrics: createFleetMetrics(async () => fleet),
+        metricsAccess: { token: 'scrape me' },
+        findUnready: async () => 'the database is away',
+        build: { version: '0.1.0', commit: undefined },
+      },
+    )
+    t.after(() => server.stop())
+    const statusOf = async (path: string, headers = {}): Promise<number> =>
+      (await fetch(`${server.url}${path}`, { headers })).status
+    const authorization = 'Bearer scrape me'
+    assert.deepEqual(
+      await Promise.all([
+        ...['/healthz', '/readyz', '/metrics', '/docs', '/platform/v1/assets'].map((path) => statusOf(path)),
+        statusOf('/metrics', { authorization }),
+        statusOf('/metrics/fleet', { authorization }),
+      ]),
+      [200, 503, 401, 404, 404, 200, 200],
+    )
   })
 })
 

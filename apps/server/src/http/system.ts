@@ -6,15 +6,20 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { sendDocument, toDocument } from './conditional.ts'
 import { docsStyle, renderDocs } from './docs/page.ts'
 import { registerIcons } from './icons.ts'
-import { checkMetricsAccess, type Metrics, type MetricsAccess } from './metrics.ts'
+import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
+import { checkMetricsAccess, type MetricsAccess } from './metrics.ts'
 import type { RouteGroup } from './route-table.ts'
 import { helmetOptions } from './security-headers.ts'
 
-export interface SystemOptions {
-  metrics: Metrics
+export interface StatusOptions {
+  metrics: Pick<Metrics, 'registry'>
+  fleetMetrics: Pick<FleetMetrics, 'registry' | 'read'>
   metricsAccess: MetricsAccess
   findUnready: () => Promise<string | undefined>
   build: { version: string; commit: string | undefined }
+}
+
+export interface SystemOptions extends StatusOptions {
   baseUrl: () => string
   authUrl: () => string
   widgetUrl: () => string
@@ -29,7 +34,8 @@ export function systemRoutes(options: SystemOptions): RouteGroup[] {
   ]
 }
 
-function registerHealth(app: FastifyInstance, options: SystemOptions): void {
+/** Also all that a worker answers (status-server.ts). */
+export function registerHealth(app: FastifyInstance, options: StatusOptions): void {
   const { version, commit } = options.build
 
   app.get('/healthz', async (_, reply) => sendJson(reply, { status: 'alive', version, commit: commit ?? null }))
@@ -43,11 +49,18 @@ function registerHealth(app: FastifyInstance, options: SystemOptions): void {
   app.get('/metrics', async (request, reply) => {
     checkMetricsAccess(options.metricsAccess, request.headers.authorization)
     const { registry } = options.metrics
-    return reply
-      .header('Cache-Control', 'no-store')
-      .type(registry.contentType)
-      .send(await registry.metrics())
+    return sendMetrics(reply, registry.contentType, await registry.metrics())
   })
+
+  app.get('/metrics/fleet', async (request, reply) => {
+    checkMetricsAccess(options.metricsAccess, request.headers.authorization)
+    const { registry, read } = options.fleetMetrics
+    return sendMetrics(reply, registry.contentType, await read())
+  })
+}
+
+function sendMetrics(reply: FastifyReply, contentType: string, text: string): FastifyReply {
+  return reply.header('Cache-Control', 'no-store').type(contentType).send(text)
 }
 
 function sendJson(reply: FastifyReply, value: object): FastifyReply {

@@ -8,7 +8,7 @@ import { findBearer } from '../oauth/index.ts'
 import { createCursors } from './cursor.ts'
 import { toExactNumber } from './exact-number.ts'
 import { createLog } from './log.ts'
-import { createMetrics } from './metrics.ts'
+import { collectProcess, createFleetMetrics, createMetrics, type FleetFigures } from '../telemetry/index.ts'
 import { linkHeaders } from './pages.ts'
 import { createServe, type Caller, type Serve, type ServeDependencies } from './serve.ts'
 import { createHttpServer, type HttpOptions, type HttpServer } from './server.ts'
@@ -158,6 +158,13 @@ interface MoreRoutes {
   registerMore?: (serve: Serve, app: HttpServer['app']) => void
 }
 
+/** An installation in which one worker is alive, and nothing happens. */
+export const fleet: FleetFigures = {
+  ...{ workersAlive: 1, webhookWaiting: 0, webhookOldestSeconds: 0, feedNotices: 0, databaseBytes: 8_000_000 },
+  ...{ queueJobs: [], queueOldest: [], queueFailing: [], connections: [], connectionOverdue: [] },
+  ...{ proofGrades: [], circuitsOpen: [{ labels: { provider: 'kraken' }, value: 1 }] },
+}
+
 export async function startTestServer(
   t: Pick<TestContext, 'after'>,
   overrides: Partial<HttpOptions> & Partial<Pick<ServeDependencies, 'admission' | 'authenticate'>> & MoreRoutes = {},
@@ -171,6 +178,8 @@ export async function startTestServer(
     ...(admission === undefined ? {} : { admission }),
   })
   let url = ''
+  const metrics = createMetrics()
+  collectProcess(metrics)
   const server = await createHttpServer({
     log: createLog({ level: 'info', destination: { write: (line: string) => void lines.push(line) } }),
     groups: [
@@ -185,7 +194,8 @@ export async function startTestServer(
       { cors: 'widget', register: (app) => void app.get('/connect/v1/session', async () => 'ok') },
       { cors: 'nobody', register: (app) => void app.post('/sandbox/clock', async () => 'ok') },
     ],
-    metrics: createMetrics(),
+    metrics,
+    fleetMetrics: createFleetMetrics(async () => fleet),
     metricsAccess: { token: 'scrape me' },
     findUnready: async () => undefined,
     build: { version: '0.1.0', commit: 'abc1234' },

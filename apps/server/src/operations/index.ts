@@ -7,6 +7,8 @@ import type { SealReport } from '../sealing.ts'
 import { checkSecrets } from '../webhooks/index.ts'
 import * as store from './store.ts'
 
+export { readFleet } from './fleet-store.ts'
+
 export interface Status {
   workers: { worker_id: string; silent_seconds: number }[]
   queue: store.QueueRow[]

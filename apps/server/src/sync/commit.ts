@@ -116,6 +116,7 @@ async function commit(
   const cursors = windows.flatMap((window) =>
     isCursorNew(reading, window) ? [{ ...toKey(window.list), cursor: window.cursor ?? '' }] : [],
   )
+  const sinceMs = performance.now()
   try {
     const doubts = await deps.db.transaction(async (tx) => {
       const kept = await deps.ledger.keepRaw(tx, ref, opened.connector, windows.map(toShown))
@@ -125,6 +126,7 @@ async function commit(
       await recordRecords(tx, ref, kept.added)
       return kept.doubts
     })
+    deps.watch.committed(opened.providerId, (performance.now() - sinceMs) / 1_000)
     for (const window of windows) noteDoubt(reading, window, doubts)
   } catch (error) {
     if (error instanceof Refused) return 'overtaken'

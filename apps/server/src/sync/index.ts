@@ -23,6 +23,7 @@ import { createRunTask, queueRun } from './run-job.ts'
 import * as store from './store.ts'
 
 export type { StreamCoverage } from './coverage.ts'
+export type { ReadingWatch } from './reading.ts'
 export type { Refresh, RefreshKind } from './refreshes.ts'
 
 export interface Sync {

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { createMetering } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { readConnection, type ReadRequest, type ReadResult } from './read-connection.ts'
+import type { ReadingWatch } from './reading.ts'
 import { createTestProvider, dayMs, openReader, record, type TestProvider } from './test-provider.ts'
 
 describe('reading a connection', async () => {
@@ -14,7 +15,13 @@ describe('reading a connection', async () => {
   const log = pino({ level: 'silent' })
   const metering = createMetering({ db, random: () => 0.5, pace: 1, egress: 'main', log })
   const { prove } = reader.proof
-  const deps = { ...reader, metering, prove, now: () => reader.clock.now(), random: () => 0.5, pace: 1, log }
+  const seen: string[] = []
+  const watch: ReadingWatch = {
+    read: (providerId, outcome) => seen.push(`${providerId} ${outcome}`),
+    brokeDown: () => seen.push('broke down'),
+    committed: (providerId, seconds) => assert.ok(seconds > 0, `${providerId}: ${seconds}`),
+  }
+  const deps = { ...reader, metering, prove, watch, now: () => reader.clock.now(), random: () => 0.5, pace: 1, log }
 
   async function connect(provider: TestProvider): Promise<ConnectionRef> {
     reader.use(provider)
@@ -38,8 +45,10 @@ describe('reading a connection', async () => {
     const provider = createTestProvider()
     fill(provider, 3)
     const ref = await connect(provider)
+    seen.length = 0
     const first = await read(ref)
     assert.deepEqual([first.outcome, first.isIdle], [{ kind: 'done' }, false])
+    assert.deepEqual(seen, ['kraken done'])
     const { outcome, isIdle } = await read(ref)
     assert.deepEqual([outcome, isIdle], [{ kind: 'done' }, true])
   })

@@ -79,10 +79,12 @@ export async function readConnection(
   }
   const run: RunState = { untilMs, stage: given?.stage ?? 'recent' }
   const read = await readParts(deps, reading, run, request)
+  const outcome = toOutcome(reading, read)
+  deps.watch.read(opened.providerId, outcome.kind === 'fault' ? outcome.error.fault : outcome.kind)
   const pages = reading.allowance.pagesRead()
   const hasBegun = given !== undefined || pages > 0 || read.kind === 'more'
   return {
-    outcome: toOutcome(reading, read),
+    outcome,
     run: hasBegun ? run : undefined,
     hasProgressed: pages > 0 && [...reading.faults.keys()].every((id) => reading.progressed.has(id)),
     isIdle: !reading.hasNews && !places.hasFailures,

@@ -22,11 +22,22 @@ export interface ReadingDeps {
     source: Pick<OpenedConnection, 'connector' | 'definition'>,
     reach: Reach | undefined,
   ): Promise<{ waitingForMs: number | undefined }>
+  watch: ReadingWatch
   now(): number
   random(): number
   /** Divides every wait, in sandbox mode. */
   pace: number
   log: Logger
+}
+
+/** What an operator sees of reading, whoever counts it. */
+export interface ReadingWatch {
+  /** A job that read a connection has ended in this. */
+  read(providerId: string, outcome: string): void
+  /** A job that read a connection met an error of our own. */
+  brokeDown(): void
+  /** A transaction that keeps pages took so long. */
+  committed(providerId: string, seconds: number): void
 }
 
 /** What one job may do before it makes room for others. */

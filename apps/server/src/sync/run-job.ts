@@ -133,6 +133,7 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
 /** Neither the provider nor the owner can mend it. It is reported, and tried again ever more rarely. */
 async function breakDown(deps: ReadingDeps, { ref, lane }: PayloadOf<'sync'>, error: unknown): Promise<void> {
   deps.log.error({ connection: ref.connectionId, err: error }, 'reading broke down')
+  deps.watch.brokeDown()
   const failures = await store.countFailure(deps.db, ref, { anew: false })
   if (failures === bookmarksDroppedAfter) await store.dropBookmarks(deps.db, ref)
   const nextTryInMs = backoffMs(failures, deps.random()) / deps.pace

@@ -1,0 +1,3 @@
+/** Telemetry: what this process and the whole installation tell about themselves, for Prometheus. */
+export { createFleetMetrics, type Figure, type FleetFigures, type FleetMetrics } from './fleet-metrics.ts'
+export { collectProcess, createMetrics, type Metrics } from './metrics.ts'
