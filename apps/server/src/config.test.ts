@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { ConfigError, parseConfig, type Config } from './config.ts'
 import { settings } from './settings.ts'
 import { testKeyTexts } from './test-keys.ts'
@@ -33,6 +34,45 @@ describe('docs/configuration.md', () => {
   it('has one line for each setting, with its default, unit and description, and none for anything else', () => {
     const expected = Object.entries(settings).map(([name, setting]) => toLine(name, setting))
     assert.deepEqual(documented.toSorted(), expected.toSorted())
+  })
+})
+
+describe('a secret', () => {
+  const write = (content: string): string => {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'assay-config-'))
+    after(() => rmSync(directory, { recursive: true }))
+    const file = path.join(directory, 'secret')
+    writeFileSync(file, content)
+    return file
+  }
+
+  it('of any kind may be in a file, which ends in a line break', () => {
+    const secrets = Object.entries(settings).filter(([, one]) => 'secret' in one)
+    assert.deepEqual(
+      secrets.filter(([name]) => !(`${name}_FILE` in settings)).map(([name]) => name),
+      [],
+    )
+    const url = 'postgres://assay:pass@db.example/assay'
+    const found = parseConfig({
+      ...production,
+      DATABASE_URL_FILE: write(`${url}\n`),
+      ASSAY_METRICS_TOKEN_FILE: write('t'),
+    })
+    assert.deepEqual([found.database.url, found.metricsToken], [url, 't'])
+  })
+
+  it('is given once, in a file that can be read, and is never quoted', () => {
+    const file = write('hunter2')
+    const problems = problemsOf({
+      ...production,
+      ...{ ASSAY_METRICS_TOKEN: 'one', ASSAY_METRICS_TOKEN_FILE: file },
+      ...{ ASSAY_COINGECKO_KEY_FILE: file, DATABASE_URL_FILE: '/nowhere/at/all' },
+    })
+    assert.deepEqual(problems, [
+      'DATABASE_URL_FILE must be a file that can be read, got "/nowhere/at/all" (ENOENT)',
+      'ASSAY_COINGECKO_KEY_FILE must be demo: or pro: followed by the key',
+      'ASSAY_METRICS_TOKEN and ASSAY_METRICS_TOKEN_FILE must not be given together',
+    ])
   })
 })
 

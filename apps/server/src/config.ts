@@ -2,7 +2,7 @@
  * The only reader of the environment. It is parsed once, by the table in settings.ts; all mistakes are reported together,
  * each with the setting, the value and what was expected.
  */
-import { listKeyProblems, readKeys, type ProcessKind } from './key-settings.ts'
+import { listKeyProblems, readFile, readKeys, type ProcessKind } from './key-settings.ts'
 import { ConfigError, type KeySettings } from './setting-values.ts'
 import { settings, type Setting, type SettingName, type SettingValue } from './settings.ts'
 
@@ -140,14 +140,14 @@ function createReader(environment: Environment, problems: string[]): { find: Fin
     const setting: Setting<unknown> = settings[name]
     const usual =
       environment['ASSAY_MODE'] === 'sandbox' ? (setting.sandboxDefault ?? setting.default) : setting.default
-    const given = environment[name]
-    const text = given === undefined || given === '' ? usual : given
-    if (text === undefined) return undefined
+    const [source, ...others] = listGiven(environment, name)
+    if (others.length > 0) problems.push(`${source} and ${others[0]} must not be given together`)
     try {
-      return setting.parse(text) as SettingValue<typeof name>
+      const text = source === undefined ? usual : readGiven(environment, name, source)
+      return text === undefined ? undefined : (setting.parse(text) as SettingValue<typeof name>)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      problems.push(`${name} ${error.message}`)
+      problems.push(`${source ?? name} ${error.message}`)
       return undefined
     }
   }
@@ -157,6 +157,18 @@ function createReader(environment: Environment, problems: string[]): { find: Fin
   const get: Get = (name) => find(name) as SettingValue<typeof name>
 
   return { find, get }
+}
+
+/** The names by which a setting was given: its own, or that of a file. An empty value counts as not given. */
+function listGiven(environment: Environment, name: string): string[] {
+  const names = `${name}_FILE` in settings ? [name, `${name}_FILE`] : [name]
+  return names.filter((source) => (environment[source] ?? '') !== '')
+}
+
+function readGiven(environment: Environment, name: string, source: string): string {
+  const value = environment[source] ?? ''
+  // An editor ends a file with a line break, which belongs to no secret.
+  return source === name ? value : readFile(value).trim()
 }
 
 function readMail(find: Find, problems: string[]): Config['mail'] {

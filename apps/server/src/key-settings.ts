@@ -28,6 +28,12 @@ interface SourceSetting {
   parse(value: string): string
 }
 
+/** For the table of settings: where a secret may come from besides the environment, such as a mounted file. */
+export function describeFile<Name extends string>(of: Name): Record<`${Name}_FILE`, SourceSetting> {
+  const file = { description: `A file that holds ${of}.`, parse: text }
+  return { [`${of}_FILE`]: file } as Record<`${Name}_FILE`, SourceSetting>
+}
+
 /** The two further settings of a key setting, for the table of settings. */
 export function describeSources<Name extends KeySetting>(of: Name): Record<SourceName<Name>, SourceSetting> {
   const file = { description: `A file that holds ${of}.`, parse: text }
@@ -81,7 +87,7 @@ function readSource(environment: Environment, of: KeySetting, source: string): s
   return source === `${of}_COMMAND` ? runCommand(value) : value
 }
 
-function readFile(file: string): string {
+export function readFile(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {

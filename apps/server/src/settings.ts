@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import path from 'node:path'
-import { describeSources } from './key-settings.ts'
+import { describeFile, describeSources } from './key-settings.ts'
 import {
   chainUrls,
   day,
@@ -76,11 +76,13 @@ export const settings = {
     secret: true,
     parse: postgresUrl,
   }),
+  ...describeFile('DATABASE_URL'),
   DATABASE_LISTEN_URL: setting({
     description: 'A direct address of the same database for workers, when DATABASE_URL goes through a pooler.',
     secret: true,
     parse: postgresUrl,
   }),
+  ...describeFile('DATABASE_LISTEN_URL'),
   DATABASE_POOLER: setting({
     description:
       'transaction when DATABASE_URL goes through a pooler in transaction mode: statements are then not named.',
@@ -136,18 +138,21 @@ export const settings = {
       return { plan: plan === 'pro' ? 'pro' : 'demo', key }
     },
   }),
+  ...describeFile('ASSAY_COINGECKO_KEY'),
   ASSAY_PROVIDER_CLIENTS: setting({
     description:
       'How you are registered at providers that people sign in at, comma-separated: provider:client_id:client_secret. A provider that is not named is offered without its sign-in. Ignored in sandbox mode.',
     secret: true,
     parse: providerClients,
   }),
+  ...describeFile('ASSAY_PROVIDER_CLIENTS'),
   ASSAY_CHAIN_URLS: setting({
     description:
       'Nodes and indexes of chains, as JSON: {"evm:1":{"rpc":"https://…","index":"https://…"}}. What is not named has a public default that needs no key; an index may have its key in the query. Ignored in sandbox mode.',
     secret: true,
     parse: chainUrls,
   }),
+  ...describeFile('ASSAY_CHAIN_URLS'),
   ASSAY_LOG_LEVEL: setting({
     description: 'How much is logged.',
     default: 'info',
@@ -158,6 +163,7 @@ export const settings = {
     secret: true,
     parse: text,
   }),
+  ...describeFile('ASSAY_METRICS_TOKEN'),
   ASSAY_WORKER_CONCURRENCY: setting({
     description: 'How many jobs one worker process runs at a time.',
     unit: 'jobs',
@@ -209,6 +215,7 @@ export const settings = {
     secret: true,
     parse: smtpUrl,
   }),
+  ...describeFile('ASSAY_SMTP_URL'),
   ASSAY_MAIL_FROM: setting({
     description: 'The sender of sign-in codes, such as Assay <connect@example.com>. Required with ASSAY_SMTP_URL.',
     parse: text,

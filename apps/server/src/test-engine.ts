@@ -62,7 +62,8 @@ const jobsMax = 500
 /** To be called in an async `describe`. `simulated` are providers that simulate themselves, beside the sandbox's. */
 export async function openEngine(
   settings: Record<string, string> = {},
-  simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> & Pick<EngineDeps, 'registry' | 'metrics'> = {},
+  simulated: Partial<Pick<Providers, 'providerUrls' | 'providerClients'>> &
+    Pick<EngineDeps, 'registry' | 'metrics'> = {},
   t: Parameters<typeof testDatabase>[0] = ownedBySuite(),
 ): Promise<TestEngine> {
   const { db, connection } = await testDatabase(t)
