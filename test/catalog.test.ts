@@ -5,7 +5,7 @@ import { listCatalog } from '@assay/connectors/catalog'
 import type { Provider } from '../packages/connect/src/api/catalog.ts'
 import { searchProviders } from '../packages/connect/src/screens/search.ts'
 
-const catalog = listCatalog({ sandbox: false })
+const catalog = listCatalog()
 const providers = structuredClone(catalog) as unknown as Provider[]
 
 describe('the whole catalogue', () => {

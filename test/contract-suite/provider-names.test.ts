@@ -15,7 +15,7 @@ const exempt = /^packages\/core\/src\/(assets|credentials)\/|^packages\/contract
 const isTest = /\.test\.tsx?$|(^|\/)test-[a-z-]+\.ts$/
 
 describe('the names of providers', () => {
-  const ids = listCatalog({ sandbox: true }).map(({ provider_id: id }) => id)
+  const ids = listCatalog().map(({ provider_id: id }) => id)
   const files = globSync(
     ['apps/{server,cli}/src/**/*.ts', 'packages/{core,contract,connect}/src/**/*.{ts,tsx}', 'packages/sdk/src/*.ts'],
     { cwd: root },

@@ -37,7 +37,7 @@ interface Sealed {
 
 /** By a process that answers requests: what a caller sends is sealed and waits for a worker. */
 async function sealPending(db: Database, what: string, credentials: NewCredentials): Promise<Sealed> {
-  const [provider] = listCatalog({ sandbox: true })
+  const [provider] = listCatalog()
   assert.ok(provider)
   const providerId = `provider of ${what}`
   const types = [credentials.type]

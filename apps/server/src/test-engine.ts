@@ -82,7 +82,7 @@ export async function openEngine(
     ...settings,
   })
   const providers = {
-    catalog: listCatalog({ sandbox: true }),
+    catalog: listCatalog(),
     providerClients: { ...listSandboxClients(), ...simulated.providerClients },
     providerUrls: { ...sandbox.urls, ...simulated.providerUrls },
   }

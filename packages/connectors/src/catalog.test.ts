@@ -15,7 +15,7 @@ function staticImports(file: URL, seen = new Set<string>()): Set<string> {
   return seen
 }
 
-const catalog = listCatalog({ sandbox: true })
+const catalog = listCatalog()
 
 describe('the catalogue', () => {
   it('has every provider once, and a connector for each', async () => {

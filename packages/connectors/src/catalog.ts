@@ -14,12 +14,10 @@ export { toAuthorizationUrl } from './kit/oauth.ts'
 const byId: ReadonlyMap<string, ProviderDefinition> = new Map(
   definitions.map((definition) => [definition.metadata.provider_id, definition]),
 )
-const everywhere = definitions.map(({ metadata }) => metadata)
-const real = definitions.filter(({ sandboxOnly }) => sandboxOnly !== true).map(({ metadata }) => metadata)
+const catalog = definitions.map(({ metadata }) => metadata)
 
-/** The providers that can be connected here; some exist only in the sandbox. */
-export function listCatalog({ sandbox }: { sandbox: boolean }): readonly ProviderMetadata[] {
-  return sandbox ? everywhere : real
+export function listCatalog(): readonly ProviderMetadata[] {
+  return catalog
 }
 
 /** Also finds a provider that cannot be connected here: stored data has a name wherever it is shown. */

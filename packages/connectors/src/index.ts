@@ -1,5 +1,6 @@
 export * from './catalog.ts'
 export * from './coingecko/prices.ts'
+export * from './hosts.ts'
 export * from './kit/connector.ts'
 export * from './kit/oauth.ts'
 export { conceal } from './kit/secret.ts'

@@ -40,5 +40,4 @@ export const tidepoolDefinition = {
   storySpanMs: 3_600_000,
   settlesMs: 0,
   baseUrl: 'https://api.tidepool.example',
-  sandboxOnly: true,
 } as const satisfies ProviderDefinition

@@ -1,5 +1,5 @@
 /** What reads and keeps: connections, sync, ledger, prices, and the webhooks that tell of them. */
-import { coinGeckoBudget, loadConnector, type Connector } from '@assay/connectors'
+import { coinGeckoBudget, listPriceOrigins, loadConnector, restrictFetch, type Connector } from '@assay/connectors'
 import { findProvider, getDefinition, type ProviderDefinition } from '@assay/connectors/catalog'
 import { randomBytes } from 'node:crypto'
 import { createAssets, type Assets } from '../assets/index.ts'
@@ -68,13 +68,12 @@ export function createEngine(deps: EngineDeps): Engine {
     take: (who: { interactive: boolean }) => metering.take(priceLane, priceCost, who),
     recordLimitError: (forMs: number) => metering.recordLimitError(priceLane, priceCost, forMs),
   }
+  const pricesUrl = providers.providerUrls['coingecko']
   const source = createCoinGecko({
-    fetch,
-    now,
-    baseUrl: providers.providerUrls['coingecko'],
+    fetch: restrictFetch(fetch, listPriceOrigins(pricesUrl)),
+    baseUrl: pricesUrl,
     priceKey: config.priceKey,
-    budget,
-    pace,
+    ...{ now, budget, pace },
   })
   const prices = createPrices({ db, source, now, pace, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'

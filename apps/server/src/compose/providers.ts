@@ -39,11 +39,10 @@ export function describeProviders(
   { mode, providerClients: registered }: Pick<Config, 'mode' | 'providerClients'>,
   sandbox: OpenSandbox | undefined,
 ): Providers {
-  const listed = listCatalog({ sandbox: mode === 'sandbox' })
   const providerClients = mode === 'sandbox' ? listSandboxClients() : registered
   if (mode !== 'sandbox') assertSignIns(Object.keys(registered))
   const providerUrls = sandbox?.providerUrls ?? {}
-  const offered = listed.flatMap((provider) =>
+  const offered = listCatalog().flatMap((provider) =>
     toOffered(provider, Object.hasOwn(providerClients, provider.provider_id)),
   )
   return {

@@ -104,7 +104,7 @@ describe('the read-only gate', async () => {
   /** Without a worker, so that the key stays unchecked. */
   async function addUnheard(owner: Owner, verdictTimeoutMs: number): Promise<AddResult> {
     const keyring = testKeyring('test')
-    const catalog = listCatalog({ sandbox: true })
+    const catalog = listCatalog()
     const deps = { db: engine.db, keyring, catalog, uncheckedKeys: 'confirm', verdictTimeoutMs } as const
     const { apiKey, secretKey } = await engine.newAccount('empty')
     const credentials = { type: 'api_key', apiKey, secretKey } as const

@@ -1,5 +1,13 @@
 /** Opens a connection for a worker: credentials unsealed, the connector loaded, and the `io` it may use. */
-import type { ConnectionType, Connector, Io, ProviderClient, Session } from '@assay/connectors'
+import {
+  listOrigins,
+  restrictFetch,
+  type ConnectionType,
+  type Connector,
+  type Io,
+  type ProviderClient,
+  type Session,
+} from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -54,12 +62,15 @@ export async function openConnection(
   const definition = deps.getDefinition(row.provider_id)
   const connector = await deps.loadConnector(row.provider_id)
   const nonces = createNonces(() => deps.now())
-  const io: Io = {
-    fetch: deps.fetch,
-    now: () => deps.now(),
-    nextNonce: () => nonces.next(),
+  const places = {
     baseUrl: deps.providerUrls[row.provider_id],
     ...(deps.chainUrls === undefined ? {} : { chainUrls: deps.chainUrls }),
+  }
+  const io: Io = {
+    fetch: restrictFetch(deps.fetch, listOrigins(definition, places)),
+    now: () => deps.now(),
+    nextNonce: () => nonces.next(),
+    ...places,
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
   }
   const credentials = await openCredentials(row.connection_type, {

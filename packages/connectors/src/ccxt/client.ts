@@ -61,7 +61,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
 
   async function open(): Promise<Exchange> {
     const exchange = await openExchange(facts, keys, io, digits.parse, remember)
-    exchange.setMarketsFromExchange(await loadMarkets(facts, io))
+    exchange.setMarketsFromExchange(await loadMarkets(facts, keys, io))
     return exchange
   }
 
@@ -184,30 +184,44 @@ function useClock(exchange: Exchange, io: Io): void {
   }
 }
 
-function loadMarkets(facts: ExchangeFacts, io: Io): Promise<Exchange> {
+function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   const host = `${facts.id} ${io.baseUrl ?? ''}`
   const known = marketsByHost.get(host)
   if (known !== undefined && io.now() - known.loadedAtMs < hourMs) return known.source
-  const source = fetchMarkets(facts, io)
+  const source = fetchMarkets(facts, keys, io)
   marketsByHost.set(host, { source, loadedAtMs: io.now() })
   source.catch(() => marketsByHost.delete(host))
   return source
 }
 
-async function fetchMarkets(facts: ExchangeFacts, io: Io): Promise<Exchange> {
+/** What all users of an exchange share has no keys in it, also where only a key opens the list of markets (Alpaca). */
+async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   let last: HttpAnswer | undefined
   const { parse } = createDigitReader()
-  const exchange = await openExchange(facts, {}, io, parse, (answer) => (last = answer))
-  // The list of currencies often asks for a key, and everything that is read names its currency.
-  exchange.has['fetchCurrencies'] = false
-  const { fetchMarkets: choice } = exchange.options as { fetchMarkets?: { types?: unknown } }
-  if (facts.spot && Array.isArray(choice?.types) && choice.types.includes('spot')) choice.types = ['spot']
+  const open = (given: CcxtKeys): Promise<Exchange> =>
+    openExchange(facts, given, io, parse, (answer) => (last = answer))
+  const exchange = await open({})
   try {
-    await exchange.loadMarkets()
+    try {
+      await loadSpotMarkets(exchange, facts)
+    } catch (error) {
+      if (last !== undefined || !isCcxtError(error)) throw error
+      const signing = await open(keys)
+      await loadSpotMarkets(signing, facts)
+      exchange.setMarketsFromExchange(signing)
+    }
   } catch (error) {
     throw toFault(error, 'fetchMarkets', last, io)
   }
   return exchange
+}
+
+async function loadSpotMarkets(exchange: Exchange, facts: ExchangeFacts): Promise<void> {
+  // The list of currencies often asks for a key, and everything that is read names its currency.
+  exchange.has['fetchCurrencies'] = false
+  const { fetchMarkets: choice } = exchange.options as { fetchMarkets?: { types?: unknown } }
+  if (facts.spot && Array.isArray(choice?.types) && choice.types.includes('spot')) choice.types = ['spot']
+  await exchange.loadMarkets()
 }
 
 /** Text that cannot be sent in a header would fail deep inside, with the key in the message. A PEM has several lines. */

@@ -32,7 +32,8 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
     // The fills of one order. A limit order may stay open longer; its later fills are then a transaction of their own.
     storySpanMs: 7 * dayMs,
     settlesMs: 60_000,
-    baseUrl: about.website ?? facts.website,
+    baseUrl: `https://${facts.hosts[0] ?? ''}`,
+    hosts: facts.hosts.slice(1),
   }
 }
 

@@ -45,5 +45,7 @@ export interface ExchangeFacts {
   /** The time that a call of cost 1 takes from the exchange's limit. */
   intervalMs: number
   balanceCost: number
+  /** Every host that ccxt has an address of for this exchange. */
+  hosts: readonly string[]
   lists: readonly ListFacts[]
 }

@@ -105,8 +105,24 @@ export async function probeExchange(exchangeId: string): Promise<ExchangeFacts |
     spot: isSpot(exchange),
     intervalMs: rateLimit,
     balanceCost: balance.sent.reduce((sum, { cost }) => sum + cost, 0),
+    hosts: listHosts(exchange),
     lists: await probeLists(probe),
   }
+}
+
+/**
+ * ccxt's addresses are text or groups of texts, with `{hostname}` for a host that depends on the region, or on the product
+ * where there is a list of `hostnames` (HTX).
+ */
+function listHosts(exchange: Exchange): string[] {
+  const listTexts = (urls: unknown): string[] => {
+    if (typeof urls === 'string') return [urls]
+    return typeof urls === 'object' && urls !== null ? Object.values(urls).flatMap(listTexts) : []
+  }
+  const { api, hostnames } = exchange.urls as { api: unknown; hostnames?: unknown }
+  const addresses = listTexts(api).map((url) => new URL(exchange.implodeHostname(url)))
+  const hosts = addresses.filter(({ protocol }) => protocol === 'https:').map(({ host }) => host)
+  return [...new Set([...hosts, ...listTexts(hostnames)])]
 }
 
 /** A venue whose users sign with the key of their wallet is read by the wallet's address. */

@@ -47,6 +47,9 @@ export const coinGeckoBudget: Pick<Connector, 'providerId' | 'budget'> = {
   },
 }
 
+const [openHost, proHost] = ['api.coingecko.com', 'pro-api.coingecko.com']
+export const coinGeckoHosts: readonly string[] = [openHost, proHost]
+
 interface Point {
   timeMs: number
   price: Decimal
@@ -96,7 +99,7 @@ async function get<T>(
   schema: z.ZodType<T>,
 ): Promise<T> {
   const { priceKey } = io
-  const host = priceKey?.plan === 'pro' ? 'https://pro-api.coingecko.com' : 'https://api.coingecko.com'
+  const host = `https://${priceKey?.plan === 'pro' ? proHost : openHost}`
   const url = `${io.baseUrl ?? host}/api/v3/${path}?${new URLSearchParams(query).toString()}`
   const headers: Record<string, string> =
     priceKey === undefined ? {} : { [`x-cg-${priceKey.plan}-api-key`]: priceKey.key }

@@ -5,7 +5,7 @@
  */
 import type { Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'
-import { depthMax } from './chains.ts'
+import { chains, depthMax } from './chains.ts'
 
 const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }
 
@@ -73,6 +73,7 @@ export const evmDefinition = {
   storySpanMs: 3_600_000,
   settlesMs: 60_000,
   baseUrl: 'https://eth.blockscout.com',
+  hosts: chains.flatMap(({ rpcUrl, indexUrl }) => [rpcUrl, indexUrl ?? rpcUrl].map((url) => new URL(url).host)),
 } as const satisfies ProviderDefinition
 
 function listStream<const Name extends string>(name: Name, special: Partial<Stream> = {}): Stream & { name: Name } {

@@ -37,9 +37,9 @@ export interface ProviderDefinition {
   accrues?: true
   /** The provider's own host. */
   baseUrl: string
+  /** Further hosts that the connector calls, over https. It can reach no other host (hosts.ts). */
+  hosts?: readonly string[]
   signIn?: SignIn
   /** How every sandbox is registered at this provider's simulator; published, because it opens nothing else. */
   sandboxClient?: ProviderClient
-  /** True for a provider that exists only as a simulator. */
-  sandboxOnly?: true
 }
