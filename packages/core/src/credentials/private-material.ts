@@ -24,12 +24,20 @@ export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   const word = trimmed.replaceAll(/\s+/g, '')
   // Also inside a descriptor.
   if (/(?:^|[^1-9A-HJ-NP-Za-km-z])[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{20,}/i.test(word)) return 'extended_private_key'
+  if (isKeyBytes(word)) return 'private_key'
   if (/^(0x)?[0-9a-f]{64}$/i.test(word) || isSolanaKey(word)) return 'private_key_or_hash'
   if (/^[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}$/.test(word)) {
     const payload = findBase58Check(word)
     if (payload !== undefined && wifVersions.has(payload[0] ?? 0)) return 'private_key'
   }
   return undefined
+}
+
+/** The file that Solana's command line keeps a key pair in: 64 bytes as numbers. Some wallets export the first 32 alone. */
+function isKeyBytes(word: string): boolean {
+  if (!/^\[?\d{1,3}(?:,\d{1,3}){31,63},?\]?$/.test(word)) return false
+  const bytes = word.match(/\d+/g) ?? []
+  return (bytes.length === 32 || bytes.length === 64) && bytes.every((byte) => Number(byte) < 256)
 }
 
 function isSolanaKey(word: string): boolean {

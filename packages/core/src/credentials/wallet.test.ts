@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { cleanPasted } from './paste.ts'
 import { findPrivateMaterial } from './private-material.ts'
 import { recognizeWallet } from './wallet.ts'
 
@@ -110,6 +111,21 @@ describe('what must not leave the page', () => {
     assert.equal(findPrivateMaterial(`wpkh(${xprv}/0/*)`), 'extended_private_key')
     assert.equal(findPrivateMaterial('5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ'), 'private_key')
     assert.equal(findPrivateMaterial(xprv), 'extended_private_key')
+  })
+
+  it('the numbers of a Solana key file, in every form that a paste gives them', () => {
+    const numbers = Array.from({ length: 64 }, (_, index) => (index * 37) % 256)
+    for (const text of [
+      JSON.stringify(numbers),
+      JSON.stringify(numbers, null, 2),
+      numbers.join(', '),
+      cleanPasted(`"${JSON.stringify(numbers)}",`),
+      JSON.stringify(numbers.slice(0, 32)),
+    ]) {
+      assert.equal(findPrivateMaterial(text), 'private_key', text)
+    }
+    assert.equal(findPrivateMaterial(JSON.stringify(numbers.slice(1))), undefined)
+    assert.equal(findPrivateMaterial(JSON.stringify([...numbers.slice(1), 256])), undefined)
   })
 
   it('a public key, an address and an API key are none of these', () => {
