@@ -10,6 +10,7 @@ import { evmDefinition } from './evm/definition.ts'
 import type { Connector } from './kit/connector.ts'
 import type { ProviderDefinition } from './kit/definition.ts'
 import { krakenDefinition } from './kraken/definition.ts'
+import { solanaDefinition } from './solana/definition.ts'
 
 interface Provider {
   definition: ProviderDefinition
@@ -34,6 +35,7 @@ const providers: Readonly<Record<string, Provider>> = {
   binance: { definition: binanceDefinition, load: () => import('./binance/connector.ts') },
   bitcoin: { definition: bitcoinDefinition, load: () => import('./bitcoin/connector.ts') },
   evm: { definition: evmDefinition, load: () => import('./evm/connector.ts') },
+  solana: { definition: solanaDefinition, load: () => import('./solana/connector.ts') },
   ...shared,
 }
 

@@ -1,0 +1,184 @@
+/**
+ * What a wallet holds, from the chain itself and never from its history: its own account, the token accounts that it owns in
+ * both token programs, and the stake accounts that only it can withdraw from.
+ */
+import { createHash } from 'node:crypto'
+import { add, isZero, SourceError, zero } from '@assay/core'
+import { recognizeWallet } from '@assay/core/credentials'
+import { z } from 'zod'
+import type { Account, Balance, WalletCredentials } from '../kit/connector.ts'
+import { coin, nativeMint, toAmount, toSol, tokenAsset } from './assets.ts'
+import { accountsPerCallMax, type FetchNames } from './names.ts'
+import { commitment, digits, RpcError, type Rpc } from './rpc.ts'
+import type { SolanaState } from './state.ts'
+
+const systemProgram = '11111111111111111111111111111111'
+const stakeProgram = 'Stake11111111111111111111111111111111111111'
+const tokenPrograms = [
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+] as const
+
+/** A link of a QR code is an address, too. */
+export function readAddress({ address = '' }: WalletCredentials): string {
+  const found = recognizeWallet(address)
+  if (found !== undefined && 'wallet' in found && found.wallet.chain === 'solana') return found.wallet.value
+  throw new SourceError('invalid_credentials', 'not an address, or a typing error in it')
+}
+
+const ownerAnswer = z.object({ value: z.object({ owner: z.string() }).nullable() })
+
+/**
+ * An address that was never used is a wallet. A program, a mint or a token account is refused: a wallet belongs to the system
+ * program, also that of several people (Squads).
+ */
+export async function fetchAccount(rpc: Rpc, address: string): Promise<Account> {
+  const { value } = await rpc.call('getAccountInfo', [address, { encoding: 'base64', commitment }], ownerAnswer)
+  if (value !== null && value.owner !== systemProgram) {
+    throw new SourceError('invalid_credentials', 'the address belongs to a program')
+  }
+  return {
+    fingerprint: createHash('sha256').update(`solana\n${address}`).digest('hex'),
+    ...{ excess: [], missing: [], keyExpiresAtMs: null },
+    state: { address, tokens: [], stakes: [] },
+  }
+}
+
+export interface Holdings {
+  balances: Balance[]
+  tokens: string[]
+  stakes: string[]
+}
+
+export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: SolanaState): Promise<Holdings> {
+  const { address } = state
+  const [wallet, tokens, stakes] = await Promise.all([
+    rpc.call('getBalance', [address, { commitment }], balanceAnswer),
+    fetchTokens(rpc, address),
+    fetchStakes(rpc, address, state.stakes),
+  ])
+  const liquid = [wallet.value, ...tokens.map(({ lamports }) => lamports)]
+  const staked = stakes.map(({ lamports }) => lamports)
+  const coins = { ...coin, liquid: toSol(sumOf(liquid)), staked: toSol(sumOf(staked)) }
+  return {
+    balances: [coins, ...(await toBalances(tokens, fetchNames))].filter((one) => !isZero(add(one.liquid, one.staked))),
+    tokens: tokens.map((token) => token.address),
+    stakes: stakes.map((stake) => stake.address),
+  }
+}
+
+const balanceAnswer = z.object({ value: digits })
+
+function sumOf(lamports: readonly string[]): bigint {
+  return lamports.reduce((sum, one) => sum + BigInt(one), 0n)
+}
+
+// ---------------------------------------------------------------------------------------------------------------- tokens
+
+const tokensAnswer = z.object({
+  value: z.array(
+    z.object({
+      pubkey: z.string(),
+      account: z.object({
+        lamports: digits,
+        data: z.object({
+          parsed: z.object({
+            info: z.object({ mint: z.string(), tokenAmount: z.object({ amount: digits, decimals: digits }) }),
+          }),
+        }),
+      }),
+    }),
+  ),
+})
+
+interface HeldToken {
+  address: string
+  lamports: string
+  mint: string
+  units: bigint
+  decimals: number
+}
+
+async function fetchTokens(rpc: Rpc, owner: string): Promise<HeldToken[]> {
+  const answers = await Promise.all(
+    tokenPrograms.map((programId) =>
+      rpc.call('getTokenAccountsByOwner', [owner, { programId }, { encoding: 'jsonParsed', commitment }], tokensAnswer),
+    ),
+  )
+  return answers
+    .flatMap(({ value }) => value)
+    .map(({ pubkey, account: { lamports, data } }) => {
+      const { mint, tokenAmount } = data.parsed.info
+      const [units, decimals] = [BigInt(tokenAmount.amount), Number(tokenAmount.decimals)]
+      return { address: pubkey, lamports, mint, units, decimals }
+    })
+}
+
+/** Wrapped SOL is among the lamports of its account. */
+async function toBalances(tokens: readonly HeldToken[], fetchNames: FetchNames): Promise<Balance[]> {
+  const held = tokens.filter(({ mint, units }) => mint !== nativeMint && units > 0n)
+  const names = await fetchNames(held.map(({ mint }) => mint))
+  return [...Map.groupBy(held, ({ mint }) => mint)].map(([mint, ofMint]) => ({
+    ...tokenAsset(mint, names[mint]),
+    liquid: toAmount(
+      ofMint.reduce((sum, { units }) => sum + units, 0n),
+      ofMint[0]?.decimals ?? 0,
+    ),
+    staked: zero,
+  }))
+}
+
+// ---------------------------------------------------------------------------------------------------------------- stakes
+
+const stakeAccount = z.object({
+  lamports: digits,
+  owner: z.string(),
+  data: z.object({
+    parsed: z.object({
+      info: z.object({ meta: z.object({ authorized: z.object({ withdrawer: z.string() }) }) }),
+    }),
+  }),
+})
+const programAnswer = z.array(z.object({ pubkey: z.string(), account: z.object({ lamports: digits }) }))
+const accountsAnswer = z.object({ value: z.array(z.unknown()) })
+
+interface HeldStake {
+  address: string
+  lamports: string
+}
+
+/** Where the one who may withdraw stands in a stake account: after its kind, the rent and the one who may delegate. */
+const withdrawerOffset = 4 + 8 + 32
+
+/** Not all nodes search by program. What the history has shown is then asked for by its address. */
+async function fetchStakes(rpc: Rpc, owner: string, known: readonly string[]): Promise<HeldStake[]> {
+  const filters = [{ memcmp: { offset: withdrawerOffset, bytes: owner } }]
+  try {
+    const found = await rpc.call(
+      'getProgramAccounts',
+      [stakeProgram, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment, filters }],
+      programAnswer,
+    )
+    return found.map(({ pubkey, account }) => ({ address: pubkey, lamports: account.lamports }))
+  } catch (error) {
+    if (!(error instanceof RpcError && searchRefused.has(error.code))) throw error
+  }
+  const stakes: HeldStake[] = []
+  for (let at = 0; at < known.length; at += accountsPerCallMax) {
+    const some = known.slice(at, at + accountsPerCallMax)
+    const config = { encoding: 'jsonParsed', commitment }
+    const { value } = await rpc.call('getMultipleAccounts', [some, config], accountsAnswer)
+    stakes.push(...some.flatMap((address, index) => findStake(address, value[index], owner)))
+  }
+  return stakes
+}
+
+/** The method is switched off, or this program is excluded from the node's index. */
+const searchRefused = new Set(['-32601', '-32010', '-32602'])
+
+function findStake(address: string, account: unknown, owner: string): HeldStake[] {
+  const found = stakeAccount.safeParse(account)
+  if (!found.success || found.data.owner !== stakeProgram) return []
+  const { lamports, data } = found.data
+  return data.parsed.info.meta.authorized.withdrawer === owner ? [{ address, lamports }] : []
+}

@@ -1,0 +1,57 @@
+/**
+ * What a token is called. The address of its mint is its only identity: another mint can be made with the same name. A
+ * token that the registry does not know is `solana:<mint>`.
+ */
+import { findAssetByContract, getAsset, parseDecimal, type Asset, type Decimal } from '@assay/core'
+
+export type NamedAsset = Pick<Asset, 'assetId' | 'symbol' | 'name'>
+
+/** As the author of a token named it. */
+export interface TokenName {
+  symbol: string
+  name: string
+}
+
+export const coin = toNamed(getAsset('crypto:solana'))
+const coinDecimals = 9
+
+/** Lamports in token accounts of this mint are its tokens: they are read as SOL, and never as both. */
+export const nativeMint = 'So11111111111111111111111111111111111111112'
+
+const symbolMax = 32
+const nameMax = 64
+
+export function findKnownToken(mint: string): NamedAsset | undefined {
+  const known = findAssetByContract('solana', mint)
+  return known && toNamed(known)
+}
+
+/** Without a name a token is called by its mint. */
+export function tokenAsset(mint: string, given: TokenName | undefined): NamedAsset {
+  const known = findKnownToken(mint)
+  if (known !== undefined) return known
+  const symbol = cut(given?.symbol ?? '', symbolMax) || `${mint.slice(0, 4)}…${mint.slice(-4)}`
+  return { assetId: `solana:${mint}`, symbol, name: cut(given?.name ?? '', nameMax) || symbol }
+}
+
+function cut(text: string, lengthMax: number): string {
+  return [...text.trim()].slice(0, lengthMax).join('')
+}
+
+function toNamed({ assetId, symbol, name }: Asset): NamedAsset {
+  return { assetId, symbol, name }
+}
+
+/** As wide as our decimals are. A mint may name up to 255, which no wallet shows. */
+const decimalsMax = 77
+
+/** Base units to decimal text. */
+export function toAmount(units: bigint, decimals: number): Decimal {
+  if (decimals === 0 || decimals > decimalsMax) return parseDecimal(String(units))
+  const text = String(units).padStart(decimals + 1, '0')
+  return parseDecimal(`${text.slice(0, -decimals)}.${text.slice(-decimals)}`)
+}
+
+export function toSol(lamports: bigint): Decimal {
+  return toAmount(lamports, coinDecimals)
+}

@@ -1,0 +1,289 @@
+/** Verifying a wallet, its balances and its lists, against a node that answers as documented (test-node.ts). */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { SourceError } from '@assay/core'
+import type { ConnectorState, Page, Session, WalletCredentials, Window } from '../kit/connector.ts'
+import { nativeMint } from './assets.ts'
+import { connector } from './connector.ts'
+import { toMetadataAddress } from './names.ts'
+import { friend, rent, startNode, usdc, wallet, type TestNode, type TestTransaction } from './test-node.ts'
+
+const day = 24 * 3_600
+const ownUsdc = 'OwnUsdcAccount'
+const stake = 'OwnStakeAccount'
+const unknownMint = 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263'.replace('Dez', 'Dea')
+
+function open(node: TestNode, more: Partial<WalletCredentials> = {}): Session {
+  return connector.open({ type: 'wallet', address: wallet, ...more }, node.io)
+}
+
+function isFault(fault: string): (error: unknown) => boolean {
+  return (error) => error instanceof SourceError && error.fault === fault
+}
+
+/** SOL from a friend. */
+function receive(signature: string, atSeconds: number, more: Partial<TestTransaction> = {}): TestTransaction {
+  const accounts = [
+    { key: friend, before: 10_005_000n, after: 9_000_000n },
+    { key: wallet, before: 0n, after: 1_000_000n },
+  ]
+  return { signature, atSeconds, accounts, ...more }
+}
+
+interface Walk {
+  pages: Page[]
+  keys: string[]
+  withdrawn: string[]
+  cursor: string | null
+  state: ConnectorState
+}
+
+async function walk(
+  session: Session,
+  partition: string,
+  window: { start: number; end: number },
+  given: { stream?: string; cursor?: string | null; state?: ConnectorState } = {},
+): Promise<Walk> {
+  const { stream = 'transactions', cursor = null, state = { address: wallet } } = given
+  const done: Walk = { pages: [], keys: [], withdrawn: [], cursor, state }
+  const whole: Window = { unit: 'ms', ...window }
+  for (let position: string | null = null, count = 0; count === 0 || position !== null; count += 1) {
+    assert.ok(count < 100, 'the walk does not end')
+    const request = { stream, partition, window: whole, position, cursor: done.cursor, state: done.state }
+    const page: Page = await session.fetchPage(request)
+    done.pages.push(page)
+    done.keys.push(...page.records.map(({ key }) => key))
+    done.withdrawn.push(...(page.withdrawn ?? []))
+    done.cursor = page.cursor ?? done.cursor
+    done.state = page.state ?? done.state
+    position = page.next
+  }
+  return done
+}
+
+describe('a Solana wallet', () => {
+  it('is verified by its address, used or not; a program, a mint and a token account are refused', async () => {
+    const node = startNode()
+    const unused = await open(node).verify()
+    node.accounts.set(wallet, { owner: '11111111111111111111111111111111', lamports: 5n, data: ['', 'base64'] })
+    const used = await open(node, { address: `solana:${wallet}?amount=1` }).verify()
+    assert.equal(used.fingerprint, unused.fingerprint)
+    assert.deepEqual(used.state, { address: wallet, tokens: [], stakes: [] })
+    node.accounts.set(wallet, { owner: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', lamports: 5n })
+    await assert.rejects(open(node).verify(), isFault('invalid_credentials'))
+    await assert.rejects(open(node, { address: `${wallet}x` }).verify(), isFault('invalid_credentials'))
+  })
+
+  it('holds what lies in its own account, its token accounts and its stake accounts, to the unit', async () => {
+    const node = startNode()
+    node.lamports.set(wallet, 9_007_199_254_740_993n)
+    node.stakes.set(stake, 5_000_000_001n)
+    node.tokens.push(
+      { pubkey: ownUsdc, mint: usdc, amount: 18_446_744_073_709_551_615n },
+      { pubkey: 'SecondUsdc', mint: usdc, amount: 1n },
+      { pubkey: 'Wrapped', mint: nativeMint, amount: 7n, decimals: 9, lamports: rent + 7n },
+      { pubkey: 'Emptied', mint: unknownMint, amount: 0n },
+    )
+    const { balances, state } = await open(node).fetchBalances({ address: wallet })
+    assert.deepEqual(
+      balances.map(({ assetId, liquid, staked }) => [assetId, liquid, staked]),
+      [
+        // 9007199.254740993, four deposits and 7 lamports of wrapped SOL.
+        ['crypto:solana', '9007199.26289812', '5.000000001'],
+        ['crypto:usd-coin', '18446744073709.551616', '0'],
+      ],
+    )
+    assert.deepEqual(state?.['tokens'], [ownUsdc, 'SecondUsdc', 'Wrapped', 'Emptied'])
+    assert.deepEqual([...(connector.ownAddresses?.(state ?? {}) ?? [])].slice(0, 2), [wallet, ownUsdc])
+  })
+
+  it('asks for the stake accounts that it knows, where a node does not search for them', async () => {
+    const node = startNode()
+    node.errors.set('getProgramAccounts', { code: -32_010, message: 'excluded from account secondary indexes' })
+    const account = (withdrawer: string): object => ({
+      lamports: 3_000_000_000n,
+      owner: 'Stake11111111111111111111111111111111111111',
+      data: { program: 'stake', parsed: { type: 'delegated', info: { meta: { authorized: { withdrawer } } } } },
+    })
+    node.accounts.set(stake, account(wallet)).set('Sold', account(friend))
+    const { balances } = await open(node).fetchBalances({ address: wallet, stakes: [stake, 'Sold', 'Closed'] })
+    assert.deepEqual(
+      balances.map(({ staked }) => staked),
+      ['3'],
+    )
+  })
+
+  it('names tokens as Token-2022 and Metaplex tell it, and by their mint otherwise', async () => {
+    const node = startNode()
+    const [first, second, third] = [unknownMint, unknownMint.replace('Dea', 'Deb'), unknownMint.replace('Dea', 'Dec')]
+    for (const mint of [first, second, third]) node.tokens.push({ pubkey: `of ${mint}`, mint, amount: 1n, decimals: 0 })
+    const state = { name: 'A Token', symbol: 'ATK', uri: '' }
+    const extensions = [
+      { extension: 'metadataPointer', state: {} },
+      { extension: 'tokenMetadata', state },
+    ]
+    node.accounts.set(first, { data: { parsed: { info: { decimals: 0, extensions }, type: 'mint' } } })
+    const padded = (text: string, length: number): Buffer =>
+      Buffer.concat([Buffer.from([length, 0, 0, 0]), Buffer.alloc(length, text.padEnd(length, '\0'))])
+    const data = Buffer.concat([Buffer.alloc(65, 4), padded('An Old Token', 32), padded('OLD', 10), Buffer.alloc(200)])
+    node.accounts.set(toMetadataAddress(second), { data: [data.toString('base64'), 'base64'] })
+    const { balances } = await open(node).fetchBalances({ address: wallet })
+    assert.deepEqual(
+      balances.slice(1).map(({ assetId, symbol, name }) => [assetId, symbol, name]),
+      [
+        [`solana:${first}`, 'ATK', 'A Token'],
+        [`solana:${second}`, 'OLD', 'An Old Token'],
+        [`solana:${third}`, 'DecX…B263', 'DecX…B263'],
+      ],
+    )
+  })
+
+  it('Metaplex: the address of the metadata follows from the mint', () => {
+    // The metadata account of USDC, as explorers show it.
+    assert.equal(toMetadataAddress(usdc), '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq')
+  })
+})
+
+describe('lists of a Solana wallet', () => {
+  const now = 1_760_000_000
+  const recent = { start: (now - 30 * day) * 1_000, end: now * 1_000 }
+  const rest = { start: 0, end: recent.start }
+
+  it('two windows show every transaction once, and walk past what is newer', async () => {
+    const node = startNode()
+    for (let count = 1; count <= 60; count += 1) node.transactions.push(receive(`s${count}`, now - count * day))
+    const [newer, older] = [await walk(open(node), wallet, recent), await walk(open(node), wallet, rest)]
+    assert.deepEqual([newer.keys.length, older.keys.length], [30, 30])
+    assert.equal(new Set([...newer.keys, ...older.keys]).size, 60)
+    assert.deepEqual(older.pages.at(-1)?.complete, { unit: 'ms', ...rest })
+    const limits = node.asked.flatMap(({ method, params }) =>
+      method === 'getSignaturesForAddress' ? [(params[1] as { limit: number }).limit] : [],
+    )
+    assert.ok(limits.includes(1_000))
+  })
+
+  it('a token account adds what does not name the wallet, and its address is learned from the wallet’s list', async () => {
+    const node = startNode()
+    const token = { mint: usdc, owner: wallet, before: 0n, after: 5n }
+    const named = { key: ownUsdc, before: rent, after: rent, token }
+    node.transactions.push(
+      { ...receive('both', now - 10), accounts: [...receive('', 0).accounts, named] },
+      { ...receive('token alone', now - 20), accounts: [{ key: friend, before: 9_000n, after: 4_000n }, named] },
+    )
+    const session = open(node)
+    const first = await walk(session, wallet, recent)
+    assert.deepEqual(first.keys, ['both'])
+    assert.deepEqual(first.state, { address: wallet, tokens: [ownUsdc], stakes: [] })
+    const lists = await session.listPartitions?.(first.state)
+    assert.deepEqual(
+      lists?.map(({ partition }) => partition),
+      [wallet, ownUsdc],
+    )
+    assert.deepEqual((await walk(session, ownUsdc, recent)).keys, ['token alone'])
+    assert.equal(node.asked.filter(({ method }) => method === 'getTransaction').length, 2)
+  })
+
+  it('stake accounts are learned from instructions, also those that were split off or merged', async () => {
+    const node = startNode()
+    const program = 'stake'
+    const authorized = { staker: friend, withdrawer: wallet }
+    const instructions = [
+      { program, parsed: { type: 'initialize', info: { stakeAccount: stake, authorized } } },
+      { program, parsed: { type: 'split', info: { stakeAccount: stake, newSplitAccount: 'Split', lamports: 5 } } },
+      { program, parsed: { type: 'merge', info: { destination: 'Split', source: 'Merged' } } },
+      { program, parsed: { type: 'initialize', info: { stakeAccount: 'Other', authorized: { withdrawer: friend } } } },
+      { program: 'system', parsed: { type: 'transfer', info: {} } },
+      { programId: 'Unparsed', data: '3Bxs', accounts: [] },
+    ]
+    node.transactions.push(receive('staked', now - 10, { instructions }))
+    const { state } = await walk(open(node), wallet, recent)
+    assert.deepEqual(state['stakes'], [stake, 'Split', 'Merged'])
+    const lists = (await open(node).listPartitions?.(state)) ?? []
+    assert.deepEqual(lists.filter(({ stream }) => stream === 'rewards').length, 3)
+  })
+
+  it('what is not final is pending; a signature that was dropped is withdrawn, and one that is only late is not', async () => {
+    const node = startNode()
+    node.transactions.push(
+      receive('final', now - 60),
+      receive('dropped', now - 5, { status: 'confirmed' }),
+      receive('late', now - 4, { status: 'confirmed' }),
+    )
+    const first = await walk(open(node), wallet, recent)
+    const pending = first.pages.flatMap(({ records }) => records).filter((record) => record.pending === true)
+    assert.deepEqual(pending.map(({ key }) => key).toSorted(), ['dropped', 'late'])
+    node.transactions = node.transactions.filter(({ signature }) => signature !== 'dropped')
+    const [late] = node.transactions.splice(1, 1)
+    const again = { ...recent, end: recent.end + 60_000 }
+    // The list does not show it yet, though the node has it.
+    node.transactions.push({ ...receive('late', now - 4, { status: 'confirmed' }), accounts: [] })
+    const second = await walk(open(node), wallet, again, { cursor: first.cursor })
+    assert.deepEqual(second.withdrawn, ['dropped'])
+    node.transactions.splice(1, 1, receive('late', late?.atSeconds ?? 0))
+    const third = await walk(open(node), wallet, again, { cursor: second.cursor })
+    assert.deepEqual([third.withdrawn, third.cursor, third.keys], [[], '[]', ['late', 'final']])
+  })
+
+  it('a transaction of a version that the node cannot write is reported, and holds up nothing', async () => {
+    const node = startNode()
+    node.transactions.push(receive('new', now - 60))
+    node.errors.set('getTransaction', { code: -32_015, message: 'Transaction version (1) is not supported' })
+    const { pages } = await walk(open(node), wallet, recent)
+    const [record] = pages.flatMap(({ records }) => records)
+    assert.deepEqual([record?.key, record?.occurredAtMs], ['new', (now - 60) * 1_000])
+    assert.ok(record?.unreadable !== undefined)
+  })
+
+  it('rewards are asked for by epochs, from the first transaction of the account to the last epoch that was paid', async () => {
+    const node = startNode()
+    const firstSlot = 790 * 432_000 + 5
+    node.transactions.push({
+      signature: 'made',
+      atSeconds: firstSlot,
+      accounts: [{ key: stake, before: 0n, after: 5n }],
+    })
+    for (const epoch of [791, 795, 799, 800]) {
+      node.rewards.set(`${stake}:${epoch}`, { amount: 7_000_001n, effectiveSlot: (epoch + 1) * 432_000 })
+    }
+    const rewards = await walk(open(node), stake, recent, { stream: 'rewards' })
+    assert.deepEqual([rewards.keys, rewards.cursor], [['791', '795', '799'], '800'])
+    const [record] = rewards.pages.flatMap(({ records }) => records)
+    assert.equal(record?.occurredAtMs, 792 * 432_000 * 1_000)
+    assert.match(record.body, /"postBalance":9007199254740993[,}]/)
+    // In the first blocks of an epoch the last one is still being paid.
+    Object.assign(node.epoch, { epoch: 801, slotIndex: 100, absoluteSlot: 801 * 432_000 + 100 })
+    assert.deepEqual((await walk(open(node), stake, recent, { stream: 'rewards', cursor: '800' })).cursor, '800')
+    Object.assign(node.epoch, { slotIndex: 9_000, absoluteSlot: 801 * 432_000 + 9_000 })
+    const later = await walk(open(node), stake, recent, { stream: 'rewards', cursor: '800' })
+    assert.deepEqual([later.keys, later.cursor, later.pages.length], [['800'], '801', 1])
+  })
+
+  for (const [code, fault] of [
+    [-32_005, 'venue_down'],
+    [-32_011, 'data_hole'],
+    [-32_602, 'unreadable_answer'],
+    [429, 'rate_limited'],
+  ] as const) {
+    it(`error ${code} is ${fault}`, async () => {
+      const node = startNode()
+      node.errors.set('getSignaturesForAddress', { code, message: 'refused' })
+      await assert.rejects(walk(open(node), wallet, recent), isFault(fault))
+    })
+  }
+
+  it('the operator’s node is asked instead of the public one', async () => {
+    const hosts: string[] = []
+    const io = {
+      ...startNode().io,
+      baseUrl: undefined,
+      fetch: async (url: string | URL | Request) => {
+        hosts.push(new URL(url instanceof Request ? url.url : url).host)
+        return new Response('{"jsonrpc":"2.0","id":1,"result":{"value":null}}')
+      },
+    }
+    const credentials = { type: 'wallet', address: wallet } as const
+    await connector.open(credentials, io).verify()
+    await connector.open(credentials, { ...io, chainUrls: { solana: { rpc: 'https://node.example/key' } } }).verify()
+    assert.deepEqual(hosts, ['api.mainnet-beta.solana.com', 'node.example'])
+  })
+})

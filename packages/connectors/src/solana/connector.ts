@@ -1,0 +1,75 @@
+/**
+ * Wallets on Solana, read from a node. A connection is one address. The history is that of the wallet's own account, of each
+ * of its token accounts and of each of its stake accounts; the balances are what the chain itself says.
+ */
+import type { Connector, Io, Session, WalletCredentials } from '../kit/connector.ts'
+import { fetchAccount, fetchHoldings, readAddress } from './accounts.ts'
+import { solanaDefinition } from './definition.ts'
+import { createNames } from './names.ts'
+import { fetchTransactions } from './pages.ts'
+import { fetchRewards } from './rewards.ts'
+import { createRpc } from './rpc.ts'
+import { readState, withAccounts } from './state.ts'
+import { linkKeys, toTransactions } from './transactions.ts'
+
+export const connector: Connector = {
+  providerId: solanaDefinition.metadata.provider_id,
+  version: 1,
+  budget: {
+    buckets: [
+      {
+        name: 'rpc',
+        scope: 'address',
+        // The widest is for a node of one's own. The public one allows 40 calls of one method in 10 seconds, and 100 of all
+        // of them (solana.com/docs/references/clusters).
+        tiers: [
+          { capacity: 100, refillPerSecond: 25 },
+          { capacity: 60, refillPerSecond: 4 },
+          { capacity: 30, refillPerSecond: 2 },
+        ],
+      },
+    ],
+    verify: { rpc: 1 },
+    balances: { rpc: 5 },
+    partitions: {},
+  },
+  open(credentials, io) {
+    if (credentials.type !== 'wallet') throw new TypeError('Solana wallets are connected by their address')
+    return openSession(credentials, io)
+  },
+  linkKeys,
+  ownAddresses(state) {
+    const { address, tokens, stakes } = readState(state)
+    return [address, ...tokens, ...stakes]
+  },
+  toTransactions,
+}
+
+function openSession(credentials: WalletCredentials, io: Io): Session {
+  const rpc = createRpc(io)
+  const fetchNames = createNames(rpc)
+  const seen = new Map<string, unknown>()
+  return {
+    verify: async () => fetchAccount(rpc, readAddress(credentials)),
+    async fetchBalances(given) {
+      const state = { ...readState(given), address: readAddress(credentials) }
+      const { balances, tokens, stakes } = await fetchHoldings(rpc, fetchNames, state)
+      const learned = withAccounts(state, { tokens, stakes })
+      return { balances, ...(learned === undefined ? {} : { state: learned }) }
+    },
+    async listPartitions(state) {
+      const { address, tokens, stakes } = readState(state)
+      return [
+        ...[address, ...tokens, ...stakes].map((partition) => ({ stream: 'transactions', partition })),
+        ...stakes.map((partition) => ({ stream: 'rewards', partition })),
+      ]
+    },
+    async fetchPage(request) {
+      if (request.stream === 'rewards') return fetchRewards(rpc, request)
+      if (request.stream !== 'transactions') {
+        throw new RangeError(`Solana wallets have no stream ${JSON.stringify(request.stream)}`)
+      }
+      return fetchTransactions({ rpc, fetchNames, address: readAddress(credentials), seen, nowMs: io.now() }, request)
+    },
+  }
+}

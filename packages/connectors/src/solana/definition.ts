@@ -1,0 +1,87 @@
+/**
+ * Wallets on Solana, as plain data. An address is public: there is no key, and nothing to allow. Everything is read from a
+ * node (solana.com/docs/rpc); there is no index beside it.
+ */
+import type { ProviderDefinition } from '../kit/definition.ts'
+
+const hourMs = 3_600_000
+
+/**
+ * Base58 of 32 bytes has 43 or 44 characters. A shorter text would need a key that begins with bytes of zero: below 36
+ * characters it is a Bitcoin address.
+ */
+const addressShape = {
+  pattern: '[1-9A-HJ-NP-Za-km-z]{36,44}',
+  alphabet: '1-9A-HJ-NP-Za-km-z',
+  length_min: 36,
+  length_max: 44,
+}
+
+export const solanaDefinition = {
+  metadata: {
+    provider_id: 'solana',
+    name: 'Solana',
+    aliases: ['SOL', 'SPL', 'Phantom', 'Solflare', 'Backpack', 'Ledger', 'Jupiter Wallet', 'Glow', 'Trust Wallet'],
+    kind: 'wallet',
+    connection_types: ['wallet'],
+    permission_check: 'full',
+    credential_fields: [
+      {
+        name: 'address',
+        label: 'Address',
+        secret: false,
+        required: true,
+        hint: 'Your wallet’s address: 43 or 44 letters and digits. Never a seed phrase or a private key.',
+        shape: addressShape,
+      },
+    ],
+    required_permissions: [],
+    guide: null,
+    features: { holdings: true, staking: true, transactions: true },
+    known_limits: [
+      'The deposit that each token account holds counts as SOL: it comes back when the account is closed.',
+      'What a wallet has deposited in a protocol is shown as the tokens that it got for it, or as sent.',
+      'Compressed collectibles are not shown, because the chain itself does not list them.',
+      'Addresses of programs, mints and token accounts cannot be connected: connect the wallet that owns them.',
+    ],
+    status: 'available',
+    website: 'https://solana.com',
+    brand: { color: '#9945ff', short_name: '◎' },
+    popularity_rank: 6,
+  },
+  streams: [
+    {
+      name: 'transactions',
+      unit: 'ms',
+      // A transfer of tokens names the token account and not its owner, so each account of the wallet has a list.
+      partitioned: true,
+      windowMax: null,
+      retentionMs: null,
+      // Times of blocks are estimates of the validators, and may be behind by minutes.
+      overlap: hourMs,
+      // Between one call, for a list without news, and eleven. A node that allows less moves the budget to its next tier.
+      cost: { rpc: 6 },
+      required: true,
+      providerLimit: null,
+      remedy: null,
+    },
+    {
+      name: 'rewards',
+      unit: 'ms',
+      partitioned: true,
+      windowMax: null,
+      retentionMs: null,
+      overlap: 0,
+      cost: { rpc: 6 },
+      required: true,
+      providerLimit: null,
+      remedy: null,
+    },
+  ],
+  // All records of a signature have the time of one block, unless it was dropped and came back in another.
+  storySpanMs: hourMs,
+  settlesMs: 5_000,
+  // The rewards of an epoch are in the balance some minutes before a node lists them.
+  accrues: true,
+  baseUrl: 'https://api.mainnet-beta.solana.com',
+} as const satisfies ProviderDefinition

@@ -1,0 +1,85 @@
+/**
+ * Which accounts of a wallet a transaction shows. An account that was closed is in no list of the node any more, and what
+ * happened to it while it existed has to be read all the same. Pure.
+ *
+ * Token accounts are told by their owner. Stake accounts are told by instructions of the stake program that name who may
+ * withdraw (github.com/anza-xyz/agave, transaction-status/src/parse_stake.rs); one that is split off an own account, or merged
+ * with one, has the same authorities.
+ */
+import { z } from 'zod'
+
+export interface FoundAccounts {
+  tokens: readonly string[]
+  stakes: readonly string[]
+  /** Of the tokens that the wallet had before or after. */
+  mints: readonly string[]
+  /** Token accounts whose change the record in the wallet's own list tells as well. */
+  isInWalletList?: ReadonlySet<string>
+}
+
+const tokenBalance = z.object({ accountIndex: z.string(), mint: z.string(), owner: z.string().nullish() })
+const instruction = z.object({
+  program: z.string().nullish(),
+  parsed: z
+    .object({ type: z.string(), info: z.record(z.string(), z.unknown()) })
+    .optional()
+    .catch(undefined),
+})
+const instructions = z.array(instruction)
+const shape = z.object({
+  transaction: z.object({
+    message: z.object({ accountKeys: z.array(z.object({ pubkey: z.string() })), instructions: instructions.catch([]) }),
+  }),
+  meta: z.object({
+    preTokenBalances: z.array(tokenBalance).nullish(),
+    postTokenBalances: z.array(tokenBalance).nullish(),
+    innerInstructions: z.array(z.object({ instructions })).nullish().catch(null),
+  }),
+})
+
+/** `transaction` has numbers as text. One of an unexpected form shows nothing; its record says so. */
+export function findAccounts(transaction: unknown, address: string, stakes: readonly string[]): FoundAccounts {
+  const parsed = shape.safeParse(transaction)
+  if (!parsed.success) return { tokens: [], stakes: [], mints: [] }
+  const { meta, transaction: given } = parsed.data
+  const keys = given.message.accountKeys.map(({ pubkey }) => pubkey)
+  const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])]
+  const keyOf = ({ accountIndex }: { accountIndex: string }): string => keys[Number(accountIndex)] ?? ''
+  const own = balances.filter(({ owner }) => owner === address)
+  const inner = (meta.innerInstructions ?? []).flatMap((one) => one.instructions)
+  return {
+    tokens: unique(own.map(keyOf)),
+    stakes: findStakes([...given.message.instructions, ...inner], address, stakes),
+    mints: unique(own.map(({ mint }) => mint)),
+    ...(keys.includes(address)
+      ? { isInWalletList: new Set(balances.filter(({ owner }) => typeof owner === 'string').map(keyOf)) }
+      : {}),
+  }
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)].filter((text) => text !== '')
+}
+
+function findStakes(all: readonly z.infer<typeof instruction>[], address: string, known: readonly string[]): string[] {
+  const own = new Set(known)
+  for (const { program, parsed } of all) {
+    if (program !== 'stake' || parsed === undefined) continue
+    const { info } = parsed
+    const { stakeAccount, newSplitAccount, source, destination } = info
+    const authorized = z.object({ withdrawer: z.string() }).safeParse(info['authorized'])
+    const withdrawers = [info['withdrawAuthority'], info['withdrawer'], authorized.data?.withdrawer]
+    if (withdrawers.includes(address)) add(own, [stakeAccount])
+    if (parsed.type === 'split' && isIn(own, [stakeAccount])) add(own, [newSplitAccount])
+    if (parsed.type === 'merge' && isIn(own, [source, destination])) add(own, [source, destination])
+  }
+  return [...own].filter((account) => !known.includes(account))
+}
+
+function add(own: Set<string>, accounts: readonly unknown[]): void {
+  for (const account of accounts) if (typeof account === 'string') own.add(account)
+}
+
+function isIn(own: ReadonlySet<string>, accounts: readonly unknown[]): boolean {
+  return accounts.some((account) => typeof account === 'string' && own.has(account))
+}

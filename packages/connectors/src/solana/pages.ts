@@ -1,0 +1,196 @@
+/**
+ * One page of the list of an account: `getSignaturesForAddress` goes from the newest to the oldest, and each transaction is
+ * asked for by itself. A list cannot be entered at a time, so a window in the past is reached by skipping over a thousand
+ * signatures at a time.
+ *
+ * A token account's list is read for what the wallet's own list does not have: a transfer of tokens names the two token
+ * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake account
+ * all of them are kept, because only the list tells that this account is the wallet's own.
+ *
+ * What is not final yet is remembered in the list's cursor. When a later read does not show it, the node is asked for its
+ * status: a signature that no block has any more is withdrawn.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import { isJsonObject, withTextNumbers } from '../kit/json.ts'
+import { toRawRecord } from '../kit/records.ts'
+import { findAccounts, type FoundAccounts } from './discovery.ts'
+import type { FetchNames } from './names.ts'
+import { readTransaction, toBody } from './records.ts'
+import { commitment, digits, inGroups, RpcError, type Rpc } from './rpc.ts'
+import { readState, withAccounts } from './state.ts'
+
+/** A page is one question for signatures and one for each of them. */
+const pageSize = 10
+const skippedPerPage = 1_000
+/** A window that ends earlier than this is reached by skipping. */
+const skippedFromMs = 3_600_000
+/** More unfinished transactions of one list than a person makes. Those beyond are found by the engine, in two reads. */
+const recentMax = 100
+
+const recent = z.object({ key: z.string(), atMs: z.number() })
+type Recent = z.infer<typeof recent>
+
+const place = z.object({
+  /** The last signature that was looked at; '' at the top of the list. */
+  before: z.string(),
+  isSkipping: z.boolean(),
+  /** Unfinished transactions of earlier reads that this walk has not shown yet. */
+  unseen: z.array(recent),
+  /** Unfinished transactions that this walk has shown. */
+  shown: z.array(recent),
+})
+type Place = z.infer<typeof place>
+
+const signaturesAnswer = z.array(
+  z.object({
+    signature: z.string(),
+    blockTime: digits.nullish(),
+    confirmationStatus: z.string().nullish(),
+  }),
+)
+type Row = z.infer<typeof signaturesAnswer>[number]
+
+export interface PageContext {
+  rpc: Rpc
+  fetchNames: FetchNames
+  address: string
+  /** Transactions that this session has read: one may be in several lists. */
+  seen: Map<string, unknown>
+  nowMs: number
+}
+
+export async function fetchTransactions(context: PageContext, request: PageRequest): Promise<Page> {
+  const { window, position, cursor, partition } = request
+  const at = position === null ? startOf(window, cursor, context.nowMs) : place.parse(JSON.parse(position))
+  const limit = at.isSkipping ? skippedPerPage : pageSize
+  const config = { limit, commitment, ...(at.before === '' ? {} : { before: at.before }) }
+  const rows = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
+  const wanted = rows.filter((row) => isInside(window, row)).slice(0, pageSize)
+  const read = (await inGroups(wanted, (row) => readRow(context, request, row))).flat()
+  const last = wanted.at(-1) ?? rows.at(-1)
+  const isPast = rows.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start)
+  // A full page of wanted rows may have been cut. A page that is not full does not end a list: nodes may give less.
+  const isMore = last !== undefined && (!isPast || wanted.length === pageSize)
+  const walked = note(at, read)
+  const learned = withAccounts(readState(request.state), collect(read))
+  return {
+    records: read.map(({ record }) => record),
+    ...(isMore
+      ? {
+          next: JSON.stringify({ ...walked, before: last.signature, isSkipping: at.isSkipping && wanted.length === 0 }),
+        }
+      : { next: null, complete: window, ...(await finish(context, window, cursor, walked)) }),
+    ...(learned === undefined ? {} : { state: learned }),
+  }
+}
+
+function startOf(window: Window, cursor: string | null, nowMs: number): Place {
+  const unseen = readCursor(cursor).filter(({ atMs }) => window.start <= atMs && atMs < window.end)
+  return { before: '', isSkipping: window.end < nowMs - skippedFromMs, unseen, shown: [] }
+}
+
+function readCursor(cursor: string | null): Recent[] {
+  return cursor === null ? [] : z.array(recent).parse(JSON.parse(cursor))
+}
+
+/** A block without a time is looked at: its transaction may tell one. */
+function isInside({ start, end }: Window, { blockTime }: Row): boolean {
+  if (!blockTime) return true
+  const atMs = Number(blockTime) * 1_000
+  return start <= atMs && atMs < end
+}
+
+interface ReadRow {
+  record: RawRecord
+  found: FoundAccounts
+}
+
+const nothing: FoundAccounts = { tokens: [], stakes: [], mints: [] }
+
+async function readRow(context: PageContext, request: PageRequest, row: Row): Promise<ReadRow[]> {
+  const { partition, window } = request
+  const isFinal = row.confirmationStatus === 'finalized' || !row.confirmationStatus
+  const transaction = await findTransaction(context, row, isFinal)
+  if (transaction === undefined) return []
+  const found = isJsonObject(transaction)
+    ? findAccounts(withTextNumbers(transaction), context.address, readState(request.state).stakes)
+    : nothing
+  if (partition !== context.address && found.isInWalletList?.has(partition) === true) return []
+  const body = toBody(transaction, await context.fetchNames(found.mints))
+  const read = (text: string): Omit<RawRecord, 'body'> => {
+    const { blockTime } = readTransaction({ body: text })
+    return { key: row.signature, occurredAtMs: Number(blockTime) * 1_000, ...(isFinal ? {} : { pending: true }) }
+  }
+  const record = toRawRecord(body, window, read, row.signature)
+  const atMs = Number(row.blockTime ?? '0') * 1_000
+  const isTimed = record.unreadable === undefined || atMs === 0
+  return [{ record: isTimed ? record : { ...record, occurredAtMs: atMs }, found }]
+}
+
+const seenMax = 200
+const unsupportedVersion = '-32015'
+
+/** Undefined when a block that is not final has been dropped since it was listed. */
+async function findTransaction({ rpc, seen }: PageContext, row: Row, isFinal: boolean): Promise<unknown> {
+  const { signature } = row
+  const known = seen.get(signature)
+  if (known !== undefined) return known
+  const config = { encoding: 'jsonParsed', commitment, maxSupportedTransactionVersion: 0 }
+  let found: unknown
+  try {
+    found = await rpc.fetchVerbatim('getTransaction', [signature, config])
+  } catch (error) {
+    // One of a newer version cannot be read. It is reported, and does not hold up the others.
+    if (error instanceof RpcError && error.code === unsupportedVersion) return { ...row, version: 'unsupported' }
+    throw error
+  }
+  if (found === null && isFinal)
+    throw new SourceError('data_hole', 'the node lists a transaction that it does not have')
+  if (found === null) return undefined
+  if (isFinal) seen.set(signature, found)
+  const [oldest] = seen.keys()
+  if (seen.size > seenMax && oldest !== undefined) seen.delete(oldest)
+  return found
+}
+
+function collect(read: readonly ReadRow[]): { tokens: string[]; stakes: string[] } {
+  return { tokens: read.flatMap(({ found }) => found.tokens), stakes: read.flatMap(({ found }) => found.stakes) }
+}
+
+/** The place after these rows: which unfinished transactions were shown. */
+function note(at: Place, read: readonly ReadRow[]): Place {
+  const keys = new Set(read.map(({ record }) => record.key))
+  const shown = read.flatMap(({ record: { key, pending, occurredAtMs } }) =>
+    pending === true ? [{ key, atMs: occurredAtMs }] : [],
+  )
+  return {
+    ...at,
+    unseen: at.unseen.filter(({ key }) => !keys.has(key)),
+    shown: [...at.shown, ...shown].slice(-recentMax),
+  }
+}
+
+const statusesAnswer = z.object({ value: z.array(z.unknown()) })
+
+async function finish(
+  { rpc }: PageContext,
+  { start, end }: Window,
+  cursor: string | null,
+  { unseen, shown }: Place,
+): Promise<Pick<Page, 'cursor' | 'withdrawn'>> {
+  const keys = unseen.map(({ key }) => key)
+  const { value } =
+    keys.length === 0
+      ? { value: [] }
+      : await rpc.call('getSignatureStatuses', [keys, { searchTransactionHistory: true }], statusesAnswer)
+  const withdrawn = keys.filter((_, index) => value[index] === null)
+  const elsewhere = readCursor(cursor).filter(({ atMs }) => atMs < start || atMs >= end)
+  const waiting = unseen.filter(({ key }) => !withdrawn.includes(key))
+  const unfinished = [...elsewhere, ...waiting, ...shown].slice(-recentMax)
+  return {
+    ...(cursor === null && unfinished.length === 0 ? {} : { cursor: JSON.stringify(unfinished) }),
+    ...(withdrawn.length === 0 ? {} : { withdrawn }),
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * A transaction as a record, and back. The body keeps what every account had before and after; instructions and logs are left
+ * out, because they are most of the bytes and say nothing about amounts that the balances do not say.
+ *
+ * The names of unknown tokens are kept with it: a transaction tells mints alone, and deriving asks no node.
+ */
+import { z } from 'zod'
+import type { StoredRecord } from '../kit/connector.ts'
+import { isJsonObject, parseJson } from '../kit/json.ts'
+import type { TokenName } from './assets.ts'
+import { digits } from './rpc.ts'
+
+const tokenBalanceSchema = z.object({
+  accountIndex: digits,
+  mint: z.string(),
+  /** Nodes did not write it before 2022. */
+  owner: z.string().nullish(),
+  programId: z.string().nullish(),
+  uiTokenAmount: z.object({ amount: digits, decimals: digits }),
+})
+const transactionSchema = z.object({
+  slot: digits,
+  blockTime: digits,
+  transaction: z.object({
+    signatures: z.array(z.string()).min(1),
+    message: z.object({ accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).min(1) }),
+  }),
+  meta: z.object({
+    err: z.unknown(),
+    fee: digits,
+    preBalances: z.array(digits),
+    postBalances: z.array(digits),
+    preTokenBalances: z.array(tokenBalanceSchema).nullish(),
+    postTokenBalances: z.array(tokenBalanceSchema).nullish(),
+  }),
+  names: z.record(z.string(), z.object({ symbol: z.string(), name: z.string() })).default({}),
+})
+export type TokenBalance = z.infer<typeof tokenBalanceSchema>
+export type ChainTransaction = z.infer<typeof transactionSchema>
+
+/** Throws for a body that cannot be read. */
+export function readTransaction({ body }: Pick<StoredRecord, 'body'>): ChainTransaction {
+  const transaction = transactionSchema.parse(parseJson(body))
+  const { preBalances, postBalances } = transaction.meta
+  const { length } = transaction.transaction.message.accountKeys
+  if (preBalances.length !== length || postBalances.length !== length) {
+    throw new RangeError('meta: there are more accounts than balances, or fewer')
+  }
+  return transaction
+}
+
+export function toBody(verbatim: unknown, names: Readonly<Record<string, TokenName>>): string {
+  const kept = toKept(verbatim)
+  return JSON.stringify(isJsonObject(kept) && Object.keys(names).length > 0 ? { ...kept, names } : kept)
+}
+
+const keptOfMeta = ['err', 'fee', 'preBalances', 'postBalances', 'preTokenBalances', 'postTokenBalances']
+
+/** A transaction of an unexpected form is kept whole. */
+function toKept(verbatim: unknown): unknown {
+  if (!isJsonObject(verbatim)) return verbatim
+  const { slot, blockTime, transaction, meta } = verbatim
+  if (!isJsonObject(transaction) || !isJsonObject(meta) || !isJsonObject(transaction['message'])) return verbatim
+  const { accountKeys } = transaction['message']
+  if (!Array.isArray(accountKeys)) return verbatim
+  const keys = (accountKeys as unknown[]).map((key) => (isJsonObject(key) ? pick(key, ['pubkey', 'signer']) : key))
+  const kept = { signatures: transaction['signatures'], message: { accountKeys: keys } }
+  return { slot, blockTime, transaction: kept, meta: pick(meta, keptOfMeta) }
+}
+
+function pick(from: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.flatMap((name) => (name in from ? [[name, from[name]]] : [])))
+}
+
+// --------------------------------------------------------------------------------------------------------------- rewards
+
+const rewardSchema = z.object({
+  epoch: digits,
+  effectiveSlot: digits,
+  amount: digits,
+  postBalance: digits,
+})
+
+/** What an epoch paid, as `getInflationReward` tells it. */
+export type Reward = z.infer<typeof rewardSchema>
+
+export function readReward({ body }: Pick<StoredRecord, 'body'>): Reward {
+  return rewardSchema.parse(parseJson(body))
+}

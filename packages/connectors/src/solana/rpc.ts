@@ -1,0 +1,81 @@
+/**
+ * Calls to a node (JSON-RPC 2.0, solana.com/docs/rpc/http). `@solana/rpc` is not used: it retries, and it turns numbers into
+ * bigint only where it knows the method. Here numbers keep the digits that the node wrote: lamports and amounts are u64.
+ *
+ * Codes of errors: github.com/anza-xyz/agave, rpc-client-api/src/custom_error.rs.
+ */
+import { SourceError } from '@assay/core'
+import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
+import type { Io } from '../kit/connector.ts'
+import { fetchText } from '../kit/http.ts'
+import { isJsonObject, parseJsonVerbatim, withTextNumbers } from '../kit/json.ts'
+import { solanaDefinition } from './definition.ts'
+
+export interface Rpc {
+  /** The answer to look at: numbers are text. */
+  call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T>
+  /** The answer to keep: written out again, every number is the one that came in. */
+  fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown>
+}
+
+/** What a node answered instead of a result. Whether that matters is for the caller to say. */
+export class RpcError extends SourceError {
+  readonly code: string
+  constructor(fault: SourceError['fault'], detail: string, code: string) {
+    super(fault, detail)
+    this.code = code
+  }
+}
+
+/** Blocks that were voted for by two thirds of the stake. What is not final yet is read too, and marked as pending. */
+export const commitment = 'confirmed'
+
+export const digits = z.string().regex(/^\d{1,20}$/)
+
+export function createRpc(io: Io): Rpc {
+  const url = io.baseUrl ?? io.chainUrls?.['solana']?.rpc ?? solanaDefinition.baseUrl
+  async function fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown> {
+    const headers = { 'Content-Type': 'application/json' }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const answer = parseJsonVerbatim(await fetchText(io, url, { method: 'POST', headers, body }))
+    if (!isJsonObject(answer)) throw new SourceError('unreadable_answer', `${method}: not an object`)
+    if (answer['error'] !== undefined && answer['error'] !== null) throw toRpcError(method, answer['error'])
+    if (!('result' in answer)) throw new SourceError('unreadable_answer', `${method} has no result`)
+    return answer['result']
+  }
+  return {
+    fetchVerbatim,
+    call: async (method, params, schema) =>
+      readAnswer(method, schema, withTextNumbers(await fetchVerbatim(method, params))),
+  }
+}
+
+const errorAnswer = z.object({ code: z.string(), message: z.string().catch('') })
+
+/** A block that was cleaned up, is not in this node's storage, or has no history here. */
+const missing = new Set(['-32001', '-32004', '-32007', '-32009', '-32011', '-32014'])
+/** What we asked for is not what this node understands. */
+const refused = new Set(['-32600', '-32601', '-32602', '-32700', '-32010', '-32015'])
+
+function toRpcError(method: string, error: unknown): RpcError {
+  const { code, message } = readAnswer(method, errorAnswer, withTextNumbers(error))
+  const detail = `${method}: error ${code}`
+  if (code === '429' || /rate limit|too many requests/i.test(message)) return new RpcError('rate_limited', detail, code)
+  if (missing.has(code)) return new RpcError('data_hole', detail, code)
+  return new RpcError(refused.has(code) ? 'unreadable_answer' : 'venue_down', detail, code)
+}
+
+const parallelMax = 5
+
+/** `ask` for all of them, a few at a time: public nodes refuse more. */
+export async function inGroups<Item, Answer>(
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (let at = 0; at < items.length; at += parallelMax) {
+    answers.push(...(await Promise.all(items.slice(at, at + parallelMax).map(ask))))
+  }
+  return answers
+}

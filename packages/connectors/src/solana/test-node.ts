@@ -1,0 +1,183 @@
+/**
+ * A node for tests, with the documented answers of solana.com/docs/rpc/http and invented values. It answers through
+ * `io.fetch`, so that the connector's own requests and parsing are in play. Lamports and amounts are bigint here and numbers on
+ * the wire, as a node writes them.
+ */
+import type { Io } from '../kit/connector.ts'
+
+export const wallet = 'So1anaWa11etAATestPersonXXXXXXXXXXXXXXXXXXX'
+export const friend = 'FriendFriendFriendFriendFriendFriendFriend1'
+export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
+export const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+export const rent = 2_039_280n
+
+export interface TestAccount {
+  key: string
+  before: bigint
+  after: bigint
+  signer?: boolean
+  /** Undefined on a side where the account does not exist. */
+  token?: { mint: string; owner?: string; decimals?: number; before?: bigint; after?: bigint }
+}
+
+export interface TestTransaction {
+  signature: string
+  atSeconds: number
+  fee?: bigint
+  err?: object
+  /** The first pays the fee. */
+  accounts: readonly TestAccount[]
+  instructions?: readonly object[]
+  status?: 'confirmed' | 'finalized'
+}
+
+/** As `getTransaction` gives it with `jsonParsed`. */
+export function toAnswer({
+  signature,
+  atSeconds,
+  fee = 5_000n,
+  err,
+  accounts,
+  instructions = [],
+}: TestTransaction): object {
+  const balances = (side: 'before' | 'after'): object[] =>
+    accounts.flatMap(({ token }, accountIndex) => {
+      const amount = token?.[side]
+      if (token === undefined || amount === undefined) return []
+      const { mint, owner, decimals = 6 } = token
+      const uiTokenAmount = { amount: String(amount), decimals, uiAmount: null, uiAmountString: '0' }
+      return [{ accountIndex, mint, ...(owner === undefined ? {} : { owner }), programId: tokenProgram, uiTokenAmount }]
+    })
+  const accountKeys = accounts.map(({ key, signer }, index) => ({
+    ...{ pubkey: key, signer: signer ?? index === 0, writable: true, source: 'transaction' },
+  }))
+  return {
+    slot: atSeconds,
+    blockTime: atSeconds,
+    version: 0,
+    transaction: { signatures: [signature], message: { accountKeys, instructions, recentBlockhash: 'x' } },
+    meta: {
+      ...{ err: err ?? null, fee, logMessages: ['a log'], innerInstructions: [], rewards: [] },
+      preBalances: accounts.map(({ before }) => before),
+      postBalances: accounts.map(({ after }) => after),
+      preTokenBalances: balances('before'),
+      postTokenBalances: balances('after'),
+    },
+  }
+}
+
+export interface TestNode {
+  io: Io
+  nowMs: number
+  transactions: TestTransaction[]
+  /** Lists beside those that follow from the accounts of the transactions. */
+  lamports: Map<string, bigint>
+  tokens: { pubkey: string; mint: string; amount: bigint; decimals?: number; lamports?: bigint; program?: string }[]
+  stakes: Map<string, bigint>
+  /** By address, as `getMultipleAccounts` gives them. */
+  accounts: Map<string, object>
+  epoch: { epoch: number; slotIndex: number; slotsInEpoch: number; absoluteSlot: number }
+  rewards: Map<string, { amount: bigint; effectiveSlot: number }>
+  /** Answers an error instead, by method. */
+  errors: Map<string, { code: number; message: string }>
+  asked: { method: string; params: unknown[] }[]
+}
+
+export function startNode(): TestNode {
+  const node: TestNode = {
+    io: {
+      fetch: async (_url, init) => answerRequest(node, typeof init?.body === 'string' ? init.body : ''),
+      now: () => node.nowMs,
+      nextNonce: () => '1',
+      baseUrl: 'http://node.test',
+    },
+    nowMs: 1_760_000_000_000,
+    transactions: [],
+    ...{ lamports: new Map(), tokens: [], stakes: new Map(), accounts: new Map(), rewards: new Map() },
+    epoch: { epoch: 800, slotIndex: 200_000, slotsInEpoch: 432_000, absoluteSlot: 800 * 432_000 + 200_000 },
+    ...{ errors: new Map(), asked: [] },
+  }
+  return node
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON: (this: void, text: string) => object }
+
+function answerRequest(node: TestNode, body: string): Response {
+  const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
+  node.asked.push({ method, params })
+  const error = node.errors.get(method)
+  const answer = error === undefined ? { result: resultOf(node, method, params) } : { error }
+  const toWire = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? rawJSON(String(value)) : value)
+  return new Response(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }, toWire))
+}
+
+function resultOf(node: TestNode, method: string, params: unknown[]): unknown {
+  const [first, second] = params as [string, Record<string, string>]
+  const context = { slot: node.epoch.absoluteSlot }
+  switch (method) {
+    case 'getAccountInfo':
+      return { context, value: node.accounts.get(first) ?? null }
+    case 'getBalance':
+      return { context, value: node.lamports.get(first) ?? 0n }
+    case 'getTokenAccountsByOwner':
+      return { context, value: listTokens(node, first, second['programId'] ?? '') }
+    case 'getProgramAccounts':
+      return [...node.stakes].map(([pubkey, lamports]) => ({ pubkey, account: { lamports, data: ['', 'base64'] } }))
+    case 'getMultipleAccounts':
+      return { context, value: (params[0] as string[]).map((address) => node.accounts.get(address) ?? null) }
+    case 'getSignaturesForAddress':
+      return listSignatures(node, first, params[1] as { limit: number; before?: string })
+    case 'getTransaction': {
+      const found = node.transactions.find(({ signature }) => signature === first)
+      return found === undefined ? null : toAnswer(found)
+    }
+    case 'getSignatureStatuses':
+      return { context, value: (params[0] as string[]).map((signature) => findStatus(node, signature)) }
+    case 'getEpochInfo':
+      return node.epoch
+    case 'getInflationReward': {
+      const { epoch } = params[1] as { epoch: number }
+      return (params[0] as string[]).map((address) => {
+        const reward = node.rewards.get(`${address}:${epoch}`)
+        return reward === undefined ? null : { epoch, ...reward, postBalance: 9_007_199_254_740_993n, commission: 5 }
+      })
+    }
+    case 'getBlockTime':
+      return Number(first)
+    default:
+      throw new Error(`the node of these tests does not have ${method}`)
+  }
+}
+
+function listTokens(node: TestNode, owner: string, programId: string): object[] {
+  return node.tokens
+    .filter(({ program = tokenProgram }) => program === programId)
+    .map(({ pubkey, mint, amount, decimals = 6, lamports = rent }) => ({
+      pubkey,
+      account: {
+        lamports,
+        owner: programId,
+        data: { parsed: { info: { mint, owner, tokenAmount: { amount: String(amount), decimals } } } },
+      },
+    }))
+}
+
+/** Newest first. */
+function listSignatures(
+  node: TestNode,
+  address: string,
+  { limit, before }: { limit: number; before?: string },
+): object[] {
+  const all = node.transactions
+    .filter(({ accounts }) => accounts.some(({ key }) => key === address))
+    .toSorted((a, b) => b.atSeconds - a.atSeconds)
+  const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
+  return all.slice(start, start + limit).map(({ signature, atSeconds, err, status = 'finalized' }) => ({
+    ...{ signature, slot: atSeconds, blockTime: atSeconds, err: err ?? null, memo: null, confirmationStatus: status },
+  }))
+}
+
+function findStatus(node: TestNode, signature: string): object | null {
+  const found = node.transactions.find((one) => one.signature === signature)
+  return found === undefined ? null : { slot: found.atSeconds, confirmationStatus: found.status ?? 'finalized' }
+}

@@ -1,0 +1,206 @@
+/**
+ * From documented answers of `getTransaction` and `getInflationReward` (solana.com/docs/rpc/http) to drafts. Values are
+ * invented.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { TransactionDraft } from '@assay/core'
+import type { StoredRecord } from '../kit/connector.ts'
+import { nativeMint } from './assets.ts'
+import { toBody } from './records.ts'
+import { friend, rent, toAnswer, usdc, wallet, type TestAccount, type TestTransaction } from './test-node.ts'
+import { linkKeys, toTransactions } from './transactions.ts'
+
+const signature = 'signature'
+const facts = { state: { address: wallet } }
+const ownUsdc = 'OwnUsdcAccount'
+const stake = 'OwnStakeAccount'
+
+function recordOf(transaction: Partial<TestTransaction>, more: Partial<StoredRecord> = {}): StoredRecord {
+  const answer = toAnswer({ signature, atSeconds: 1_760_000_000, accounts: [], ...transaction })
+  const digits = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value)
+  const body = toBody(JSON.parse(JSON.stringify(answer, digits)), {})
+  return { stream: 'transactions', partition: wallet, key: signature, occurredAtMs: 1_760_000_000_000, body, ...more }
+}
+
+function derive(
+  accounts: readonly TestAccount[],
+  more: Partial<TestTransaction> = {},
+  lists = [wallet],
+): TransactionDraft {
+  const records = lists.map((partition) => recordOf({ accounts, ...more }, { partition }))
+  const [draft, ...others] = toTransactions(records, facts)
+  assert.ok(draft !== undefined)
+  assert.deepEqual(others, [])
+  return draft
+}
+
+/** What it did, in the order of a sentence. */
+function told({ type, category, status, inputs, outputs, fees }: TransactionDraft): string[] {
+  const say = (sign: string, legs: readonly { amount: string; symbol: string; place?: string }[]): string[] =>
+    legs.map(({ amount, symbol, place }) => `${sign}${amount} ${symbol}${place === 'staked' ? ' staked' : ''}`)
+  return [`${type} ${category} ${status}`, ...say('+', inputs), ...say('-', outputs), ...say('fee ', fees)]
+}
+
+const token = (owner: string, before: bigint | undefined, after: bigint | undefined, mint = usdc) => ({
+  ...{ mint, owner },
+  ...(before === undefined ? {} : { before }),
+  ...(after === undefined ? {} : { after }),
+})
+
+describe('transactions of Solana', () => {
+  it('SOL that was sent, with the fee beside it, and SOL that came', () => {
+    const sent = derive([
+      { key: wallet, before: 9_000_000_000n, after: 7_499_995_000n },
+      { key: friend, before: 0n, after: 1_500_000_000n },
+    ])
+    assert.deepEqual(told(sent), ['send withdrawal confirmed', '-1.5 SOL', 'fee 0.000005 SOL'])
+    assert.deepEqual([sent.fromAddress, sent.toAddress, sent.hash], [wallet, friend, signature])
+    const came = derive([
+      { key: friend, before: 2_000_005_000n, after: 0n },
+      { key: wallet, before: 1n, after: 2_000_000_001n },
+    ])
+    assert.deepEqual(told(came), ['receive deposit confirmed', '+2 SOL'])
+    assert.deepEqual([came.fromAddress, came.toAddress], [friend, wallet])
+  })
+
+  it('the deposit of an own token account is not lost, and does not come back as income', () => {
+    const opened = derive([
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n },
+      { key: ownUsdc, before: 0n, after: rent, token: token(wallet, undefined, 0n) },
+    ])
+    assert.deepEqual(told(opened), ['output_only fee confirmed', '-0.000005 SOL'])
+    const closed = derive([
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n + rent - 5_000n },
+      { key: ownUsdc, before: rent, after: 0n, token: token(wallet, 0n, undefined) },
+    ])
+    assert.deepEqual(told(closed), ['output_only fee confirmed', '-0.000005 SOL'])
+  })
+
+  it('the deposit for the account of a recipient is a cost of sending', () => {
+    const draft = derive([
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n },
+      { key: ownUsdc, before: rent, after: rent, token: token(wallet, 7_000_000n, 4_500_000n) },
+      { key: 'FriendUsdc', before: 0n, after: rent, token: token(friend, undefined, 2_500_000n) },
+    ])
+    assert.deepEqual(told(draft), ['send withdrawal confirmed', '-2.5 USDC', 'fee 0.000005 SOL', 'fee 0.00203928 SOL'])
+    assert.equal(draft.toAddress, friend)
+  })
+
+  it('tokens that came to the token account, in a transaction that does not name the wallet', () => {
+    const accounts = [
+      { key: friend, before: 1_000_000n, after: 995_000n },
+      { key: 'FriendUsdc', before: rent, after: rent, token: token(friend, 10_000_000n, 1_000_000n) },
+      { key: ownUsdc, before: rent, after: rent, token: token(wallet, 0n, 9_000_000n) },
+    ]
+    assert.deepEqual(told(derive(accounts, {}, [ownUsdc])), ['receive deposit confirmed', '+9 USDC'])
+  })
+
+  it('a swap in one signature, and wrapped SOL as SOL', () => {
+    const accounts = [
+      { key: wallet, before: 5_000_000_000n, after: 5_000_000_000n - 5_000n - rent },
+      { key: ownUsdc, before: rent, after: rent, token: token(wallet, 0n, 150_000_000n) },
+      {
+        ...{ key: 'OwnWrapped', before: rent + 1_000_000_000n, after: rent },
+        token: token(wallet, 1_000_000_000n, 0n, nativeMint),
+      },
+      { key: 'OwnNew', before: 0n, after: rent, token: token(wallet, undefined, 0n, 'OtherMint') },
+      { key: 'Pool', before: rent, after: rent, token: token(friend, 900_000_000n, 750_000_000n) },
+      { key: 'PoolSol', before: 1n, after: 1_000_000_001n },
+    ]
+    assert.deepEqual(told(derive(accounts)), [
+      'input_and_output trade confirmed',
+      '+150 USDC',
+      '-1 SOL',
+      'fee 0.000005 SOL',
+    ])
+  })
+
+  it('a failed transaction costs its fee, and nothing where another paid it', () => {
+    const err = { InstructionError: [0, { Custom: 1 }] }
+    const paid = derive([{ key: wallet, before: 1_000_000n, after: 995_000n }], { err })
+    assert.deepEqual(told(paid), ['output_only fee failed', '-0.000005 SOL'])
+    const other = derive(
+      [
+        { key: friend, before: 1_000_000n, after: 995_000n },
+        { key: wallet, before: 7n, after: 7n },
+      ],
+      { err },
+    )
+    assert.deepEqual([...told(other), other.spam], ['uncategorized other failed', false])
+  })
+
+  it('staking moves SOL inside the wallet, and it stays the wallet’s own', () => {
+    const lock = [
+      { key: wallet, before: 9_000_000_000n, after: 3_999_995_000n },
+      { key: stake, before: 0n, after: 5_000_000_000n },
+    ]
+    assert.deepEqual(told(derive(lock, {}, [stake, wallet])), [
+      'input_and_output staking_lock confirmed',
+      '+5 SOL staked',
+      '-5 SOL',
+      'fee 0.000005 SOL',
+    ])
+    const unlock = [
+      { key: wallet, before: 1_000_000n, after: 5_010_995_000n },
+      { key: stake, before: 5_010_000_000n, after: 0n },
+    ]
+    assert.deepEqual(told(derive(unlock, {}, [wallet, stake])), [
+      'input_and_output staking_unlock confirmed',
+      '+5.01 SOL',
+      '-5.01 SOL staked',
+      'fee 0.000005 SOL',
+    ])
+    // The same, if the account were of another: that is what the list tells.
+    assert.equal(derive(lock).type, 'send')
+  })
+
+  it('rewards of an epoch, and tips that a validator shares', () => {
+    const body = '{"epoch":799,"effectiveSlot":345600000,"amount":9007199254740993,"postBalance":9007199254740994}'
+    const record = { stream: 'rewards', partition: stake, key: '799', occurredAtMs: 1, body }
+    const [reward] = toTransactions([record], facts)
+    assert.ok(reward !== undefined)
+    assert.deepEqual(told(reward), ['input_only staking_reward confirmed', '+9007199.254740993 SOL staked'])
+    assert.deepEqual(linkKeys(record), [`reward:${stake}:799`])
+    const tip = derive(
+      [
+        { key: friend, before: 1_000_000n, after: 900_000n },
+        { key: stake, before: 5_000_000_000n, after: 5_000_095_000n },
+      ],
+      {},
+      [stake],
+    )
+    assert.deepEqual(told(tip), ['input_only staking_reward confirmed', '+0.000095 SOL staked'])
+  })
+
+  it('a token with an advertisement for a name is spam, though its sender paid a deposit for it', () => {
+    const mint = 'AdvertisementMint'
+    const accounts = [
+      { key: friend, before: 1_000_000_000n, after: 1_000_000_000n - 5_000n - rent },
+      { key: 'OwnNew', before: 0n, after: rent, token: token(wallet, undefined, 100n, mint) },
+    ]
+    const record = recordOf({ accounts })
+    const named = {
+      ...(JSON.parse(record.body) as object),
+      names: { [mint]: { symbol: 'CLAIM', name: 'Visit free-sol.xyz' } },
+    }
+    const [draft] = toTransactions([{ ...record, body: JSON.stringify(named) }], facts)
+    assert.equal(draft?.spam, true)
+    assert.deepEqual(draft && told(draft), ['input_only airdrop confirmed', '+0.00203928 SOL', '+0.0001 CLAIM'])
+    // The same token with another name.
+    const [plain] = toTransactions([record], facts)
+    assert.equal(plain?.spam, false)
+  })
+
+  it('what is not final is pending, and in the balance already', () => {
+    const accounts = [{ key: wallet, before: 10_000n, after: 5_000n }]
+    const [draft] = toTransactions([recordOf({ accounts }, { pending: true })], facts)
+    assert.deepEqual([draft?.status, draft?.isDebited], ['pending', true])
+  })
+
+  it('a body without its balances cannot be read', () => {
+    const record = recordOf({ accounts: [{ key: wallet, before: 2n, after: 1n }] })
+    const cut = record.body.replace('"preBalances":[2]', '"preBalances":[]')
+    assert.throws(() => toTransactions([{ ...record, body: cut }], facts), /balances/)
+  })
+})

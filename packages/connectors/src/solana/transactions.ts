@@ -1,0 +1,163 @@
+/**
+ * From a transaction or a reward to a draft. Pure: the order of the records does not matter.
+ *
+ * The chain says what changed and not why. What only came is `receive`, what only went is `send`, both at once is a swap. SOL
+ * that went from the wallet to its own stake account was locked, and came back unlocked. Nothing but the fee is a fee.
+ */
+import { isSpamAsset, sum } from '@assay/core'
+import type { Category, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
+import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
+import { toDraft } from '../kit/draft.ts'
+import { coin, toSol } from './assets.ts'
+import { toCoinLeg, toMoves, type Moves } from './moves.ts'
+import { readReward, readTransaction } from './records.ts'
+import { readState } from './state.ts'
+
+export function linkKeys({ stream, partition, key }: StoredRecord): [string] {
+  return [stream === 'rewards' ? `reward:${partition}:${key}` : `tx:${key}`]
+}
+
+export function toTransactions(
+  records: readonly StoredRecord[],
+  facts: Pick<AccountFacts, 'state'>,
+): TransactionDraft[] {
+  const { address } = readState(facts.state)
+  return [...Map.groupBy(records, (record) => linkKeys(record)[0])].flatMap(([naturalKey, story]) => {
+    // Each list that the transaction is in has the same record of it.
+    const [first] = story.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
+    if (first === undefined) return []
+    if (first.stream === 'rewards') return [toReward(naturalKey, first)]
+    const accounts = new Set(story.map(({ partition }) => partition))
+    const isPending = story.some(({ pending }) => pending === true)
+    return [toMoved(naturalKey, first, toMoves(readTransaction(first), { address, accounts }), { address, isPending })]
+  })
+}
+
+function toReward(naturalKey: string, record: StoredRecord): TransactionDraft {
+  const { epoch, amount } = readReward(record)
+  return toDraft({
+    ...{ naturalKey, occurredAtMs: record.occurredAtMs, type: 'input_only', category: 'staking_reward' },
+    inputs: [toCoinLeg(BigInt(amount), 'staked')],
+    network: 'solana',
+    toAddress: record.partition,
+    description: `Epoch ${epoch}`,
+  })
+}
+
+function toMoved(
+  naturalKey: string,
+  { key: signature, occurredAtMs }: StoredRecord,
+  moves: Moves,
+  { address, isPending }: { address: string; isPending: boolean },
+): TransactionDraft {
+  const legs = toLegs(moves)
+  return toDraft({
+    ...{ naturalKey, occurredAtMs, ...toKind(moves, legs), method: 'rule' },
+    status: isPending ? 'pending' : moves.isFailed ? 'failed' : 'confirmed',
+    // Balances are read with what is confirmed and not final yet.
+    ...(isPending ? { isDebited: true } : {}),
+    ...withFeeAlone(legs),
+    ...{ network: 'solana', hash: signature, providerReference: signature },
+    ...toSides(moves, legs, address),
+    spam: isSpam(moves, legs),
+    incomplete: moves.isComplete ? [] : ['inputs', 'outputs'],
+  })
+}
+
+interface Legs {
+  inputs: Leg[]
+  outputs: Leg[]
+  fees: FeeLeg[]
+  /** Lamports that went to own stake accounts; negative when they came back. */
+  locked: bigint
+}
+
+function toLegs({ liquid, staked, fee, foreignDeposits, isOwn, tokens }: Moves): Legs {
+  const isInside = liquid > 0n !== staked > 0n && liquid !== 0n && staked !== 0n
+  const inside = !isInside ? 0n : staked > 0n ? least(staked, -liquid) : -least(-staked, liquid)
+  const [liquidLeft, stakedLeft] = [liquid + inside, staked - inside]
+  // Whoever sends tokens pays the deposit of an account that the recipient does not have yet.
+  const deposit = isOwn && foreignDeposits > 0n && -liquidLeft >= foreignDeposits ? foreignDeposits : 0n
+  const coins = [
+    { lamports: liquidLeft + deposit, place: 'liquid' as const },
+    { lamports: stakedLeft, place: 'staked' as const },
+  ]
+  const lock = inside === 0n ? [] : [inside > 0n ? inside : -inside]
+  const [from, to] = inside > 0n ? (['liquid', 'staked'] as const) : (['staked', 'liquid'] as const)
+  const ofTokens = (isIn: boolean): Leg[] =>
+    tokens.filter((move) => move.isIn === isIn).map(({ asset, amount }) => ({ ...asset, amount }))
+  return {
+    inputs: [
+      ...lock.map((lamports) => toCoinLeg(lamports, to)),
+      ...coins.flatMap(({ lamports, place }) => (lamports > 0n ? [toCoinLeg(lamports, place)] : [])),
+      ...ofTokens(true),
+    ],
+    outputs: [
+      ...lock.map((lamports) => toCoinLeg(lamports, from)),
+      ...coins.flatMap(({ lamports, place }) => (lamports < 0n ? [toCoinLeg(-lamports, place)] : [])),
+      ...ofTokens(false),
+    ],
+    fees: [...toFees(fee, 'network'), ...toFees(deposit, 'other')],
+    locked: inside,
+  }
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+function toFees(lamports: bigint, kind: FeeLeg['kind']): FeeLeg[] {
+  return lamports === 0n ? [] : [{ assetId: coin.assetId, symbol: coin.symbol, amount: toSol(lamports), kind }]
+}
+
+/** A fee alone is one output. */
+function withFeeAlone({ inputs, outputs, fees }: Legs): Pick<TransactionDraft, 'inputs' | 'outputs' | 'fees'> {
+  if (inputs.length + outputs.length > 0 || fees.length === 0) return { inputs, outputs, fees }
+  return { inputs, outputs: [{ ...coin, amount: sum(fees.map(({ amount }) => amount)) }], fees: [] }
+}
+
+type Kind = Pick<TransactionDraft, 'type' | 'category' | 'confidence'>
+
+function kind(type: TransactionType, category: Category, confidence: number): Kind {
+  return { type, category, confidence }
+}
+
+function toKind(moves: Moves, { inputs, outputs, fees, locked }: Legs): Kind {
+  if (inputs.length + outputs.length === 0) {
+    return fees.length > 0 ? kind('output_only', 'fee', 1) : kind('uncategorized', 'other', 0)
+  }
+  if (locked !== 0n && inputs.length === 1 && outputs.length === 1) {
+    return kind('input_and_output', locked > 0n ? 'staking_lock' : 'staking_unlock', 1)
+  }
+  if (inputs.length > 0 && outputs.length > 0) return kind('input_and_output', 'trade', 0.9)
+  const isWithoutOthers = moves.tokens.length > 0 && moves.tokens.every(({ others }) => others.length === 0)
+  // Tokens that nobody had before were made by their mint; those that nobody got were burned.
+  if (outputs.length > 0) return isWithoutOthers ? kind('output_only', 'other', 0.7) : kind('send', 'withdrawal', 0.9)
+  // Validators share tips with those who stake with them, by transactions that the wallet has no part in.
+  if (!moves.isOwn && inputs.every(({ place }) => place === 'staked')) return kind('input_only', 'staking_reward', 0.8)
+  return isWithoutOthers ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
+}
+
+/** Of a transfer the two sides; of everything else who signed it. */
+function toSides(
+  moves: Moves,
+  { inputs, outputs }: Legs,
+  address: string,
+): Pick<TransactionDraft, 'fromAddress' | 'toAddress'> {
+  const isIn = inputs.length > 0
+  if (isIn === outputs.length > 0) return { fromAddress: moves.isOwn ? address : null, toAddress: null }
+  const fromTokens = moves.tokens.flatMap(({ others }) => others)
+  const others = new Set(fromTokens.length > 0 ? fromTokens : moves.others)
+  const [other = null] = others.size === 1 ? others : []
+  return isIn ? { fromAddress: other, toAddress: address } : { fromAddress: address, toAddress: other }
+}
+
+/**
+ * Beside what core's rule finds: whoever sends an advertisement also pays the deposit of the account that it comes in, and
+ * some write a wallet into a transaction that moves nothing of it.
+ */
+function isSpam({ isOwn, isFailed, tokens, liquid, ownDeposits }: Moves, { inputs, outputs, fees }: Legs): boolean {
+  if (isOwn || outputs.length > 0) return false
+  if (inputs.length === 0) return !isFailed && fees.length === 0
+  return tokens.length > 0 && liquid <= ownDeposits && tokens.every(({ asset }) => isSpamAsset(asset))
+}
