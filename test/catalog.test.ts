@@ -76,6 +76,9 @@ describe('the whole catalogue', () => {
     bit: 'bitcoin',
     bitg: 'bitget',
     krak: 'kraken',
+    phantom: 'solana',
+    solflare: 'solana',
+    sol: 'solana',
     업비트: 'upbit',
     ftx: '',
   }

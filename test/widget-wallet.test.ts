@@ -108,6 +108,8 @@ describe('a wallet in the widget', () => {
         ['e9'.repeat(32), 'This is a private key or the number of a transaction.'],
         ['vitalik.eth', 'This is a name, not an address.'],
         ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'This belongs to Ethereum.'],
+        ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', 'This belongs to Solana.'],
+        [JSON.stringify(Array.from({ length: 64 }, (_, byte) => byte)), 'This is a private key: with it'],
         ['tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', 'This belongs to a test network.'],
       ] as const) {
         await page.getByLabel(field).fill(text)

@@ -146,7 +146,7 @@ const abouts: Readonly<Record<string, About>> = {
   binanceus: {
     name: 'Binance.US',
     aliases: ['Binance US', 'BAM Trading'],
-    rank: 16,
+    rank: 17,
     color: '#f0b90b',
     permissions: ['Can Read'],
     leaveEmpty: ['Enable Spot Trading', 'Enable Withdrawals'],
@@ -161,7 +161,7 @@ const abouts: Readonly<Record<string, About>> = {
   bitbank: { name: 'Bitbank', aliases: ['ビットバンク'] },
   bitfinex: {
     aliases: ['Bfx', 'iFinex'],
-    rank: 13,
+    rank: 14,
     color: '#16b157',
     permissions: [
       'Account History - Get historical balances entries and trade information',
@@ -203,7 +203,7 @@ const abouts: Readonly<Record<string, About>> = {
   bitflyer: { aliases: ['ビットフライヤー'] },
   bitget: {
     aliases: ['BGB'],
-    rank: 11,
+    rank: 12,
     color: '#00c2d6',
     permissions: ['Read-only'],
     leaveEmpty: ['Read-write', 'Withdraw'],
@@ -211,17 +211,17 @@ const abouts: Readonly<Record<string, About>> = {
   },
   bithumb: {
     aliases: ['빗썸'],
-    rank: 22,
+    rank: 23,
     lists: {
       deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
       withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
     },
   },
   bitopro: { aliases: ['幣託'] },
-  bitso: { aliases: ['Nvio'], rank: 26 },
+  bitso: { aliases: ['Nvio'], rank: 27 },
   bitstamp: {
     aliases: ['Bitstamp by Robinhood'],
-    rank: 15,
+    rank: 16,
     color: '#0b7a3b',
     // www.bitstamp.net/api: user_transactions has `offset` (at most 200,000) and `limit` (at most 1,000).
     lists: {
@@ -233,14 +233,14 @@ const abouts: Readonly<Record<string, About>> = {
   },
   bitteam: { name: 'BIT.TEAM', aliases: ['Bit Team'] },
   bitvavo: {
-    rank: 17,
+    rank: 18,
     color: '#0a3cff',
     permissions: ['Read-only'],
     leaveEmpty: ['Trade digital assets', 'Withdraw digital assets'],
     lists: { deposits: { until: 'end', limit: 1000 }, withdrawals: { until: 'end', limit: 1000 } },
   },
   btcturk: { name: 'BtcTurk', aliases: ['BtcTurk Kripto', 'BTC Türk'] },
-  bybit: { ...bybit, aliases: ['BitDAO', 'Mantle'], rank: 7, color: '#f7a600' },
+  bybit: { ...bybit, aliases: ['BitDAO', 'Mantle'], rank: 8, color: '#f7a600' },
   bybiteu: { ...bybit, website: 'https://www.bybit.eu', aliases: ['Bybit Europe'] },
   bybitid: { ...bybit, aliases: ['NOBI'] },
   cex: { aliases: ['CEX', 'CEXIO'] },
@@ -259,7 +259,7 @@ const abouts: Readonly<Record<string, About>> = {
   },
   coincheck: { aliases: ['コインチェック'] },
   coinex: {
-    rank: 25,
+    rank: 26,
     lists: {
       deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
       withdrawals: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },
@@ -273,7 +273,7 @@ const abouts: Readonly<Record<string, About>> = {
     name: 'Crypto.com Exchange',
     aliases: ['cdc', 'CRO', 'Crypto com', 'MCO', 'Monaco'],
     website: 'https://crypto.com/exchange',
-    rank: 9,
+    rank: 10,
     color: '#002d74',
     permissions: ['Can Read'],
     leaveEmpty: ['Enable Trading', 'Enable Withdrawal'],
@@ -287,20 +287,20 @@ const abouts: Readonly<Record<string, About>> = {
   cryptomus: { limits: ['Only balances can be read.'] },
   deepcoin: { third: 'Passphrase' },
   delta: { limits: ['Profits and losses of contracts are not in the history.'] },
-  deribit: { rank: 24, aliases: ['Deribit by Coinbase'] },
+  deribit: { rank: 25, aliases: ['Deribit by Coinbase'] },
   digifinex: { aliases: ['DFT'] },
   fmfwio: { ...hitbtc, aliases: ['Bitcoin.com Exchange', 'FMFW'] },
   gate: {
     name: 'Gate',
     aliases: ['Gate.io', 'Gateio', 'GT'],
     website: 'https://www.gate.com',
-    rank: 12,
+    rank: 13,
     color: '#2354e6',
     permissions: ['Read Only'],
   },
   gateeu: { name: 'Gate Europe', aliases: ['Gate EU', 'Gate.io EU'] },
   gemini: {
-    rank: 14,
+    rank: 15,
     color: '#00dcfa',
     aliases: ['GUSD', 'Winklevoss'],
     permissions: ['Auditor'],
@@ -314,14 +314,14 @@ const abouts: Readonly<Record<string, About>> = {
   htx: {
     aliases: ['Huobi', 'Huobi Global', 'HT'],
     website: 'https://www.htx.com',
-    rank: 18,
+    rank: 19,
     color: '#0173e5',
     permissions: ['Read'],
     leaveEmpty: ['Trade', 'Withdraw'],
   },
   hyperliquid: {
     aliases: ['HYPE', 'HL'],
-    rank: 20,
+    rank: 21,
     limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
   },
   dydx: {
@@ -343,7 +343,7 @@ const abouts: Readonly<Record<string, About>> = {
   },
   kucoin: {
     aliases: ['KCS', 'Ku coin'],
-    rank: 8,
+    rank: 9,
     color: '#24ae8f',
     launched: '2017-08-24',
     third: 'API passphrase',
@@ -368,12 +368,12 @@ const abouts: Readonly<Record<string, About>> = {
   },
   latoken: { name: 'LATOKEN' },
   lbank: { aliases: ['LBK'] },
-  luno: { aliases: ['BitX'], rank: 27 },
+  luno: { aliases: ['BitX'], rank: 28 },
   mercado: { aliases: ['Mercado', 'MB'] },
   mexc: {
     name: 'MEXC',
     aliases: ['MEXC Global', 'MX'],
-    rank: 10,
+    rank: 11,
     color: '#1972e2',
     limits: ['MEXC tells trades of the last 30 days only.'],
     lists: {
@@ -383,20 +383,20 @@ const abouts: Readonly<Record<string, About>> = {
   },
   modetrade: { third: 'Account ID' },
   myokx: { ...okx, name: 'OKX Europe', aliases: ['My OKX', 'OKX EEA', 'OKX EU'], website: 'https://my.okx.com' },
-  okx: { ...okx, aliases: ['OKEx', 'OKB', 'OK'], rank: 6, color: '#000000' },
+  okx: { ...okx, aliases: ['OKEx', 'OKB', 'OK'], rank: 7, color: '#000000' },
   okxus: { ...okx, name: 'OKX US', aliases: ['OKCoin', 'OKX America'], website: 'https://app.okx.com' },
   p2b: { name: 'P2B', aliases: ['P2PB2B'] },
   paymium: { aliases: ['Bitcoin Central'] },
-  phemex: { rank: 23 },
+  phemex: { rank: 24 },
   poloniex: {
     aliases: ['Polo'],
-    rank: 21,
+    rank: 22,
     lists: { deposits: { until: 'end', unit: 's' }, withdrawals: { until: 'end', unit: 's' } },
   },
   tokocrypto: { aliases: ['Toko'] },
   upbit: {
     aliases: ['업비트', 'Dunamu'],
-    rank: 19,
+    rank: 20,
     color: '#093687',
     lists: {
       deposits: { paging: { kind: 'page', param: 'page', first: 1 }, limit: 100 },

@@ -59,6 +59,7 @@ function openSession(credentials: WalletCredentials, io: Io): Session {
     },
     async listPartitions(state) {
       const { address, tokens, stakes } = readState(state)
+      if (address === '') return []
       return [
         ...[address, ...tokens, ...stakes].map((partition) => ({ stream: 'transactions', partition })),
         ...stakes.map((partition) => ({ stream: 'rewards', partition })),

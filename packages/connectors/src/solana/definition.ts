@@ -21,7 +21,17 @@ export const solanaDefinition = {
   metadata: {
     provider_id: 'solana',
     name: 'Solana',
-    aliases: ['SOL', 'SPL', 'Phantom', 'Solflare', 'Backpack', 'Ledger', 'Jupiter Wallet', 'Glow', 'Trust Wallet'],
+    aliases: [
+      'SOL',
+      'SPL',
+      'Phantom',
+      'Solflare',
+      'Backpack Wallet',
+      'Ledger',
+      'Jupiter Wallet',
+      'Glow',
+      'Trust Wallet',
+    ],
     kind: 'wallet',
     connection_types: ['wallet'],
     permission_check: 'full',
@@ -59,8 +69,8 @@ export const solanaDefinition = {
       retentionMs: null,
       // Times of blocks are estimates of the validators, and may be behind by minutes.
       overlap: hourMs,
-      // Between one call, for a list without news, and eleven. A node that allows less moves the budget to its next tier.
-      cost: { rpc: 6 },
+      // Between one call, for a list without news, and 22. A node that allows less moves the budget to its next tier.
+      cost: { rpc: 8 },
       required: true,
       providerLimit: null,
       remedy: null,

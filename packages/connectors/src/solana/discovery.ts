@@ -14,7 +14,7 @@ export interface FoundAccounts {
   /** Of the tokens that the wallet had before or after. */
   mints: readonly string[]
   /** Token accounts whose change the record in the wallet's own list tells as well. */
-  isInWalletList?: ReadonlySet<string>
+  inWalletList: ReadonlySet<string>
 }
 
 const tokenBalance = z.object({ accountIndex: z.string(), mint: z.string(), owner: z.string().nullish() })
@@ -40,7 +40,7 @@ const shape = z.object({
 /** `transaction` has numbers as text. One of an unexpected form shows nothing; its record says so. */
 export function findAccounts(transaction: unknown, address: string, stakes: readonly string[]): FoundAccounts {
   const parsed = shape.safeParse(transaction)
-  if (!parsed.success) return { tokens: [], stakes: [], mints: [] }
+  if (!parsed.success) return { tokens: [], stakes: [], mints: [], inWalletList: new Set() }
   const { meta, transaction: given } = parsed.data
   const keys = given.message.accountKeys.map(({ pubkey }) => pubkey)
   const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])]
@@ -51,9 +51,9 @@ export function findAccounts(transaction: unknown, address: string, stakes: read
     tokens: unique(own.map(keyOf)),
     stakes: findStakes([...given.message.instructions, ...inner], address, stakes),
     mints: unique(own.map(({ mint }) => mint)),
-    ...(keys.includes(address)
-      ? { isInWalletList: new Set(balances.filter(({ owner }) => typeof owner === 'string').map(keyOf)) }
-      : {}),
+    inWalletList: new Set(
+      balances.filter(({ owner }) => typeof owner === 'string' && keys.includes(address)).map(keyOf),
+    ),
   }
 }
 

@@ -10,8 +10,10 @@ import type { ChainTransaction, TokenBalance } from './records.ts'
 
 export interface Own {
   address: string
-  /** Accounts whose lists the transaction is in: stake accounts, and token accounts from when nodes told no owners. */
-  accounts: ReadonlySet<string>
+  /** Token accounts that the transaction is in the lists of: early nodes told no owners. */
+  tokens: ReadonlySet<string>
+  /** Stake accounts that the transaction is in the lists of. */
+  stakes: ReadonlySet<string>
 }
 
 export interface TokenMove {
@@ -57,7 +59,8 @@ export function toMoves(transaction: ChainTransaction, own: Own): Moves {
   const accounts = listAccounts(transaction)
   const isPayer = keys[0]?.pubkey === own.address
   const fee = isPayer ? BigInt(meta.fee) : 0n
-  const changes = accounts.map((account) => ({ account, ...toChange(account, own) }))
+  const isComplete = Array.isArray(meta.preTokenBalances) && Array.isArray(meta.postTokenBalances)
+  const changes = accounts.map((account) => ({ account, ...toChange(account, own, isComplete) }))
   const liquid = sumOf(changes.map((change) => change.liquid)) + fee
   const staked = sumOf(changes.map((change) => change.staked))
   return {
@@ -71,7 +74,7 @@ export function toMoves(transaction: ChainTransaction, own: Own): Moves {
     }),
     isFailed: meta.err !== null && meta.err !== undefined,
     isOwn: keys.some(({ pubkey, signer }) => signer && pubkey === own.address),
-    isComplete: Array.isArray(meta.preTokenBalances) && Array.isArray(meta.postTokenBalances),
+    isComplete,
   }
 }
 
@@ -88,19 +91,20 @@ function listAccounts({ transaction, meta }: ChainTransaction): Account[] {
   }))
 }
 
-function toChange(account: Account, own: Own): { liquid: bigint; staked: bigint; isOwn: boolean } {
+function toChange(account: Account, own: Own, isComplete: boolean): { liquid: bigint; staked: bigint; isOwn: boolean } {
   const { key, before, after, tokenBefore, tokenAfter } = account
   if (key === own.address) return { liquid: after - before, staked: 0n, isOwn: true }
   const [wasOwn, isOwn] = [isOwnToken(tokenBefore, account, own), isOwnToken(tokenAfter, account, own)]
   if (wasOwn || isOwn) return { liquid: (isOwn ? after : 0n) - (wasOwn ? before : 0n), staked: 0n, isOwn: true }
-  const isStake = tokenBefore === undefined && tokenAfter === undefined && own.accounts.has(key)
-  return { liquid: 0n, staked: isStake ? after - before : 0n, isOwn: isStake }
+  if (!isComplete && own.tokens.has(key)) return { liquid: after - before, staked: 0n, isOwn: true }
+  if (own.stakes.has(key)) return { liquid: 0n, staked: after - before, isOwn: true }
+  return { liquid: 0n, staked: 0n, isOwn: false }
 }
 
 /** An account may change hands in a transaction, so it is asked for on both sides. */
 function isOwnToken(balance: TokenBalance | undefined, { key }: Account, own: Own): boolean {
   if (balance === undefined) return false
-  return typeof balance.owner === 'string' ? balance.owner === own.address : own.accounts.has(key)
+  return typeof balance.owner === 'string' ? balance.owner === own.address : own.tokens.has(key)
 }
 
 function ownerOf({ tokenBefore, tokenAfter }: Account): string | undefined {

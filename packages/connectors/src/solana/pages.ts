@@ -13,7 +13,7 @@
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { isJsonObject, withTextNumbers } from '../kit/json.ts'
+import { withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
 import type { FetchNames } from './names.ts'
@@ -22,10 +22,12 @@ import { commitment, digits, inGroups, RpcError, type Rpc } from './rpc.ts'
 import { readState, withAccounts } from './state.ts'
 
 /** A page is one question for signatures and one for each of them. */
-const pageSize = 10
+const pageSize = 20
 const skippedPerPage = 1_000
 /** A window that ends earlier than this is reached by skipping. */
 const skippedFromMs = 3_600_000
+/** Times of blocks are not quite in their order. */
+const toleranceMs = 600_000
 /** More unfinished transactions of one list than a person makes. Those beyond are found by the engine, in two reads. */
 const recentMax = 100
 
@@ -67,12 +69,14 @@ export async function fetchTransactions(context: PageContext, request: PageReque
   const limit = at.isSkipping ? skippedPerPage : pageSize
   const config = { limit, commitment, ...(at.before === '' ? {} : { before: at.before }) }
   const rows = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
-  const wanted = rows.filter((row) => isInside(window, row)).slice(0, pageSize)
-  const read = (await inGroups(wanted, (row) => readRow(context, request, row))).flat()
-  const last = wanted.at(-1) ?? rows.at(-1)
-  const isPast = rows.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start)
-  // A full page of wanted rows may have been cut. A page that is not full does not end a list: nodes may give less.
-  const isMore = last !== undefined && (!isPast || wanted.length === pageSize)
+  const inside = rows.filter((row) => isInside(window, row))
+  const wanted = inside.slice(0, pageSize)
+  const read = await readRows(context, request, wanted)
+  const isCut = inside.length > wanted.length
+  const last = isCut ? wanted.at(-1) : rows.at(-1)
+  const isPast = rows.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start - toleranceMs)
+  // A page that is not full does not end a list: nodes may give less.
+  const isMore = last !== undefined && (isCut || !isPast)
   const walked = note(at, read)
   const learned = withAccounts(readState(request.state), collect(read))
   return {
@@ -107,33 +111,49 @@ interface ReadRow {
   found: FoundAccounts
 }
 
-const nothing: FoundAccounts = { tokens: [], stakes: [], mints: [] }
+async function readRows(context: PageContext, request: PageRequest, rows: readonly Row[]): Promise<ReadRow[]> {
+  const { partition, window, state } = request
+  const { stakes } = readState(state)
+  const answers = await inGroups(rows, async (row) => ({ row, transaction: await findTransaction(context, row) }))
+  const shown = answers.flatMap(({ row, transaction }) => {
+    if (transaction === undefined) return []
+    const found = findAccounts(withTextNumbers(transaction), context.address, stakes)
+    const isElsewhere = partition !== context.address && found.inWalletList.has(partition)
+    return isElsewhere ? [] : [{ row, transaction, found }]
+  })
+  const names = await context.fetchNames(shown.flatMap(({ found }) => found.mints))
+  return shown.map(({ row, transaction, found }) => {
+    const named = Object.fromEntries(Object.entries(names).filter(([mint]) => found.mints.includes(mint)))
+    return { record: toRecord(toBody(transaction, named), window, row), found }
+  })
+}
 
-async function readRow(context: PageContext, request: PageRequest, row: Row): Promise<ReadRow[]> {
-  const { partition, window } = request
-  const isFinal = row.confirmationStatus === 'finalized' || !row.confirmationStatus
-  const transaction = await findTransaction(context, row, isFinal)
-  if (transaction === undefined) return []
-  const found = isJsonObject(transaction)
-    ? findAccounts(withTextNumbers(transaction), context.address, readState(request.state).stakes)
-    : nothing
-  if (partition !== context.address && found.isInWalletList?.has(partition) === true) return []
-  const body = toBody(transaction, await context.fetchNames(found.mints))
-  const read = (text: string): Omit<RawRecord, 'body'> => {
-    const { blockTime } = readTransaction({ body: text })
-    return { key: row.signature, occurredAtMs: Number(blockTime) * 1_000, ...(isFinal ? {} : { pending: true }) }
-  }
-  const record = toRawRecord(body, window, read, row.signature)
-  const atMs = Number(row.blockTime ?? '0') * 1_000
-  const isTimed = record.unreadable === undefined || atMs === 0
-  return [{ record: isTimed ? record : { ...record, occurredAtMs: atMs }, found }]
+function toRecord(body: string, window: Window, row: Row): RawRecord {
+  const record = toRawRecord(
+    body,
+    window,
+    () => {
+      const { blockTime } = readTransaction({ body })
+      const occurredAtMs = Number(blockTime) * 1_000
+      return { key: row.signature, occurredAtMs, ...(isFinal(row) ? {} : { pending: true }) }
+    },
+    row.signature,
+  )
+  // The list tells the time of a transaction that cannot be read.
+  const isTimed = record.unreadable === undefined || !row.blockTime
+  return isTimed ? record : { ...record, occurredAtMs: Number(row.blockTime) * 1_000 }
+}
+
+/** Old transactions have no status any more. */
+function isFinal({ confirmationStatus }: Row): boolean {
+  return (confirmationStatus ?? 'finalized') === 'finalized'
 }
 
 const seenMax = 200
 const unsupportedVersion = '-32015'
 
 /** Undefined when a block that is not final has been dropped since it was listed. */
-async function findTransaction({ rpc, seen }: PageContext, row: Row, isFinal: boolean): Promise<unknown> {
+async function findTransaction({ rpc, seen }: PageContext, row: Row): Promise<unknown> {
   const { signature } = row
   const known = seen.get(signature)
   if (known !== undefined) return known
@@ -146,10 +166,10 @@ async function findTransaction({ rpc, seen }: PageContext, row: Row, isFinal: bo
     if (error instanceof RpcError && error.code === unsupportedVersion) return { ...row, version: 'unsupported' }
     throw error
   }
-  if (found === null && isFinal)
+  if (found === null && isFinal(row))
     throw new SourceError('data_hole', 'the node lists a transaction that it does not have')
   if (found === null) return undefined
-  if (isFinal) seen.set(signature, found)
+  if (isFinal(row)) seen.set(signature, found)
   const [oldest] = seen.keys()
   if (seen.size > seenMax && oldest !== undefined) seen.delete(oldest)
   return found

@@ -12,9 +12,9 @@ import { friend, rent, toAnswer, usdc, wallet, type TestAccount, type TestTransa
 import { linkKeys, toTransactions } from './transactions.ts'
 
 const signature = 'signature'
-const facts = { state: { address: wallet } }
 const ownUsdc = 'OwnUsdcAccount'
 const stake = 'OwnStakeAccount'
+const facts = { state: { address: wallet, tokens: [ownUsdc], stakes: [stake] } }
 
 function recordOf(transaction: Partial<TestTransaction>, more: Partial<StoredRecord> = {}): StoredRecord {
   const answer = toAnswer({ signature, atSeconds: 1_760_000_000, accounts: [], ...transaction })
@@ -196,6 +196,28 @@ describe('transactions of Solana', () => {
     const accounts = [{ key: wallet, before: 10_000n, after: 5_000n }]
     const [draft] = toTransactions([recordOf({ accounts }, { pending: true })], facts)
     assert.deepEqual([draft?.status, draft?.isDebited], ['pending', true])
+  })
+
+  it('from when nodes told no balances of tokens, SOL is exact and the rest is known to be missing', () => {
+    const accounts = [
+      { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n },
+      { key: ownUsdc, before: 0n, after: rent },
+    ]
+    const record = recordOf({ accounts })
+    const old = record.body.replace(/,"preTokenBalances":\[\],"postTokenBalances":\[\]/, '')
+    assert.notEqual(old, record.body)
+    const lists = [wallet, ownUsdc].map((partition) => ({ ...record, body: old, partition }))
+    const [draft] = toTransactions(lists, facts)
+    assert.deepEqual(draft && told(draft), ['output_only fee confirmed', '-0.000005 SOL'])
+    assert.deepEqual(draft?.incomplete, ['inputs', 'outputs'])
+  })
+
+  it('SOL that was sent to the address of a token account that is closed is not the wallet’s', () => {
+    const accounts = [
+      { key: friend, before: 9_000_000n, after: 7_995_000n },
+      { key: ownUsdc, before: 0n, after: 1_000_000n },
+    ]
+    assert.deepEqual(told(derive(accounts, {}, [ownUsdc])), ['uncategorized other confirmed'])
   })
 
   it('a body without its balances cannot be read', () => {

@@ -21,15 +21,16 @@ export function toTransactions(
   records: readonly StoredRecord[],
   facts: Pick<AccountFacts, 'state'>,
 ): TransactionDraft[] {
-  const { address } = readState(facts.state)
+  const { address, tokens, stakes } = readState(facts.state)
   return [...Map.groupBy(records, (record) => linkKeys(record)[0])].flatMap(([naturalKey, story]) => {
     // Each list that the transaction is in has the same record of it.
     const [first] = story.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
     if (first === undefined) return []
     if (first.stream === 'rewards') return [toReward(naturalKey, first)]
-    const accounts = new Set(story.map(({ partition }) => partition))
+    const lists = new Set(story.map(({ partition }) => partition))
+    const own = { address, tokens: lists.intersection(new Set(tokens)), stakes: lists.intersection(new Set(stakes)) }
     const isPending = story.some(({ pending }) => pending === true)
-    return [toMoved(naturalKey, first, toMoves(readTransaction(first), { address, accounts }), { address, isPending })]
+    return [toMoved(naturalKey, first, toMoves(readTransaction(first), own), { address, isPending })]
   })
 }
 
