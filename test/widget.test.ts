@@ -69,6 +69,7 @@ describe('the connect widget', () => {
         await seeHeading(page, 'Connected')
         await page.getByText(/\d+ assets · about US\$[\d,]+ · \d+ transactions since March 2021/).waitFor()
         await page.getByText('Largest assets by value').waitFor({ state: 'attached' })
+        await page.getByText('Everything adds up since March 2021').waitFor()
         await seeAccessible(page, 'connected')
         await button(page, 'Finish').click()
         await page.getByRole('heading', { name: 'Holdings' }).waitFor()
@@ -108,6 +109,43 @@ describe('the connect widget', () => {
         await seeHeading(page, '2 accounts connected')
         await button(page, 'Remove Kraken').first().click()
         await seeHeading(page, 'Connected')
+      }))
+
+    it('the last screen says whether the account adds up, and if not, what is missing and why', () =>
+      visit(async (page, here) => {
+        const { db } = here.service
+        await begin(page, here)
+        await reachChoice(page)
+        await chooseKraken(page)
+        await sendTestKey(page, 'A lived-in account')
+        await page.getByText('Everything adds up since March 2021').waitFor()
+        const blame = async (grade: string, cause: object): Promise<void> => {
+          await db.execute('update connections set proof_grade = $1, proved_since = null', [grade])
+          const key = "(select asset_key from assets where id = 'crypto:bitcoin')"
+          await db.execute(`update proofs set grade = $1, causes = $2 where asset_key = ${key}`, [
+            grade,
+            JSON.stringify([cause]),
+          ])
+          await page.reload()
+        }
+        const before = { startMs: Date.UTC(2021, 0, 1), endMs: Date.UTC(2022, 5, 15), amount: '-0.002' }
+        await blame('explained', { ...before, cause: 'coverage_hole' })
+        const older = 'Kraken gives no older history.'
+        await page.getByText(`0.002 BTC before June 2022 cannot be explained: ${older}`).waitFor()
+        await seeAccessible(page, 'connected, with a difference')
+        await blame('explained', { ...before, amount: '0', cause: 'coverage_hole' })
+        await page.getByText(/between January 2021 and June 2022 was not read/).waitFor()
+        await blame('open', { ...before, amount: '1234.5', cause: 'unexplained' })
+        await page.getByText('1,234.5 BTC since January 2021 cannot be explained.').waitFor()
+        await db.execute("update proofs set causes = '[]'")
+        await db.execute("update connections set proof_grade = 'unprovable'")
+        await page.reload()
+        await page.getByText('because Kraken does not give its whole history').waitFor()
+        await db.execute('update connections set proof_grade = null')
+        await page.reload()
+        await page.getByText('Still checking whether everything adds up').waitFor()
+        await db.execute("update connections set proof_grade = 'proved', proved_since = history_from")
+        await page.getByText('Everything adds up since March 2021').waitFor()
       }))
 
     it('what was connected before is shown before it is shared again', () =>

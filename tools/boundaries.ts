@@ -82,6 +82,7 @@ const rooms: readonly Room[] = [
       'connections',
       'sync',
       'claims',
+      'proof',
       'audit log',
       'foundation',
     ],

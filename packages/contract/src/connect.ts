@@ -1,6 +1,7 @@
 /** What the connect and manage APIs speak of: a session and its parts, and what a user sees of their own. */
 import { causes } from '@assay/core'
 import { z } from 'zod'
+import { ProofGrade, proofCauses } from './proof.ts'
 import { connectionId, ProviderId } from './provider-ids.ts'
 import { connectionStatus } from './providers.ts'
 import { decimalText, text, time } from './values.ts'
@@ -31,6 +32,18 @@ const connectionMembers = {
 
 const ExistingConnection = z.object({ ...connectionMembers, added_at: time })
 
+const ProofDifference = z
+  .object({
+    asset_symbol: z.string(),
+    cause: z.enum(proofCauses),
+    amount: decimalText.meta({ description: 'What the provider reports more than was read; negative for less.' }),
+    start_time: time,
+    end_time: time,
+    assets: z.int().meta({ description: 'How many assets differ, this one included.' }),
+  })
+  .nullable()
+  .meta({ description: 'What does not add up, the worst first; null when everything does.' })
+
 const Progress = z.object({
   verified: z.literal(true),
   assets: z.int().nullable().meta({ description: 'Null until balances were read.' }),
@@ -43,6 +56,10 @@ const Progress = z.object({
     .max(6)
     .meta({ description: 'The largest by value.' }),
   value_in_usd: decimalText.nullable(),
+  proof: z
+    .object({ grade: ProofGrade, proved_since: time.nullable(), difference: ProofDifference })
+    .nullable()
+    .meta({ description: 'Whether the balances add up to what was read; null until they were first judged.' }),
 })
 
 export const Session = z

@@ -10,7 +10,7 @@ export const ProofGrade = z.enum(proofGrades).meta({
     'proved: the sum is exact and nothing is missing. explained: every difference has a known cause. unprovable: there is no observation or no history to compare. open: a difference is unexplained.',
 })
 
-const proofCauses = [
+export const proofCauses = [
   'coverage_hole',
   'pending',
   'unreadable_record',

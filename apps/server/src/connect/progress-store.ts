@@ -1,8 +1,9 @@
-/** How far reading has come, from the views that connections and the ledger declare. Reads only. */
+/** How far reading has come and whether it adds up, from the views that other modules declare. Reads only. */
 import type { Decimal } from '@assay/core'
-import type { ConnectionRow } from '../connections/index.ts'
+import type { ConnectionRow, Grade } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
+import type { ProofCause } from '../proof/index.ts'
 
 export interface Progress {
   /** Null until balances were read. */
@@ -14,6 +15,19 @@ export interface Progress {
   /** The largest by value; a share is the length of a bar, not money. */
   top: { asset_symbol: string; share: number }[]
   valueInUsd: Decimal | null
+  /** Null until the balances were first judged. */
+  proof: { grade: Grade; provedSince: string | null; difference: Difference | null } | null
+}
+
+/** The first thing that a person should know about what does not add up. */
+interface Difference {
+  assetSymbol: string
+  cause: ProofCause
+  amount: Decimal
+  startMs: number
+  endMs: number
+  /** How many assets differ, this one included. */
+  assets: number
 }
 
 interface ProgressRow {
@@ -24,6 +38,7 @@ interface ProgressRow {
   history_from: string | null
   top: Progress['top'] | null
   value_in_usd: Decimal | null
+  difference: Difference | null
 }
 
 const topMax = 6
@@ -58,8 +73,15 @@ async function findProgress(sql: Sql, userKey: string, connectionKey: number): P
          where held.value > 0 and total.value > 0
          order by held.value desc, held.asset_symbol limit ${topMax}
        ) largest
+     ), differing as (
+       select json_build_object('assetSymbol', a.symbol, 'cause', g.causes -> 0 ->> 'cause',
+         'amount', g.causes -> 0 ->> 'amount', 'startMs', g.causes -> 0 -> 'startMs', 'endMs', g.causes -> 0 -> 'endMs',
+         'assets', count(*) over ()) as difference
+       from asset_grades g join assets a on a.asset_key = g.asset_key
+       where g.user_key = $1 and g.connection_key = $2 and not g.spam and g.causes <> '[]'
+       order by g.grade = 'open' desc, (g.causes -> 0 ->> 'amount')::numeric <> 0 desc, a.symbol limit 1
      )
-     select total.assets, total.value_in_usd, top.top, counts.balances_at is not null as balances_read,
+     select total.assets, total.value_in_usd, top.top, (select difference from differing) as difference, counts.balances_at is not null as balances_read,
        counts.record_count::int as records, counts.transaction_count::int as transactions, counts.history_from
      from connection_counts counts
      cross join total
@@ -69,7 +91,8 @@ async function findProgress(sql: Sql, userKey: string, connectionKey: number): P
   )
 }
 
-function toProgress({ status }: ConnectionRow, row: ProgressRow): Progress {
+function toProgress(connection: ConnectionRow, row: ProgressRow): Progress {
+  const { status, proof_grade: grade, proved_since: provedSince } = connection
   return {
     assets: row.balances_read ? row.assets : null,
     records: row.records,
@@ -78,5 +101,6 @@ function toProgress({ status }: ConnectionRow, row: ProgressRow): Progress {
     done: status === 'active',
     top: row.top ?? [],
     valueInUsd: row.value_in_usd,
+    proof: grade === null ? null : { grade, provedSince, difference: row.difference },
   }
 }

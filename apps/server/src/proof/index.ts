@@ -9,7 +9,7 @@ import type { Grade } from './judge.ts'
 import { prove, type ProveDeps, type ProvedSource, type ProveResult, type Reach } from './prove.ts'
 import { findHead, listProofs, type ProofRow } from './store.ts'
 
-export type { Grade } from './judge.ts'
+export type { Grade, ProofCause } from './judge.ts'
 export type { Reach } from './prove.ts'
 export type { ProofRow } from './store.ts'
 

@@ -32,6 +32,31 @@ export interface Progress {
   done: boolean
   top: { asset_symbol: string; share: number }[]
   value_in_usd: string | null
+  /** Null until the balances were first judged. */
+  proof: Proof | null
+}
+
+export interface Proof {
+  grade: 'proved' | 'explained' | 'unprovable' | 'open'
+  proved_since: string | null
+  difference: Difference | null
+}
+
+export interface Difference {
+  asset_symbol: string
+  cause:
+    | 'coverage_hole'
+    | 'pending'
+    | 'unreadable_record'
+    | 'unknown_type'
+    | 'rounding'
+    | 'accrual'
+    | 'provider_correction'
+    | 'unexplained'
+  amount: string
+  start_time: string
+  end_time: string
+  assets: number
 }
 
 export interface SessionConnection extends ConnectionState {

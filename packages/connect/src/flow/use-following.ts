@@ -21,6 +21,7 @@ export function useFollowing(
   }, [api, onSession, onError])
 }
 
+/** Also while what was read is being checked: the last screen says what came of it. */
 function isReading({ progress, status }: Session['connections'][number]): boolean {
-  return !progress.done && status !== 'needs_reauth'
+  return (!progress.done || progress.proof === null) && status !== 'needs_reauth'
 }

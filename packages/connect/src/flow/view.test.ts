@@ -46,6 +46,7 @@ const kraken: SessionConnection = {
     done: false,
     top: [],
     value_in_usd: null,
+    proof: null,
   },
 }
 const old = { ...kraken, connection_id: 'con_old', added_at: '2026-01-01T00:00:00.000Z' }

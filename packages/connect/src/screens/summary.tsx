@@ -7,6 +7,7 @@ import { AssetBar } from '../parts/asset-bar.tsx'
 import { Card } from '../parts/card.tsx'
 import { ProviderMark } from '../parts/mark.tsx'
 import { useSpeech } from '../texts/index.ts'
+import { ProofLine } from './proof-line.tsx'
 import type { ScreenProps } from './screen-props.ts'
 
 export function Summary({ flow, onLeave }: ScreenProps): JSX.Element {
@@ -47,7 +48,14 @@ function Account({ connection, flow }: { connection: SessionConnection; flow: Fl
       <ProviderMark id={provider_id} name={name} />
       <div class="account-text">
         <h2>{name}</h2>
-        {broken ? <p class="remark remark-stop">{t('connected.attention')}</p> : <FoundLine connection={connection} />}
+        {broken ? (
+          <p class="remark remark-stop">{t('connected.attention')}</p>
+        ) : (
+          <>
+            <FoundLine connection={connection} />
+            <ProofLine connection={connection} />
+          </>
+        )}
       </div>
       {broken && (
         <button type="button" class="text-button" onClick={() => flow.go(toTrouble(connection))}>

@@ -175,6 +175,23 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'connected.attention': 'Braucht Ihre Hilfe',
   'connected.repair': 'Reparieren',
 
+  'proof.checking': 'Es wird noch geprüft, ob alles aufgeht',
+  'proof.proved': 'Seit {date} geht alles auf',
+  'proof.proved_plain': 'Alles geht auf',
+  'proof.unprovable':
+    'Die Bestände lassen sich noch nicht prüfen, weil {provider} nicht den ganzen Verlauf herausgibt.',
+  'proof.not_read': 'Alles geht auf, aber ein Teil des Verlaufs zwischen {from} und {until} wurde nicht gelesen.',
+  'proof.coverage_hole':
+    '{amount} {asset} vor {until} lassen sich nicht erklären: {provider} gibt keinen älteren Verlauf heraus.',
+  'proof.pending': 'Alles geht auf, sobald {amount} {asset} endgültig angekommen sind.',
+  'proof.unreadable_record': '{amount} {asset} fehlen: Wir konnten einen Eintrag von {provider} nicht lesen.',
+  'proof.unknown_type': '{amount} {asset} sind unklar: {provider} sagt nicht, was dieser Eintrag bedeutet.',
+  'proof.rounding': 'Alles geht auf. {provider} rundet {asset} um {amount}.',
+  'proof.accrual': 'Alles geht auf. {amount} {asset} wurden verdient und von {provider} noch nicht verbucht.',
+  'proof.provider_correction': '{amount} {asset} weichen ab, weil {provider} einen früheren Eintrag geändert hat.',
+  'proof.unexplained': '{amount} {asset} seit {from} lassen sich nicht erklären.',
+  'proof.more': { one: '{count} weiterer Wert weicht ab.', other: '{count} weitere Werte weichen ab.' },
+
   'repaired.title': '{provider} ist repariert',
   'repaired.lead':
     'Der neue Schlüssel funktioniert und kann nur lesen. Wir machen dort weiter, wo das Lesen aufgehört hat.',

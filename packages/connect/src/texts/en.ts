@@ -164,6 +164,21 @@ export const en = {
   'connected.attention': 'Needs your attention',
   'connected.repair': 'Repair',
 
+  'proof.checking': 'Still checking whether everything adds up',
+  'proof.proved': 'Everything adds up since {date}',
+  'proof.proved_plain': 'Everything adds up',
+  'proof.unprovable': 'We cannot check the balances yet, because {provider} does not give its whole history.',
+  'proof.not_read': 'Everything adds up, but a part of the history between {from} and {until} was not read.',
+  'proof.coverage_hole': '{amount} {asset} before {until} cannot be explained: {provider} gives no older history.',
+  'proof.pending': 'Everything adds up once {amount} {asset} on its way is final.',
+  'proof.unreadable_record': '{amount} {asset} is missing: we could not read one of the entries of {provider}.',
+  'proof.unknown_type': '{amount} {asset} is unclear: {provider} does not say what this entry means.',
+  'proof.rounding': 'Everything adds up. {provider} rounds {asset} by {amount}.',
+  'proof.accrual': 'Everything adds up. {amount} {asset} was earned, and {provider} has not recorded it yet.',
+  'proof.provider_correction': '{amount} {asset} differs because {provider} changed an earlier entry.',
+  'proof.unexplained': '{amount} {asset} since {from} cannot be explained.',
+  'proof.more': { one: '{count} more asset differs.', other: '{count} more assets differ.' },
+
   'repaired.title': '{provider} is repaired',
   'repaired.lead': 'The new key works and can only read. We go on where reading stopped.',
 

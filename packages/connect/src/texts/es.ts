@@ -168,6 +168,22 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'connected.attention': 'Necesita tu atención',
   'connected.repair': 'Reparar',
 
+  'proof.checking': 'Todavía comprobamos si todo cuadra',
+  'proof.proved': 'Todo cuadra desde {date}',
+  'proof.proved_plain': 'Todo cuadra',
+  'proof.unprovable': 'Aún no podemos comprobar los saldos, porque {provider} no da todo su historial.',
+  'proof.not_read': 'Todo cuadra, pero una parte del historial entre {from} y {until} no se ha leído.',
+  'proof.coverage_hole':
+    '{amount} {asset} antes de {until} no se pueden explicar: {provider} no da un historial más antiguo.',
+  'proof.pending': 'Todo cuadrará cuando {amount} {asset} en camino sean definitivos.',
+  'proof.unreadable_record': 'Faltan {amount} {asset}: no hemos podido leer una operación de {provider}.',
+  'proof.unknown_type': '{amount} {asset} no están claros: {provider} no dice qué significa esta operación.',
+  'proof.rounding': 'Todo cuadra. {provider} redondea {asset} en {amount}.',
+  'proof.accrual': 'Todo cuadra. Se han ganado {amount} {asset} y {provider} aún no los ha anotado.',
+  'proof.provider_correction': '{amount} {asset} difieren porque {provider} cambió una operación anterior.',
+  'proof.unexplained': '{amount} {asset} desde {from} no se pueden explicar.',
+  'proof.more': { one: '{count} activo más difiere.', other: '{count} activos más difieren.' },
+
   'repaired.title': '{provider} está reparado',
   'repaired.lead': 'La nueva clave funciona y solo puede leer. Seguimos donde se detuvo la lectura.',
 

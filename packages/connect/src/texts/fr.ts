@@ -169,6 +169,23 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'connected.attention': 'A besoin de vous',
   'connected.repair': 'Réparer',
 
+  'proof.checking': 'Nous vérifions encore si tout concorde',
+  'proof.proved': 'Tout concorde depuis {date}',
+  'proof.proved_plain': 'Tout concorde',
+  'proof.unprovable':
+    'Nous ne pouvons pas encore vérifier les soldes, car {provider} ne donne pas tout son historique.',
+  'proof.not_read': 'Tout concorde, mais une partie de l’historique entre {from} et {until} n’a pas été lue.',
+  'proof.coverage_hole':
+    '{amount} {asset} avant {until} ne s’expliquent pas : {provider} ne donne pas d’historique plus ancien.',
+  'proof.pending': 'Tout concordera dès que {amount} {asset} en chemin seront définitifs.',
+  'proof.unreadable_record': 'Il manque {amount} {asset} : nous n’avons pas pu lire une opération de {provider}.',
+  'proof.unknown_type': '{amount} {asset} restent à éclaircir : {provider} ne dit pas ce que cette opération signifie.',
+  'proof.rounding': 'Tout concorde. {provider} arrondit {asset} de {amount}.',
+  'proof.accrual': 'Tout concorde. {amount} {asset} ont été gagnés et {provider} ne les a pas encore inscrits.',
+  'proof.provider_correction': '{amount} {asset} diffèrent, car {provider} a modifié une opération antérieure.',
+  'proof.unexplained': '{amount} {asset} depuis {from} ne s’expliquent pas.',
+  'proof.more': { one: '{count} autre actif diffère.', other: '{count} autres actifs diffèrent.' },
+
   'repaired.title': '{provider} est réparé',
   'repaired.lead':
     'La nouvelle clé fonctionne et peut seulement lire. Nous reprenons là où la lecture s’était arrêtée.',

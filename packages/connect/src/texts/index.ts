@@ -27,6 +27,8 @@ export interface Speech {
   moment: (iso: string) => string
   /** US dollars, whole. Decimal text in; the digits behind the point are dropped, not rounded through a float. */
   dollars: (decimal: string) => string
+  /** Every digit of a decimal text, without its sign. */
+  amount: (decimal: string) => string
 }
 
 export async function loadSpeech(wanted: readonly string[]): Promise<Speech> {
@@ -50,7 +52,16 @@ export function createSpeech(language: string, texts: Texts = en): Speech {
       new Intl.NumberFormat(language, { style: 'currency', currency: 'USD', maximumFractionDigits: 0 }).format(
         BigInt(/^-?\d+/.exec(decimal)?.[0] ?? '0'),
       ),
+    amount: (decimal) => toAmount(language, decimal),
   }
+}
+
+/** The language's own format writes the whole part; a float would lose digits of the fraction, so they are appended. */
+function toAmount(language: string, decimal: string): string {
+  const [, whole = '0', fraction] = /^-?(\d+)(?:\.(\d+))?$/.exec(decimal) ?? []
+  const format = new Intl.NumberFormat(language)
+  const point = format.formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.'
+  return format.format(BigInt(whole)) + (fraction === undefined ? '' : point + fraction)
 }
 
 function primary(tag: string): string {

@@ -150,6 +150,22 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'connected.attention': '確認が必要です',
   'connected.repair': '修復',
 
+  'proof.checking': '計算が合うか確認しています',
+  'proof.proved': '{date}以降、すべての計算が合っています',
+  'proof.proved_plain': 'すべての計算が合っています',
+  'proof.unprovable': '{provider}が全期間の履歴を提供しないため、残高をまだ確認できません。',
+  'proof.not_read': '計算は合っていますが、{from}から{until}までの履歴の一部を読み取れませんでした。',
+  'proof.coverage_hole':
+    '{until}より前の{amount} {asset}は説明できません。{provider}はそれより古い履歴を提供していません。',
+  'proof.pending': '処理中の{amount} {asset}が確定すると、すべての計算が合います。',
+  'proof.unreadable_record': '{amount} {asset}が不足しています。{provider}の記録の一つを読み取れませんでした。',
+  'proof.unknown_type': '{amount} {asset}は不明です。{provider}はこの記録の意味を示していません。',
+  'proof.rounding': 'すべての計算が合っています。{provider}は{asset}を{amount}の差で丸めています。',
+  'proof.accrual': 'すべての計算が合っています。獲得した{amount} {asset}を{provider}がまだ記録していません。',
+  'proof.provider_correction': '{provider}が以前の記録を変更したため、{amount} {asset}の差があります。',
+  'proof.unexplained': '{from}以降の{amount} {asset}は説明できません。',
+  'proof.more': { other: 'ほかに{count}種類の資産に差があります。' },
+
   'repaired.title': '{provider} を修復しました',
   'repaired.lead': '新しいキーは有効で、読み取りしかできません。止まったところから読み取りを続けます。',
 

@@ -163,6 +163,22 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'connected.attention': 'Precisa da sua atenção',
   'connected.repair': 'Reparar',
 
+  'proof.checking': 'Ainda estamos verificando se tudo confere',
+  'proof.proved': 'Tudo confere desde {date}',
+  'proof.proved_plain': 'Tudo confere',
+  'proof.unprovable': 'Ainda não podemos verificar os saldos, porque {provider} não dá todo o histórico.',
+  'proof.not_read': 'Tudo confere, mas uma parte do histórico entre {from} e {until} não foi lida.',
+  'proof.coverage_hole':
+    '{amount} {asset} antes de {until} não têm explicação: {provider} não dá um histórico mais antigo.',
+  'proof.pending': 'Tudo vai conferir quando {amount} {asset} a caminho forem definitivos.',
+  'proof.unreadable_record': 'Faltam {amount} {asset}: não conseguimos ler uma operação de {provider}.',
+  'proof.unknown_type': '{amount} {asset} não estão claros: {provider} não diz o que esta operação significa.',
+  'proof.rounding': 'Tudo confere. {provider} arredonda {asset} em {amount}.',
+  'proof.accrual': 'Tudo confere. {amount} {asset} foram ganhos e {provider} ainda não os registrou.',
+  'proof.provider_correction': '{amount} {asset} diferem porque {provider} alterou uma operação anterior.',
+  'proof.unexplained': '{amount} {asset} desde {from} não têm explicação.',
+  'proof.more': { one: 'Mais {count} ativo difere.', other: 'Mais {count} ativos diferem.' },
+
   'repaired.title': '{provider} está reparado',
   'repaired.lead': 'A nova chave funciona e só pode ler. Continuamos de onde a leitura parou.',
 

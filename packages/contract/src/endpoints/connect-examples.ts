@@ -52,6 +52,7 @@ export const session = {
         done: false,
         top: [{ asset_symbol: 'BTC', share: 0.8 }],
         value_in_usd: '32640.255',
+        proof: null,
       },
     },
   ],

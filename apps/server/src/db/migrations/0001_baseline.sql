@@ -1220,9 +1220,9 @@ create view undecided_proofs as
   union all
   select user_key, connection_key from proofs where grade <> 'proved';
 
--- proof: how well each asset is proved, for positions at a moment.
+-- proof: how well each asset is proved, for positions at a moment; and why not, for the page that a person connects on.
 create view asset_grades as
-  select user_key, connection_key, asset_key, grade, spam from proofs;
+  select user_key, connection_key, asset_key, grade, spam, causes from proofs;
 
 -- ledger: records that may still change, for planning what to read again.
 create view pending_records as

@@ -103,6 +103,11 @@ describe('the connect session', async () => {
         progress.top.map(({ share }) => share).toSorted((a, b) => b - a),
       )
       assert.ok(progress.top.reduce((total, { share }) => total + share, 0) <= 1.001)
+      const { proof } = await until(async () => {
+        const found = (await browser.read()).connections[0]?.progress
+        return found?.proof === null ? undefined : found
+      })
+      assert.deepEqual(proof, { grade: 'proved', proved_since: progress.history_from, difference: null })
     })
 
     it('streams a line at once and one for each change, and ends with the session', async () => {

@@ -70,10 +70,25 @@ function toConnection(row: ConnectionRow): Omit<WireSession['existing'][number],
   }
 }
 
-function toProgress(progress: Progress): WireSession['connections'][number]['progress'] {
+type WireProgress = WireSession['connections'][number]['progress']
+
+function toProgress(progress: Progress): WireProgress {
   const { assets, records, transactions, done, top } = progress
   const times = { history_from: progress.historyFrom, value_in_usd: progress.valueInUsd }
-  return { verified: true, assets, records, transactions, done, top, ...times }
+  return { verified: true, assets, records, transactions, done, top, ...times, proof: toProof(progress.proof) }
+}
+
+function toProof(proof: Progress['proof']): WireProgress['proof'] {
+  if (proof === null) return null
+  const { grade, provedSince, difference } = proof
+  if (difference === null) return { grade, proved_since: provedSince, difference }
+  const { assetSymbol, cause, amount, startMs, endMs, assets } = difference
+  const interval = { start_time: new Date(startMs).toISOString(), end_time: new Date(endMs).toISOString() }
+  return {
+    grade,
+    proved_since: provedSince,
+    difference: { asset_symbol: assetSymbol, cause, amount, ...interval, assets },
+  }
 }
 
 export function toWireMe({ email, connections, grants, tenantReads, events }: MyPage): ResponseOf<typeof getMe> {
