@@ -1,14 +1,16 @@
 /**
- * Icons of providers and assets: monograms, drawn here. They need no token and hold nothing of a user, so that a browser,
- * a proxy and a page of any origin may keep them.
+ * Icons of providers and assets. They need no token and hold nothing of a user, so that a browser, a proxy and a page of
+ * any origin may keep them.
  *
- * A monogram is an own drawing of one or two letters. Logos are trademarks, and only a few of them are free to use.
+ * Drawings come from a free icon set (tools/build-icons.ts). What it lacks has a monogram of one or two letters, drawn
+ * here. Both fill a square, so that a page can round the corners of all of them alike.
  */
 import { findProvider } from '@assay/connectors/catalog'
 import { getAsset, Refusal } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { toDocument, type Document } from './conditional.ts'
+import drawings from './icon-drawings.json' with { type: 'json' }
 
 /** Relative to the base URL, as `page.next` is. */
 export function toProviderIconUrl(providerId: string): string {
@@ -22,16 +24,24 @@ export function toAssetIconUrl(assetId: string): string {
 
 const maxAgeSeconds = 86_400
 
+// These are maps, because a request chooses the key: every object has a `constructor`.
+const providerDrawings = new Map(Object.entries(drawings.providers))
+const assetDrawings = new Map(Object.entries(drawings.assets))
+
 export function registerIcons(app: FastifyInstance): void {
   app.get<{ Params: { file: string } }>('/icons/providers/:file', async ({ params }, reply) => {
-    const provider = findProvider(toId(params.file))
-    if (provider === undefined) throw new Refusal('not_found', 'There is no such provider.')
-    return sendIcon(reply, drawMonogram(provider.brand.short_name, provider.brand.color))
+    const providerId = toId(params.file)
+    const provider = findProvider(providerId)
+    if (provider === undefined) throw new Refusal('not_found', 'No such provider.')
+    const { short_name: letters, color } = provider.brand
+    return sendIcon(reply, toDocument(providerDrawings.get(providerId) ?? drawMonogram(letters, color)))
   })
 
   app.get<{ Params: { file: string } }>('/icons/assets/:file', async ({ params }, reply) => {
     const assetId = toId(params.file)
-    return sendIcon(reply, drawMonogram(toLetters(findSymbol(assetId)), toColor(assetId)))
+    const symbol = findSymbol(assetId)
+    const letters = assetId.startsWith('fiat:') ? toCurrencySign(symbol) : toLetters(symbol)
+    return sendIcon(reply, toDocument(assetDrawings.get(assetId) ?? drawMonogram(letters, toColor(assetId))))
   })
 }
 
@@ -59,19 +69,26 @@ function toLetters(symbol: string): string {
   return letters === '' ? '?' : letters.toUpperCase()
 }
 
+/** € or kr; for a currency without a sign of its own, the first letters of its code. */
+function toCurrencySign(code: string): string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency: code, currencyDisplay: 'narrowSymbol' })
+  const sign = format.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? code
+  return [...sign].slice(0, 2).join('')
+}
+
 /** Always the same for an id, dark enough for white letters (contrast of at least 4.5). */
 function toColor(assetId: string): string {
   const hue = createHash('sha256').update(assetId).digest().readUInt16BE(0) % 360
   return `hsl(${hue} 45% 32%)`
 }
 
-function drawMonogram(letters: string, color: string): Document {
+function drawMonogram(letters: string, color: string): string {
   const size = [...letters].length > 1 ? 26 : 32
-  return toDocument(
+  return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" viewBox="0 0 64 64">` +
-      `<circle cx="32" cy="32" r="32" fill="${escapeXml(color)}"/>` +
-      `<text x="32" y="33" fill="#fff" font-family="system-ui, sans-serif" font-size="${size}" font-weight="600" ` +
-      `text-anchor="middle" dominant-baseline="central">${escapeXml(letters)}</text></svg>\n`,
+    `<rect width="64" height="64" fill="${escapeXml(color)}"/>` +
+    `<text x="32" y="33" fill="#fff" font-family="system-ui, sans-serif" font-size="${size}" font-weight="600" ` +
+    `text-anchor="middle" dominant-baseline="central">${escapeXml(letters)}</text></svg>\n`
   )
 }
 
