@@ -62,7 +62,7 @@ async function readAll(folder: string, wanted: readonly (readonly [string, reado
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('Name the folder of the unpacked package @web3icons/core.')
-const providers = listCatalog({ sandbox: false }).map(
+const providers = listCatalog().map(
   ({ provider_id: id }) => [id, [slugs[id] ?? `exchanges/${id}`, `networks/${id}`]] as const,
 )
 const symbols = new Map(tokens.map(({ id, symbol }) => [id, symbol.toUpperCase()]))
