@@ -22,7 +22,7 @@ const rooms: readonly Room[] = [
   // Never connectors: a simulator that shares code with what it tests proves nothing.
   { name: 'sandbox', folder: 'packages/sandbox/', mayImport: ['core'] },
   // Settings and keys are read by main and handed on. Whose rows, and that they changed, concerns every room.
-  { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: [] },
+  { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: ['core'] },
   { name: 'foundation', folder: 'apps/server/src/settings.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/key-settings.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/setting-values.ts', mayImport: [] },

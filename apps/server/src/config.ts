@@ -2,15 +2,13 @@
  * The only reader of the environment. It is parsed once, by the table in settings.ts; all mistakes are reported together,
  * each with the setting, the value and what was expected.
  */
+import { minuteMs, dayMs } from '@assay/core'
 import { listKeyProblems, readFile, readKeys, type ProcessKind } from './key-settings.ts'
 import { ConfigError, type KeySettings } from './setting-values.ts'
 import { settings, type Setting, type SettingName, type SettingValue } from './settings.ts'
 
 export type { Role } from './key-settings.ts'
 export { ConfigError } from './setting-values.ts'
-
-const minuteMs = 60_000
-const dayMs = 1_440 * minuteMs
 
 export interface Config {
   mode: 'production' | 'sandbox'

@@ -1,5 +1,6 @@
 export * from './assets/index.ts'
 export * from './decimal.ts'
+export * from './durations.ts'
 export * from './errors.ts'
 export * from './ids.ts'
 export * from './spam.ts'

@@ -4,7 +4,7 @@
  * lists them. Contract §14, docs/proof.md.
  */
 import { randomUUID } from 'node:crypto'
-import { compare, invalidParameter, isKnownAsset, Refusal, type Decimal, type ErrorItem } from '@assay/core'
+import { compare, dayMs, invalidParameter, isKnownAsset, Refusal, type Decimal, type ErrorItem } from '@assay/core'
 import { SignJWT, type JWK } from 'jose'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
@@ -56,7 +56,6 @@ export interface ClaimsDeps {
   findOwnedTotal(sql: Sql, owner: Owner, asked: { asOf: string; assetId: string | null }): Promise<OwnedTotal>
 }
 
-const dayMs = 86_400_000
 const claimsPerDay = 3
 const lifeDays = 30
 /** A key is listed as long as a statement that it signed is valid, and a day longer for clocks and caches. */

@@ -3,7 +3,7 @@
  * answer. Other days are derived: from the present balances backwards through what each day moved, at the prices of that
  * day's end, down to the day from which on the history is complete.
  */
-import { invalidParameter, type Decimal } from '@assay/core'
+import { dayMs, invalidParameter, type Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import { listValues } from './history-store.ts'
@@ -28,7 +28,6 @@ export interface HistoryRequest {
   completeFromMs: number
 }
 
-const dayMs = 86_400_000
 const daysDefault = 30
 const daysMax = 366
 

@@ -5,11 +5,11 @@
  *
  * An asset's days are one request however many users hold it; currencies with the same days share one more.
  */
-import { getAsset, SourceError } from '@assay/core'
+import { dayMs, getAsset, SourceError } from '@assay/core'
 import type { DailyAnswer, DailyPrice } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { Database } from '../db/index.ts'
-import { dayMs, findMissing, toDay, type Days } from './days.ts'
+import { findMissing, toDay, type Days } from './days.ts'
 import { findQuote, type PriceSource } from './source.ts'
 import * as store from './store.ts'
 import type { Method, Wanted } from './store.ts'

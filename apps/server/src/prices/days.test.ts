@@ -1,7 +1,8 @@
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { dayMs, findMissing, isReadForGood, settleMs, toDay, type Days, type DaysRead } from './days.ts'
+import { findMissing, isFinal, settleMs, toDay, type Days, type DaysRead } from './days.ts'
 
 const at = (text: string): number => Date.parse(`${text}Z`)
 const read = (firstDay: string, lastDay: string, readAt: string): DaysRead => ({
@@ -15,16 +16,16 @@ describe('a day', () => {
   const run = read('2026-03-01', '2026-03-05', '2026-03-05T12:00')
 
   it('is read for good when it was read after it was over and settled', () => {
-    assert.equal(isReadForGood('2026-03-04', run), true)
-    assert.equal(isReadForGood('2026-03-05', run), false)
-    assert.equal(isReadForGood('2026-03-05', { ...run, readAtMs: at('2026-03-06T00:59:59.999') }), false)
-    assert.equal(isReadForGood('2026-03-05', { ...run, readAtMs: at('2026-03-06T01:00') }), true)
+    assert.equal(isFinal('2026-03-04', run), true)
+    assert.equal(isFinal('2026-03-05', run), false)
+    assert.equal(isFinal('2026-03-05', { ...run, readAtMs: at('2026-03-06T00:59:59.999') }), false)
+    assert.equal(isFinal('2026-03-05', { ...run, readAtMs: at('2026-03-06T01:00') }), true)
   })
 
   it('outside of what was read, or of an asset that never was, is not', () => {
-    assert.equal(isReadForGood('2026-02-28', run), false)
-    assert.equal(isReadForGood('2026-03-06', run), false)
-    assert.equal(isReadForGood('2026-03-01', undefined), false)
+    assert.equal(isFinal('2026-02-28', run), false)
+    assert.equal(isFinal('2026-03-06', run), false)
+    assert.equal(isFinal('2026-03-01', undefined), false)
   })
 })
 
@@ -73,7 +74,7 @@ describe('what is missing', () => {
           assert.equal(findMissing(wanted, run, nowMs), undefined)
         }
         const settled = nowMs >= Date.parse(wanted.lastDay) + dayMs + settleMs
-        assert.equal(isReadForGood(wanted.firstDay, run) && isReadForGood(wanted.lastDay, run), settled)
+        assert.equal(isFinal(wanted.firstDay, run) && isFinal(wanted.lastDay, run), settled)
       }),
     )
   })

@@ -1,9 +1,10 @@
 /**
- * Which days of an asset were read, which were read for good, and which are missing. Pure. Days are UTC.
+ * Which days of an asset were read, which of them are final, and which are missing. Pure. Days are UTC.
  *
- * What was read stays one unbroken run of days, so that "from, to, when" tells all: a day is known for good when it was
- * read after it was over and settled at the source. Only the run's last two days can be otherwise.
+ * The days that were read are one unbroken run, so its first day, its last day and the time of reading describe it: a day is
+ * final when it was read after it was over and had settled at the source. Only the last two days of the run may not be.
  */
+import { dayMs } from '@assay/core'
 
 /** `YYYY-MM-DD`, UTC. */
 export type Day = string
@@ -19,8 +20,6 @@ export interface DaysRead extends Days {
   readAtMs: number
 }
 
-export const dayMs = 86_400_000
-
 /** CoinGecko publishes a day that is over 35 minutes after its end at the latest. */
 export const settleMs = 60 * 60_000
 
@@ -33,13 +32,13 @@ function settledDay(nowMs: number): Day {
   return toDay(nowMs - settleMs - dayMs)
 }
 
-export function isReadForGood(day: Day, read: DaysRead | undefined): boolean {
+export function isFinal(day: Day, read: DaysRead | undefined): boolean {
   return read !== undefined && read.firstDay <= day && day <= read.lastDay && day <= settledDay(read.readAtMs)
 }
 
 /**
  * Older days are asked for together with everything after them, unless the source refused them a short time ago
- * (`askOlder` false); newer ones from the first day on that is not known for good. A provisional day is asked for again
+ * (`askOlder` false); newer ones from the first day on that is not final. A provisional day is asked for again
  * once, when it has settled.
  */
 export function findMissing(

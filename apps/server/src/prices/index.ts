@@ -4,11 +4,11 @@
  *
  * Unknown is unknown: an asset without a price is served as null, never as 0.
  */
-import { getAsset, invalidParameter, isNegative, parseDecimal, type Decimal } from '@assay/core'
+import { dayMs, getAsset, invalidParameter, isNegative, parseDecimal, type Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { ensureCurrent } from './current.ts'
 import { backfill, ensureDaily, type ReadingDeps } from './daily.ts'
-import { dayMs, isReadForGood, settleMs, toDay, type Day } from './days.ts'
+import { isFinal, settleMs, toDay, type Day } from './days.ts'
 import { findQuote } from './source.ts'
 import * as store from './store.ts'
 
@@ -40,7 +40,7 @@ export interface DailyPrices {
   /** The price of the day. */
   priceAt(assetId: string, atMs: number): Decimal | undefined
   /**
-   * The price for good of that day is not here, but may still come: the source knows the asset, and the day was never
+   * The final price of that day is not here, but may still come: the source knows the asset, and the day was never
    * read, or only before it was over (then `priceAt` may have a provisional one), or the source failed. Whoever uses
    * the answer should ask again.
    */
@@ -70,7 +70,7 @@ export function createPrices(deps: PricesDeps): Prices {
       return {
         priceAt: (assetId, atMs) => (assetId === dollar ? one : prices.get(`${toDay(atMs)} ${assetId}`)),
         isPricePending: (assetId, atMs) =>
-          findQuote(getAsset(assetId)) !== undefined && !isReadForGood(toDay(atMs), readOf.get(assetId)),
+          findQuote(getAsset(assetId)) !== undefined && !isFinal(toDay(atMs), readOf.get(assetId)),
       }
     },
 

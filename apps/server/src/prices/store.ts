@@ -50,7 +50,7 @@ export async function listWanted(sql: Sql, assetIds: readonly string[]): Promise
   return rows.map(toWanted)
 }
 
-/** Assets with days that are wanted and not read for good, and not to be left alone now; the longest waiting first. */
+/** Assets with wanted days that are not final and may be asked for now; those that have waited longest come first. */
 export async function listDue(sql: Sql, nowMs: number, limit: number): Promise<Wanted[]> {
   const rows = await sql.rows<WantedRow>(
     `select ${wantedColumns} from daily_price_reads

@@ -1,11 +1,10 @@
 /** A price ledger over a source whose answers, failures and clock a test sets. */
-import { parseDecimal, type Decimal, type SourceError } from '@assay/core'
+import { dayMs, parseDecimal, type Decimal, type SourceError } from '@assay/core'
 import type { DailyPrice } from '@assay/connectors'
 import { pino } from 'pino'
 import { testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
 import type { Database } from '../db/index.ts'
-import { dayMs } from './days.ts'
 import { createPrices, type PriceSource, type Prices } from './index.ts'
 
 export interface TestPrices {

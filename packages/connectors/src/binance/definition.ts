@@ -2,12 +2,10 @@
  * Binance (spot) as plain data. The names of the rights are those of Binance's "API Management" page; limits of windows and
  * pages are from developers.binance.com.
  */
+import { hourMs, dayMs } from '@assay/core'
 import type { Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'
 import { costOf, endpoints, type Endpoint } from './endpoints.ts'
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 /** HMAC keys. Both parts are 64 letters and digits in all of Binance's examples. */
 const key64 = { alphabet: 'A-Za-z0-9', pattern: '[A-Za-z0-9]{64}', length_min: 64, length_max: 64 }

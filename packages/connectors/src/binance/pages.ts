@@ -3,7 +3,7 @@
  * an error or, worse, with an empty list (convert). So a window is walked in pieces, oldest first, and the position names the
  * piece. Both edges of Binance's filters are inclusive.
  */
-import { SourceError } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
@@ -15,7 +15,6 @@ import { endpoints, type Endpoint } from './endpoints.ts'
 import { readPartition, withAssets, withLost } from './pairs.ts'
 import { headReaders } from './records.ts'
 
-const dayMs = 24 * 3_600_000
 /** The exchange opened in July 2017, sold coins for money from January 2019, and paid interest from August 2019. */
 const launchMs = Date.UTC(2017, 6, 1)
 const fiatLaunchMs = Date.UTC(2019, 0, 1)

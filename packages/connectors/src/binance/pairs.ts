@@ -6,13 +6,13 @@
  * again between two looks, or long ago): reading all of them costs 20 of 6,000 weight each, so it is done while a connection
  * is new, and then for a share of them each day.
  */
+import { dayMs } from '@assay/core'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
 
-const dayMs = 24 * 3_600_000
 const newForMs = 2 * dayMs
 const rotationDays = 28
 

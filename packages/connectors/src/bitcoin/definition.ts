@@ -2,9 +2,8 @@
  * Bitcoin as plain data. Sources: the Esplora HTTP API (github.com/Blockstream/esplora, API.md), BIP-32, BIP-44, BIP-49,
  * BIP-84 and BIP-86 for the wallets, BIP-380 to BIP-389 for descriptors.
  */
+import { hourMs } from '@assay/core'
 import type { ProviderDefinition } from '../kit/definition.ts'
-
-const hourMs = 3_600_000
 
 /**
  * A transaction is pending until its block is this deep; a block of that depth has not been replaced since 2013. After it a

@@ -7,7 +7,7 @@
  *   emptied addresses             once a day: wallets do not use them again, but people may send to them
  *   kinds of address that a key of unknown kind was never used with   once a day, as soon as one kind was used
  */
-import { SourceError } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import { gapLimit } from './definition.ts'
 import type { AddressStats, Esplora } from './esplora.ts'
 import { isEmptied, type KnownAddress, type WalletState } from './state.ts'
@@ -16,7 +16,6 @@ import type { Branch, Wallet } from './wallet.ts'
 /** Addresses in one batch. The budget charges for so many calls. */
 export const batchSize = 20
 const parallelMax = 5
-const dayMs = 24 * 3_600_000
 /** A round that was interrupted is continued, unless it began earlier than this: a busy public server may take an hour. */
 const roundMaxMs = 2 * 3_600_000
 /** The state may have 1 MiB, and an address takes up to 250 bytes of it. */

@@ -2,10 +2,9 @@
  * Coinbase as plain data. Sources: docs.cdp.coinbase.com, coinbase-app (api-key-authentication, authorization,
  * oauth2-integration, rate-limiting) and track-apis/transactions.
  */
+import { dayMs } from '@assay/core'
 import type { ProviderDefinition } from '../kit/definition.ts'
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 /** The most that Coinbase gives; 25 is its default. */
 export const pageSize = 100
 

@@ -10,7 +10,7 @@
  * refused, not found empty, and have to be asked for again.
  * An id that it does not know is simply not in the answer of current prices, and a data_hole in history.
  */
-import { divide, SourceError, type Decimal } from '@assay/core'
+import { dayMs, divide, SourceError, type Decimal } from '@assay/core'
 import { fetchChart, fetchSimplePrice, type DailyPrice, type PriceIo } from './client.ts'
 
 export { coinGeckoBudget } from './client.ts'
@@ -34,7 +34,6 @@ const market = 'bitcoin'
 const rateDecimals = 12
 /** Bitcoin moves more in an hour than a currency in a month: the two prices of a cross rate must be of one moment. */
 const momentMs = 5 * 60_000
-const dayMs = 24 * 3_600_000
 /** A day less than the plan's year, whose edge moves while we ask. */
 const freeHistoryMs = 364 * dayMs
 

@@ -2,11 +2,10 @@
  * Kraken as plain data. The permission names are those of Kraken's "Create API key" page; docs.kraken.com/api-reference
  * says which calls need which ("API Key Permissions Required").
  */
+import { hourMs, dayMs } from '@assay/core'
 import type { Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 export const pageSize = 50
 
 /** 42 and 64 bytes in base64: docs.kraken.com shows 56 and 88 characters. The key never needs padding. */
