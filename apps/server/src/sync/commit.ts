@@ -1,5 +1,5 @@
 /**
- * Keeping what was read. Rows, bookmark, covered window, cursor and state move in one transaction: a crash between them
+ * Keeps what was read. Rows, bookmark, covered window, cursor and state move in one transaction: a crash between them
  * would lose a page permanently. A page read twice is harmless, because a record's key is unique within its list.
  */
 import { SourceError } from '@assay/core'
@@ -53,8 +53,8 @@ export async function keepProgress(deps: ReadingDeps, reading: Reading, progress
 }
 
 /**
- * Mostly a run finds one page or two in each list, and nothing new in them. Such windows are put aside and kept together
- * once all lists were asked: then a run that finds nothing writes once, whatever the number of lists.
+ * Most runs find a page or two in each list, and nothing new in them. Such windows are put aside and kept together after
+ * the last list, so that a run which finds nothing writes once, however many lists there are.
  */
 export async function keepFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
   const { ref, opened, finished } = reading
@@ -81,11 +81,11 @@ export async function keepFinished(deps: ReadingDeps, reading: Reading): Promise
   return (await close(deps.db, [])) ? 'kept' : 'overtaken'
 }
 
-/** A window that one or two pages were enough for: covered from now on, as far as this job is concerned. */
+/** Puts aside a window of one or two pages. This job treats it as covered from now on. */
 export async function putAside(deps: ReadingDeps, reading: Reading, window: FinishedWindow): Promise<Kept> {
   const id = listIdOf(window.list)
   const records = reading.finished.reduce((sum, one) => sum + one.records.length, 0)
-  // One window of each list, and not too much, so that little is lost with the process and memory stays flat.
+  // At most one window of each list, and a bounded number of records: a crash loses little, and memory stays flat.
   const isFull = records >= recordsAsideMax || reading.finished.some(({ list }) => listIdOf(list) === id)
   if (isFull && (await keepFinished(deps, reading)) === 'overtaken') return 'overtaken'
   reading.finished.push(window)
@@ -94,7 +94,7 @@ export async function putAside(deps: ReadingDeps, reading: Reading, window: Fini
 
 const recordsAsideMax = 1_000
 
-/** In memory, what the store has done or will do. */
+/** Does in memory what the store has done or will do. */
 export function coverInMemory(reading: Reading, list: List, window: FinishedWindow['window']): void {
   cover(placeOfList(reading, list), window)
   const id = listIdOf(list)
@@ -102,7 +102,7 @@ export function coverInMemory(reading: Reading, list: List, window: FinishedWind
   if (again !== undefined) reading.again.set(id, without(again, window))
 }
 
-/** Thrown to undo what the transaction has written. */
+/** Thrown to roll the transaction back. */
 class Refused extends Error {}
 
 async function commit(

@@ -1,6 +1,6 @@
 /**
- * What was read of a connection and what was not, with the reason: for each stream the covered windows, and as holes the
- * time between them, what the provider no longer has, and records that could not be understood.
+ * Reports what was read of a connection, what was not, and why: for each stream its covered windows, and as holes the time
+ * between them, what the provider no longer has, and records that could not be understood.
  *
  * A stream may have hundreds of lists. Its windows are what is covered in all of them, so that the report stays readable and
  * never promises more than was read; one list is shown alone on request.
@@ -125,7 +125,7 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
     }),
   ].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
   const remedy = (holes.length > 0 ? issue?.fix : undefined) ?? stream.remedy
-  // What no list was read of yet is not one list's lack.
+  // Time that has not been read in any list makes none of them incomplete.
   const readUntilMs = Math.max(reachMs + 1, ...lists.map(({ covered }) => covered.at(-1)?.endMs ?? 0))
   const isIncomplete = (list: ReadListState): boolean => gapsBetween(toLasting(list), reachMs, readUntilMs).length > 0
   const partitions = { count: lists.length, incomplete: lists.filter(isIncomplete).length }
@@ -163,7 +163,7 @@ function gapsBetween(windows: readonly TimeSpan[], fromMs: number, untilMs: numb
   return gaps
 }
 
-/** What lies before `reachMs` the provider has forgotten; the rest can still be read. */
+/** The provider no longer has what lies before `reachMs`; the rest can still be read. */
 function splitAt(gap: TimeSpan, reachMs: number): { part: TimeSpan; lost: boolean }[] {
   if (gap.endMs <= reachMs) return [{ part: gap, lost: true }]
   if (gap.startMs >= reachMs) return [{ part: gap, lost: false }]
@@ -213,7 +213,7 @@ export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promis
     const required = new Set(definition.streams.flatMap(({ name, required: is }) => (is ? [name] : [])))
     for (const { windows, holes } of streams.filter(({ stream }) => required.has(stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
-      // What came after the last run is not known anywhere, balances included, and cuts nothing off.
+      // Time after the last run is missing everywhere, balances included, so it does not count.
       const hole = holes.findLast(({ startMs }) => startMs < readUntilMs)
       if (hole !== undefined && hole.endMs > newest.fromMs)
         newest = { fromMs: hole.endMs, hole: { ...hole, connectionId: id } }

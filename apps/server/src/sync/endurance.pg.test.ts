@@ -6,7 +6,7 @@ import { createSealer } from '../connections/credentials/seal.ts'
 import { parseStored } from '../jobs/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { queueRefresh } from './refreshes.ts'
+import { queueRefresh } from './refreshes/refreshes.ts'
 
 type Connected = ConnectionRef & Account
 

@@ -1,6 +1,6 @@
 /**
- * Reading: plan, claim, read a page, commit it, back off. What is read again and again is a run (run-job.ts); what a
- * person asks for is a refresh (refresh-job.ts).
+ * Reading: plan, claim, read a page, commit it, back off. A run reads a connection by the schedule (run-job.ts); a refresh
+ * reads it because an application asked (refreshes/).
  */
 import type { ConnectorState } from '@assay/connectors'
 import type { DueConnection } from '../connections/index.ts'
@@ -16,20 +16,20 @@ import {
   type StreamCoverage,
 } from './coverage.ts'
 import type { ReadingDeps } from './reading.ts'
-import { createRefreshTask } from './refresh-job.ts'
-import { deleteOldRefreshes } from './refresh-store.ts'
-import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './refreshes.ts'
+import { createRefreshTask } from './refreshes/refresh-job.ts'
+import { deleteOldRefreshes } from './refreshes/refresh-store.ts'
+import { findRefresh, requestRefresh, type Refresh, type RefreshKind } from './refreshes/refreshes.ts'
 import { createRunTask, queueRun } from './run-job.ts'
 import * as store from './store.ts'
 
 export type { StreamCoverage } from './coverage.ts'
 export type { ReadingWatch } from './reading.ts'
-export type { Refresh, RefreshKind } from './refreshes.ts'
+export type { Refresh, RefreshKind } from './refreshes/refreshes.ts'
 
 export interface Sync {
   /** Begins a run as soon as a worker is free. `state` is what the connector keeps of the account from now on. */
   begin(tx: Sql, ref: ConnectionRef, keyLane: string, state?: ConnectorState): Promise<void>
-  /** The next run is due then. */
+  /** Queues the next run. */
   plan(tx: Sql, due: DueConnection, inMs: number): Promise<void>
   task: Handler<'sync'>
   /** The job behind a refresh. */
@@ -42,13 +42,13 @@ export interface Sync {
   /** Reads again, all connections or those named; refuses when every one of them was read again a moment ago. */
   requestRefresh(owner: Owner, kind: RefreshKind, connectionIds: readonly string[] | undefined): Promise<Refresh>
   findRefresh(owner: Owner, refreshId: string): Promise<Refresh | undefined>
-  /** Upkeep: refreshes of last week, and connections whose next run was lost. */
+  /** Upkeep: deletes refreshes older than a week, and queues runs that were lost. */
   sweep(): Promise<void>
 }
 
 export type SyncDeps = ReadingDeps & CoverageDeps
 
-/** In one round of upkeep; the rest waits a minute. */
+/** How many connections one round of upkeep takes; the rest waits a minute. */
 const stalledBatchSize = 100
 
 export function createSync(deps: SyncDeps): Sync {

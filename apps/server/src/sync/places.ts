@@ -1,4 +1,4 @@
-/** The places that reading a connection has come to, in memory: loaded once by a job, and kept up with what it reads. */
+/** How far a connection has been read, in memory: a job loads it once and updates it as it reads. */
 import type { ConnectorState, Stream } from '@assay/connectors'
 import { mergeSpans, type Bookmark, type Span } from './plan.ts'
 
@@ -9,7 +9,7 @@ export interface List {
   partition: string
 }
 
-/** The times of a window in blocks are known when the connector gave them. */
+/** A window in blocks has times only if the connector gave them. */
 export interface CoveredSpan extends Span {
   startMs?: number
   endMs?: number
@@ -32,7 +32,7 @@ export interface Places {
   /** Null while there is no state. */
   stateVersion: string | null
   hasFailures: boolean
-  /** The verdict on the balances may be another one now. */
+  /** The verdict on the balances may have changed. */
   isProofDue: boolean
 }
 
@@ -49,7 +49,7 @@ export function placeOf({ lists }: Places, stream: string, partition: string): L
   return place
 }
 
-/** As `closeWindows` of the store does it. */
+/** Does what `closeWindows` of the store does. */
 export function cover(place: ListPlace, window: CoveredSpan): void {
   place.covered = mergeSpans([...place.covered, window], joinCovered)
 }

@@ -2,17 +2,16 @@
  * Which window of a list to read next. Pure: what is covered, which windows are open, what the provider keeps → the newest
  * piece of work, so that recent history comes first and the rest behind it.
  *
- * An open window has a bookmark and counts as taken: what came after it began is a gap of its own, which is newer and so
- * goes first. That is how new entries arrive while a long first history is being read.
+ * An open window has a bookmark and counts as taken. Records that came after it began lie in a newer gap, which is read
+ * first: so new records arrive while a long first history is being read.
  */
 import type { Stream } from '@assay/connectors'
+import { dayMs } from '@assay/core'
 
-const dayMs = 24 * 3_600_000
-
-/** Nothing of interest happened before; a start of 0 would be as right and reads worse in a coverage report. */
+/** Histories begin here. A start of 0 would be just as correct, but reads worse in a coverage report. */
 export const beginningMs = Date.UTC(2009, 0, 1)
 
-/** Records that may change are looked for this far back; an older one stays as it is. */
+/** A record that may still change is read again for this long after it happened. */
 const pendingReachMs = 400 * dayMs
 
 /** Half open, in the stream's unit. */
@@ -56,10 +55,10 @@ export function nextStep(stream: Stream, standing: Standing, until: number, notB
 }
 
 /**
- * What is read again beside each gap, with the gap: rows that came late, or changed, lie just before the edge of what was
- * read; a few lie further back, and for those a gap that crosses midnight begins a week earlier. A record that is known to
- * be unfinished (a withdrawal on hold) is read again with whatever is new, however old it is. Keys make reading rows twice
- * harmless.
+ * Each gap, with the covered time before it that is read again. Rows that came late, or changed, lie just before the edge
+ * of what was read. A few lie further back, and for those a gap that crosses midnight begins a week earlier. A record that
+ * is known to be unfinished (a withdrawal on hold) is read again with the newest gap. Reading a row twice is harmless,
+ * because rows have keys.
  */
 export function listRereads(
   stream: Stream,

@@ -1,9 +1,10 @@
 /**
- * Reading one connection inside one job, as far as the job's allowance goes. It ends in an outcome, never in an exception
- * that steers: run-job.ts and refresh-job.ts say what an outcome leads to.
+ * Reads one connection inside one job, as far as the job's allowance goes. It returns an outcome and never throws to steer:
+ * run-job.ts and refresh-job.ts decide what happens after each outcome.
  *
  *   balances → lists → the last weeks of every list → derived → the rest → derived
  */
+import { dayMs } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
 import { CircuitOpen, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
@@ -42,22 +43,21 @@ export interface ReadResult {
   /** Where the next job goes on; undefined when the run has to begin again, with its balances. */
   run: RunState | undefined
   /**
-   * A job that read something is progress, however slow: only failures without any page between them add up. What other
-   * lists gave is none for the one that is away.
+   * True when the job read a page of every list that failed. Only failures without a page between them add up to longer
+   * pauses; pages of other lists do not count for a list that is away.
    */
   hasProgressed: boolean
   /** Nothing was new, and no failure is on record. */
   isIdle: boolean
   /** How far the history is read now. */
   reach: Reach | undefined
-  /** Something may not add up any more, or has not been judged yet. */
+  /** The balances may no longer add up, or have not been judged yet. */
   isProofDue: boolean
 }
 
-const dayMs = 24 * 3_600_000
-/** What people look at first is shown before the rest is read. */
+/** People look at the last days first, so these are shown before the rest is read. */
 const shownMs = 30 * dayMs
-/** So many lists may be unreadable before the job gives up. */
+/** The job gives up when more lists than this are unreadable. */
 const unreadableMax = 5
 
 export async function readConnection(
@@ -97,7 +97,7 @@ function toProvable({ opened, places, hasNews }: Reading): Pick<ReadResult, 'rea
   return { reach, isProofDue: places.isProofDue || hasNews || reach === undefined || reach.holes.length > 0 }
 }
 
-/** Whatever ended the job, a list that could not be read is what has to be told. */
+/** A list that could not be read is reported, whatever ended the job. */
 function toOutcome({ faults }: Reading, outcome: Outcome): Outcome {
   const [fault] = faults.values()
   if (fault === undefined || outcome.kind === 'overtaken') return outcome
@@ -125,7 +125,7 @@ async function readParts(deps: ReadingDeps, reading: Reading, run: RunState, req
   return what === 'assets' ? { kind: 'done' } : readHistory(deps, reading, run)
 }
 
-/** Waits when the allowance ends before all parts of the account were asked for: the next job begins behind them. */
+/** Returns a wait when the allowance ends before the whole account was read: the next job reads the other parts. */
 async function readBalances(deps: ReadingDeps, reading: Reading): Promise<Stop | undefined> {
   const { ref, opened, places } = reading
   for (;;) {
@@ -258,7 +258,7 @@ async function readOne(
   }
   const until = await findHeight(reading, list)
   if (typeof until !== 'number') return until
-  // How many blocks a month has is not known: of a list in blocks the newest window comes first.
+  // How many blocks a month has is not known, so a list in blocks begins with its newest window.
   const isFirst = backMs !== undefined && stream.windowMax !== null
   return readList(deps, reading, list, until, isFirst ? Math.max(0, until - (stream.windowMax ?? 0)) : undefined)
 }
@@ -273,7 +273,7 @@ async function findHeight(reading: Reading, list: List): Promise<number | Stop> 
     return session.fetchHeight(list.stream.name, list.partition)
   })
   if (asked.kind !== 'answer') return asked
-  // Half open: the newest block is within.
+  // Windows are half open, and this one includes the newest block.
   const end = asked.answer.height + 1
   reading.heights.set(id, end)
   return end
@@ -284,7 +284,7 @@ function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
   if (stop.kind !== 'fault' || stop.error instanceof CircuitOpen) return false
   const { fault } = stop.error
   const count = [...faults.values()].filter((other) => other.fault === fault).length
-  // One endpoint may be away by itself. Two are the provider.
+  // One endpoint may be away alone. If two are, the provider is.
   const mayPass = { venue_down: count < 1, unreadable_answer: count < unreadableMax }
   if (!(fault === 'venue_down' || fault === 'unreadable_answer') || !mayPass[fault]) return false
   faults.set(listIdOf(list), stop.error)

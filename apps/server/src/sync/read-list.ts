@@ -7,6 +7,7 @@
  * that: it is read again.
  */
 import type { Page } from '@assay/connectors'
+import { dayMs } from '@assay/core'
 import type { Asked, Stop } from '../metering/index.ts'
 import { coverInMemory, keepProgress, putAside, type Kept } from './commit.ts'
 import { closeBookmark, type CoveredSpan, type List } from './places.ts'
@@ -14,14 +15,14 @@ import { listRereads, nextStep, without, type Bookmark, type Span, type Step } f
 import { listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
-const distrustedMs = 30 * 24 * 3_600_000
-/** Fetched and not kept yet. */
+const distrustedMs = 30 * dayMs
+/** How much may be fetched before it is kept. */
 const pagesAheadMax = 8
 const recordsAheadMax = 2_000
-/** So many keys of a walk are remembered, to find what it did not show; a longer walk is not judged. */
+/** A walk remembers its keys to find records that it did not show. A walk with more keys than this is not judged. */
 const keysMax = 10_000
 
-/** `reached`: everything since `notBefore`, and there is older. `stopped`: the job's allowance ended first. */
+/** `reached`: everything since `notBefore` is read, but not what is older. `stopped`: the job's allowance ended first. */
 export type ListProgress = 'covered' | 'reached' | 'stopped'
 
 /**
@@ -58,7 +59,7 @@ function planStep(reading: Reading, list: List, until: number, notBefore: number
   return nextStep(list.stream, standing, until, notBefore)
 }
 
-/** Once in a job: what is covered and read again, beside what is new. */
+/** Plans once in a job which covered spans are read again. */
 function planReread(reading: Reading, list: List, until: number): void {
   const id = listIdOf(list)
   if (reading.again.has(id)) return
@@ -66,7 +67,7 @@ function planReread(reading: Reading, list: List, until: number): void {
   reading.again.set(id, listRereads(list.stream, place, until, place.pendingSinceMs))
 }
 
-/** Covered before it had come, by a clock that has been set right since. How far it was off is not known. */
+/** A window that ends in the future was covered under a wrong clock. How wrong it was is not known. */
 async function distrustFuture(deps: ReadingDeps, reading: Reading, list: List): Promise<void> {
   if (list.stream.unit !== 'ms') return
   const place = placeOfList(reading, list)
@@ -86,7 +87,7 @@ interface Walk {
   from: Bookmark | undefined
   /** Fetched and not kept yet. */
   waiting: Page[]
-  /** Everything that this walk showed; undefined when it did not begin in this job, or showed too much to remember. */
+  /** The keys that this walk showed; undefined when it began in another job, or showed too many to remember. */
   keys: string[] | undefined
 }
 
@@ -125,8 +126,7 @@ async function walkWindow(
       if ((await committer.offer(walk)) === 'overtaken') return { kind: 'overtaken' }
     }
   } finally {
-    // However the walk ends, nothing of it is under way afterwards. When one of the two failed, the failure of the other has
-    // been thrown already or says nothing new.
+    // Nothing of the walk may still be under way when it ends. If both failed, the first failure is the one that is thrown.
     await Promise.allSettled([fetching, committer.settle()])
   }
 }
@@ -232,7 +232,7 @@ function toWindow(reading: Reading, walk: Walk, pages: readonly Page[]): Finishe
   }
 }
 
-/** Records of a window in blocks are told by the times of its edges. A first read has nothing to compare with. */
+/** A window in blocks is compared by the times of its edges. A first read has nothing to compare with. */
 function toComplete({ opened }: Reading, { keys, window }: Walk, last: Page | undefined): FinishedWindow['complete'] {
   if (last?.complete === undefined || last.next !== null || keys === undefined) return undefined
   if (opened.status === 'syncing') return undefined
@@ -243,9 +243,9 @@ function toComplete({ opened }: Reading, { keys, window }: Walk, last: Page | un
   return startMs === undefined || endMs === undefined || !isWhole ? undefined : { startMs, endMs, keys }
 }
 
-/** The window was read to its end. One that took a page or two, with nothing of it kept yet, is put aside. */
+/** The window was read to its end. A small one, of which nothing is kept yet, is put aside (commit.ts). */
 async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, committer: Committer): Promise<Kept> {
-  // Whether anything of the window is kept is known when the commit that is under way has ended.
+  // Only after the commit that is under way is it known whether anything of the window is kept.
   if ((await committer.settle()) === 'overtaken') return 'overtaken'
   const { list, waiting } = walk
   const isSmall = walk.from === undefined && waiting.length <= 2 && !waiting.some(({ state }) => state !== undefined)

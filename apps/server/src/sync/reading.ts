@@ -1,4 +1,4 @@
-/** What one job reads: one connection, opened, up to one time. The parts of a job share it and keep it up to date. */
+/** The state of one job, which reads one opened connection up to one moment. Its parts share it and keep it up to date. */
 import type { SourceError } from '@assay/core'
 import type { ConnectorState, RawRecord, Stream } from '@assay/connectors'
 import type { Logger } from 'pino'
@@ -48,7 +48,7 @@ export interface Allowance {
   pagesRead(): number
 }
 
-/** A window that was read at one go, and is not kept yet. */
+/** A window that was read in one go, and is not kept yet. */
 export interface FinishedWindow {
   list: List
   window: CoveredSpan

@@ -1,29 +1,27 @@
 /**
- * The job of a run, and what its outcomes lead to. One job reads one connection, for at most 50 pages or 20 seconds, and
+ * The job of a run, and what happens after each outcome. One job reads one connection, for at most 50 pages or 20 seconds, and
  * queues itself again until everything up to the run's own time is covered.
  *
  *   done → recorded as read, the next run queued      more → queued again at once      wait → queued for then
  *   fault → backs off, or waits for the owner         overtaken → queued again, in case the other worker dies too
  *
- * A run's end is fixed when it begins (`run` in the payload): rows that arrive meanwhile belong to the next run. One that
- * lasts, because the history is long or a part of the provider is away, begins again after an interval, with new balances
- * and a new end; bookmarks keep the places it had come to. When the next run is due, connections decides
- * (connections/schedule.ts).
+ * A run's end is fixed when it begins (`run` in the payload): rows that arrive meanwhile belong to the next run. A run that
+ * takes longer than an interval, because the history is long or a part of the provider is away, begins again with new
+ * balances and a new end; bookmarks keep its places. connections/schedule.ts decides when the next run is due.
  */
-import type { SourceError } from '@assay/core'
+import { minuteMs, toJitter, type SourceError } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import { addJob, type Handler, type PayloadOf } from '../jobs/index.ts'
 import { CircuitOpen } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { backoffMs } from './backoff.ts'
-import { guardReading, overtakenDelayMs } from './guard.ts'
+import { backoffMs, guardReading, overtakenDelayMs } from './job-failures.ts'
 import { readConnection, type ReadingDeps, type ReadResult, type RunState } from './read-connection.ts'
 import * as store from './store.ts'
 
 /** A run that lasts longer begins again, so that its balances and its end are not older than this. */
-const runMaxMs = 15 * 60_000
-/** After so many breakdowns in a row what is unfinished is read from its beginning: its place may be what breaks. */
+const runMaxMs = 15 * minuteMs
+/** After so many breakdowns in a row, unfinished windows are read from the start: a bookmark may be what breaks. */
 const bookmarksDroppedAfter = 3
 
 interface When {
@@ -77,7 +75,7 @@ async function runJob(deps: ReadingDeps, payload: PayloadOf<'sync'>, signal: Abo
     case 'wait':
       return requeue(deps, job, { delayMs: outcome.ms, run: result.run, ...stillWaiting(job, result) })
     case 'overtaken':
-      // Not a failure, which the queue would punish with ever longer waits.
+      // Being overtaken is not a failure: the queue would retry it with growing pauses.
       return requeue(deps, job, { delayMs: overtakenDelayMs, run: result.run })
     case 'fault':
       return backOff(deps, job, result, outcome.error)
@@ -88,8 +86,7 @@ async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResul
   const { keyLane, status, definition } = opened
   const { isIdle, isProofDue, reach } = result
   const waitingForMs = isProofDue ? (await deps.prove(ref, opened, reach)).waitingForMs : undefined
-  // Spread by half an interval, so that connections made in one minute are not always read in one minute.
-  const run = { keyLane, jitter: 0.75 + deps.random() / 2, provedUntilMs: isProofDue ? undefined : reach?.untilMs }
+  const run = { keyLane, jitter: toJitter(deps.random()), provedUntilMs: isProofDue ? undefined : reach?.untilMs }
   const mayBeIdle = isIdle && status === 'active'
   if (mayBeIdle && (await deps.connections.recordIdleRun(ref, run, toPayload(ref, keyLane, {})))) return
   await deps.db.transaction(async (tx) => {
@@ -106,7 +103,7 @@ async function endRun(deps: ReadingDeps, { ref, opened }: Job, result: ReadResul
   })
 }
 
-/** Unless the connection was repaired meanwhile: then a run with the new key is queued, and this one only ends. */
+/** Does nothing when the connection was repaired meanwhile: a run with the new key is already queued. */
 async function requeue(deps: ReadingDeps, { ref, opened }: Job, when: When): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const isPlanned = await deps.connections.planNext(tx, ref, opened.keyLane, when.delayMs)
@@ -119,8 +116,8 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   const { providerId, keyLane } = opened
   const { fault, message } = error
   const isKnownAway = error instanceof CircuitOpen
-  // A limit error is how a tier is learned, and an open circuit was logged when it opened; an operator may want to see the
-  // rest.
+  // Limit errors are expected: they teach us the tier. An open circuit was logged when it opened. An operator may want to
+  // see every other fault.
   const level = fault === 'rate_limited' || isKnownAway ? 'info' : 'warn'
   deps.log[level]({ connection: ref.connectionId, provider: providerId, fault, reason: message }, 'reading stopped')
   const failures = await store.countFailure(deps.db, ref, { anew: result.hasProgressed })
@@ -130,7 +127,7 @@ async function backOff(deps: ReadingDeps, job: Job, result: ReadResult, error: S
   if (mayPass) await requeue(deps, job, { delayMs: nextTryInMs, run: result.run, ...stillWaiting(job, result) })
 }
 
-/** Neither the provider nor the owner can mend it. It is reported, and tried again ever more rarely. */
+/** Neither the provider nor the owner can fix this error. It is reported, and retried with growing pauses. */
 async function breakDown(deps: ReadingDeps, { ref, lane }: PayloadOf<'sync'>, error: unknown): Promise<void> {
   deps.log.error({ connection: ref.connectionId, err: error }, 'reading broke down')
   deps.watch.brokeDown()
@@ -142,7 +139,7 @@ async function breakDown(deps: ReadingDeps, { ref, lane }: PayloadOf<'sync'>, er
   }
 }
 
-/** The person whose connection is new still has no balances. */
+/** A job stays interactive until the person who waits has balances. */
 function stillWaiting({ interactive }: Job, { run }: ReadResult): { interactive: boolean } {
   return { interactive: interactive && run === undefined }
 }

@@ -1,4 +1,4 @@
-/** All SQL over the places that reading a connection has come to: lists, bookmarks, covered windows, state and failures. */
+/** All SQL over how far a connection has been read: lists, bookmarks, covered windows, state and failures. */
 import type { ConnectorState } from '@assay/connectors'
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
@@ -135,7 +135,7 @@ export async function dropBookmarks(sql: Sql, ref: ConnectionRef): Promise<void>
   await sql.execute('delete from stream_bookmarks where user_key = $1::bigint and connection_key = $2', keysOf(ref))
 }
 
-/** What is covered since then counts as not read. */
+/** Windows that are covered since then no longer count as read. */
 export async function distrustSince(sql: Sql, ref: ConnectionRef, list: ListKey, since: number): Promise<void> {
   const of = `user_key = $1::bigint and connection_key = $2::integer and stream = $3::text and partition = $4::text`
   await sql.execute(
@@ -148,7 +148,7 @@ export async function distrustSince(sql: Sql, ref: ConnectionRef, list: ListKey,
 
 /** A window that was read to its end. */
 export interface Closing extends ListKey {
-  /** Where its reader was; undefined when the window was read at one go. */
+  /** Where its reader was; undefined when the window was read in one go. */
   from: Bookmark | undefined
   window: CoveredSpan
 }

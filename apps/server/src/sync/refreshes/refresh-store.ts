@@ -1,7 +1,7 @@
 /** All SQL over refreshes and their cool-downs. */
 import type { Cause } from '@assay/core'
-import type { Sql } from '../db/index.ts'
-import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import { keysOf, type ConnectionRef, type Owner } from '../../owner.ts'
 
 export type RefreshKind = 'assets' | 'transactions'
 
@@ -105,7 +105,7 @@ export async function findRefresh(
   return { requestedAt: head.requested_at, connections }
 }
 
-/** A run begins: it answers what was asked for until now. What is asked for later stays queued for the next. */
+/** A job begins and answers every request up to now. Later requests stay queued for the next job. */
 export async function startRefreshes(sql: Sql, ref: ConnectionRef, kind: RefreshKind): Promise<void> {
   await sql.execute(
     `update refresh_connections set status = 'running'
@@ -136,7 +136,7 @@ export async function hasQueued(sql: Sql, ref: ConnectionRef, kind: RefreshKind)
   return row !== undefined
 }
 
-/** Old ones, at most so many; the next round takes the rest. */
+/** Deletes a bounded number of old refreshes; the next round of upkeep takes the rest. */
 export async function deleteOldRefreshes(sql: Sql): Promise<number> {
   return sql.execute(
     `delete from refreshes where (user_key, id) in (

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { backoffMs } from './backoff.ts'
+import { backoffMs } from './job-failures.ts'
 
 it('staying away doubles with each failure, up to a quarter of an hour', () => {
   const waits = [1, 2, 3, 9, 10, 11, 1_000_000].map((failures) => backoffMs(failures, 0.5))

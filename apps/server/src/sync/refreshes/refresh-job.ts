@@ -1,17 +1,16 @@
 /**
- * The job behind a refresh, and what its outcomes lead to: balances or history of one connection, now. A passing failure is
- * tried again a few times, because a person waits; then the refresh has failed, and the regular run goes on by its own
- * rules.
+ * The job of a refresh, which reads the balances or the history of one connection now, and what happens after each outcome.
+ * A passing failure is retried a few times, because a person waits; then the refresh has failed. The regular run continues
+ * by its own rules.
  */
 import type { Cause, SourceError } from '@assay/core'
-import type { OpenedConnection } from '../connections/index.ts'
-import type { Sql } from '../db/index.ts'
-import type { Handler, PayloadOf } from '../jobs/index.ts'
-import { CircuitOpen } from '../metering/index.ts'
-import type { ConnectionRef } from '../owner.ts'
-import { backoffMs } from './backoff.ts'
-import { guardReading, overtakenDelayMs } from './guard.ts'
-import { readConnection, type ReadingDeps, type RunState } from './read-connection.ts'
+import type { OpenedConnection } from '../../connections/index.ts'
+import type { Sql } from '../../db/index.ts'
+import type { Handler, PayloadOf } from '../../jobs/index.ts'
+import { CircuitOpen } from '../../metering/index.ts'
+import type { ConnectionRef } from '../../owner.ts'
+import { backoffMs, guardReading, overtakenDelayMs } from '../job-failures.ts'
+import { readConnection, type ReadingDeps, type RunState } from '../read-connection.ts'
 import { endRefreshes, hasQueued, startRefreshes } from './refresh-store.ts'
 import { queueRefresh } from './refreshes.ts'
 
@@ -31,7 +30,7 @@ export function createRefreshTask(deps: ReadingDeps): Handler<'refresh'> {
 
 async function runJob(deps: ReadingDeps, payload: Payload, signal: AbortSignal): Promise<void> {
   const { ref, kind, lane } = payload
-  // One that goes on answers what it began with; what was asked for since then is answered by the next.
+  // A job that continues answers the requests that it began with. Later requests wait for the next job.
   if (payload.run === undefined) await startRefreshes(deps.db, ref, kind)
   const opened = await deps.connections.open(ref)
   if (opened === undefined) return end(deps.db, payload, { status: 'failed', cause: await findCause(deps, ref) })
@@ -66,7 +65,7 @@ async function succeed(deps: ReadingDeps, { keyLane }: OpenedConnection, payload
   })
 }
 
-/** What was asked for while this one was on its way has no job left: there is one for each connection and kind. */
+/** Requests that came during this job have none of their own: a connection has one job of each kind. */
 async function end(
   sql: Sql,
   { ref, kind, lane }: Payload,
@@ -81,7 +80,7 @@ async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payloa
   const { attempt } = next
   const { fault } = error
   const delayMs = error.retryAfterMs ?? backoffMs(attempt, deps.random()) / deps.pace
-  // A provider that is known to be away is not asked, and the person who waits hears of it at once.
+  // A provider that is known to be away is not asked: the person who waits learns it at once.
   const isKnownAway = error instanceof CircuitOpen
   const mayPass = ['rate_limited', 'venue_down', 'clock_skew'].includes(fault) && !isKnownAway
   if (mayPass && attempt < attemptsMax) return queueRefresh(deps.db, { ...next, attempt: attempt + 1 }, delayMs)
@@ -90,7 +89,7 @@ async function backOff(deps: ReadingDeps, opened: OpenedConnection, next: Payloa
   await end(deps.db, next, { status: 'failed', cause: fault })
 }
 
-/** It was readable when the refresh was accepted and is not any more. */
+/** The connection was readable when the refresh was accepted, but is not now. */
 async function findCause(deps: ReadingDeps, ref: ConnectionRef): Promise<Cause> {
   return (await deps.connections.find(ref, ref.connectionId))?.status_cause ?? 'needs_reauth'
 }

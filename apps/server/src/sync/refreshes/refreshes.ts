@@ -1,15 +1,15 @@
 /**
- * Reading again on request. Balances and histories are refreshed apart, each at most once in 60 seconds for a connection;
- * the first read of a new connection does not count.
+ * Reading again on request. Balances and histories are refreshed separately, each at most once in 60 seconds for a
+ * connection; the first read of a new connection does not count.
  *
- * A refresh is a job of its own beside the regular run, in the same lane, and leaves that run's schedule alone: an
- * application that refreshes every minute must not keep the other kind from ever being read.
+ * A refresh has its own job, in the lane of the regular run, and does not change that run's schedule: an application that
+ * refreshes balances every minute must not keep the history from being read.
  */
 import { newId, Refusal, type Cause, type ErrorItem } from '@assay/core'
-import type { Database, Sql } from '../db/index.ts'
-import { addJob, type PayloadOf } from '../jobs/index.ts'
-import type { Metering } from '../metering/index.ts'
-import type { Owner } from '../owner.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { addJob, type PayloadOf } from '../../jobs/index.ts'
+import type { Metering } from '../../metering/index.ts'
+import type { Owner } from '../../owner.ts'
 import * as store from './refresh-store.ts'
 import type { RefreshableRow, RefreshedConnection, RefreshKind } from './refresh-store.ts'
 
@@ -31,7 +31,7 @@ interface RefreshDeps {
   metering: Pick<Metering, 'findCircuitOpen'>
 }
 
-/** Refuses with not_found for an id that is not the owner's, and with rate_limited when all that is left is waiting. */
+/** Refuses with not_found for an id that is not the owner's, and with rate_limited when every connection is cooling down. */
 export async function requestRefresh(
   { db, metering }: RefreshDeps,
   owner: Owner,
@@ -71,7 +71,7 @@ async function admit(
     const cause: Cause = row.status_cause ?? 'needs_reauth'
     return { outcome: { ...ids, status: 'failed', cause }, waitSeconds: 0 }
   }
-  // Told at once rather than after a wait that is known to end in nothing; no cool-down either.
+  // The provider is known to be away, so the refresh fails at once and begins no cool-down.
   if ((await metering.findCircuitOpen(tx, row.provider_id)) !== undefined)
     return { outcome: { ...ids, status: 'failed', cause: 'venue_down' }, waitSeconds: 0 }
   const ref = { ...owner, connectionKey: row.connection_key, connectionId: row.id }
@@ -86,7 +86,7 @@ export async function findRefresh(db: Database, owner: Owner, refreshId: string)
   return found && { refreshId, status: statusOf(found.connections), ...found }
 }
 
-/** The whole in one word. Nothing to read, or nothing left to read, is a success. */
+/** The status of the whole refresh. Without a connection to read, it has succeeded. */
 export function statusOf(connections: readonly Pick<RefreshedConnection, 'status'>[]): Refresh['status'] {
   const has = (...wanted: RefreshedConnection['status'][]): boolean =>
     connections.some(({ status }) => wanted.includes(status))
