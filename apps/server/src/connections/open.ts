@@ -1,4 +1,4 @@
-/** Opens a connection for a worker: credentials unsealed, the connector loaded, and the `io` it may use. */
+/** Opens a connection for a worker: unseals its credentials, loads its connector and makes the `io` it may use. */
 import {
   listOrigins,
   restrictFetch,
@@ -10,6 +10,7 @@ import {
 } from '@assay/connectors'
 import type { ProviderDefinition } from '@assay/connectors/catalog'
 import type { Database } from '../db/index.ts'
+import type { NonceRange } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { isDestroyed, openCredentials } from './credentials/credential-types.ts'
 import type { Sealer } from './credentials/seal.ts'
@@ -21,7 +22,7 @@ export interface OpenDeps {
   fetch: typeof globalThis.fetch
   /** By the service's clock, which in sandbox mode can be ahead of the machine's. */
   now(): number
-  /** Other hosts than the providers' own. */
+  /** Base URLs that replace the providers' own. */
   providerUrls: Readonly<Record<string, string>>
   /** How the operator is registered at providers that people sign in at. */
   providerClients: Readonly<Record<string, ProviderClient>>
@@ -40,7 +41,7 @@ export interface OpenedConnection {
   connectionType: ConnectionType
   keyLane: string
   status: store.ConnectionStatus
-  /** Somebody may read it: a grant is live, or it still belongs to its session. */
+  /** True when it may be read: a grant is live, or it still belongs to its session. */
   allowed: boolean
   sessionId: string | null
   repairOf: string | null
@@ -96,21 +97,15 @@ export async function openConnection(
   }
 }
 
-/** More than a job ever needs. Reserved by one write, so that nonces grow across restarts without a write per request. */
+/** More than a job ever needs. One write reserves them, so that nonces grow across restarts without a write per request. */
 const noncesPerJob = 5_000
 
 /**
  * The nonces of one opened connection. Several providers refuse a nonce that does not grow, so a worker reserves a range
- * for its key before its first call (metering/ask.ts). The range is also the fence: the worker that reserved the newest one
- * may use the key.
+ * for its key before its first call (metering/ask.ts). The range is also a fence: only the worker that reserved the newest
+ * one may use the key.
  */
-export interface Nonces {
-  /** The last one of the range; undefined until one was reserved. */
-  last: bigint | undefined
-  /** What to reserve: so many, none of them smaller. */
-  toReserve(): { atLeast: number; count: number }
-  /** The range was reserved, up to and including `last`. */
-  use(last: bigint): void
+export interface Nonces extends NonceRange {
   next(): string
 }
 
@@ -118,7 +113,7 @@ function createNonces(now: () => number): Nonces {
   let nonce = 0n
   const nonces: Nonces = {
     last: undefined,
-    // Microseconds, as a key last used by another program has usually seen milliseconds or less.
+    // Microseconds, because a program that used the key before has usually sent milliseconds or less.
     toReserve: () => ({ atLeast: now() * 1_000, count: noncesPerJob }),
     use(last) {
       nonces.last = last

@@ -12,13 +12,13 @@ import { CircuitOpen, type Circuits } from './circuits.ts'
 
 /** Why a call has no answer. */
 export type Stop =
-  /** Our own restraint: nothing is wrong, and the job comes back later. */
+  /** Our own budget is used up. Nothing is wrong, and the job comes back later. */
   | { kind: 'wait'; ms: number }
-  /** A CircuitOpen among them: the provider was not asked. */
+  /** With a CircuitOpen, the provider was not asked. */
   | { kind: 'fault'; error: SourceError }
   /**
-   * Two workers read one connection, because one was presumed dead while it only stood still. The one that reserved its
-   * nonces last has the key; the other gives up, and with it a page that it may have read.
+   * Two workers read one connection, because one was presumed dead while it was only stalled. The worker that reserved
+   * its nonces last has the key; the other gives up, and loses a page that it may have read.
    */
   | { kind: 'overtaken' }
 
@@ -26,11 +26,11 @@ export type Asked<T> = { kind: 'answer'; answer: T } | Stop
 
 export type Ask = <T extends object>(cost: Cost, call: () => Promise<T>) => Promise<Asked<T>>
 
-/** The nonces of one opened connection, as its job reserves them. */
-export interface Nonces {
-  /** The last one of the range; undefined until one was reserved. */
+/** How a job reserves the nonces of its key. */
+export interface NonceRange {
+  /** The last nonce of the range; undefined until a range is reserved. */
   last: bigint | undefined
-  /** What to reserve: so many, none of them smaller. */
+  /** How many nonces to reserve, and the smallest of them. */
   toReserve(): { atLeast: number; count: number }
   /** The range was reserved, up to and including `last`. */
   use(last: bigint): void
@@ -41,7 +41,7 @@ export interface Asker {
   keyLane: string
   /** A key that is only being tried out (`pending`) says nothing about the provider. */
   status: string
-  nonces: Nonces
+  nonces: NonceRange
 }
 
 interface AskDeps {
@@ -57,7 +57,7 @@ export function startAsking(
   const { keyLane, nonces } = asker
   const { providerId } = asker.connector
   let standing: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
-  /** The provider was failing when this job came: an answer ends that. */
+  /** The provider was failing when this job began: an answer ends the outage. */
   let wasFailing = false
 
   async function enter(cost: Cost): Promise<Stop | { kind: 'entered'; left: ReadonlyMap<string, number> }> {

@@ -1,7 +1,7 @@
 /**
- * What a provider lets us ask, shared by the whole fleet. A bucket belongs to a key, or to our address where the provider
- * counts that; a call has to fit into every bucket that its cost names. A job waits a little for its tokens; for a longer
- * wait it goes back to the queue.
+ * How often we may call a provider, shared by the whole fleet. A bucket belongs to a key, or to our address where the
+ * provider counts addresses; a call has to fit into every bucket that its cost names. A job waits briefly for its tokens;
+ * for a longer wait it goes back to the queue.
  */
 import { SourceError } from '@assay/core'
 import type { Bucket, Connector, Cost, Spent } from '@assay/connectors'
@@ -15,7 +15,7 @@ export interface Metered {
 }
 
 interface Caller {
-  /** A person waits. */
+  /** True when a person waits. */
   interactive: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Budgets {
   recordSpent(of: Metered, left: ReadonlyMap<string, number>, spent: readonly Spent[]): Promise<void>
 }
 
-/** Our own restraint, not the provider's word: nothing is wrong, and the job only comes back later. */
+/** Our own budget is used up, although the provider did not refuse. Nothing is wrong, and the job comes back later. */
 export class OverBudget extends SourceError {
   constructor(retryAfterMs: number) {
     super('rate_limited', 'our own budget for this provider is used up', { retryAfterMs })
@@ -41,12 +41,12 @@ export class OverBudget extends SourceError {
   }
 }
 
-/** A job holds its lane and a place of its worker while it waits; beyond this, others deserve them. */
+/** A job that waits holds its lane and a place of its worker. After this long it leaves them to others. */
 const waitInJobMaxMs = 1_000
 
 /**
- * Where everything behind our address is counted together, the background leaves this part of the bucket alone, for
- * people who add a key or refresh. A key's own bucket needs none: its jobs run one after another.
+ * Where a provider counts all calls from our address together, background jobs leave this share of the bucket to people who
+ * add a key or refresh. A key's own bucket needs no share: its jobs run one after another.
  */
 const interactiveShare = 0.2
 
@@ -109,7 +109,7 @@ export function createBudgets({ db, pace, egress }: BudgetDeps): Budgets {
   }
 }
 
-/** A call that is free in a bucket still passes through it: the provider may have told us to stay away. */
+/** A call that costs nothing in a bucket still passes through it, because the provider may have told us to wait. */
 function listCharged({ connector }: Metered, cost: Cost): { bucket: Bucket; cost: number }[] {
   return Object.entries(cost).map(([name, tokens]) => {
     const bucket = connector.budget.buckets.find((one) => one.name === name)
@@ -118,7 +118,7 @@ function listCharged({ connector }: Metered, cost: Cost): { bucket: Bucket; cost
   })
 }
 
-/** Waits as long as a job may. */
+/** Retries as long as a job may wait. */
 async function waitFor<T extends { waitMs: number; isOver: boolean }>(attempt: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + waitInJobMaxMs
   for (;;) {

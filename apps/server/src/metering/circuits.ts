@@ -1,30 +1,31 @@
 /**
- * A circuit breaker for each provider, one for the whole fleet. While a provider is away every connection would find
- * that out for itself, with a timeout each, and meet it with a crowd when it comes back.
+ * A circuit breaker for each provider, shared by the whole fleet. Without it, every connection would wait for its own
+ * timeout while a provider is away, and all of them would call at once when it comes back.
  *
  *   closed ──failures in a row, of several keys──▶ open ──probe due──▶ half-open: one job asks, no other
  *     ▲                                             ▲                     │        │
  *     │                                             └──no answer, longer──┘        │
  *     └───────────────────────────any answer───────────────────────────────────────┘
  *
- * An answer is anything the provider itself said, "no" and what we cannot read included. Only `venue_down` is none.
+ * Anything that the provider itself said is an answer, including a refusal and a response that we cannot read. Only
+ * `venue_down` is not.
  */
-import { SourceError } from '@assay/core'
+import { minuteMs, SourceError, toBackoffMs } from '@assay/core'
 import type { Logger } from 'pino'
 import type { Database, Sql } from '../db/index.ts'
 import type { CircuitState } from './budget-store.ts'
 import * as store from './circuit-store.ts'
 
-/** So many failures in a row, of so many different keys. When only one key fails, its own backoff is enough. */
+/** This many failures in a row, of this many different keys, open a circuit. If one key fails, its own backoff is enough. */
 const failuresToOpen = 5
 const keysToOpen = 3
 
-const firstProbeAfterMs = 30_000
-const probeAfterMaxMs = 15 * 60_000
-/** A probe that says nothing for this long has died; longer than a request may take. Not divided in sandbox mode. */
+/** The pause before a probe doubles with every probe that got no answer. */
+const probePause = { firstMs: 30_000, maxMs: 15 * minuteMs }
+/** After this long, a probe is presumed dead: it is longer than a request may take. Sandbox mode does not shorten it. */
 const probeLeaseMs = 30_000
 
-/** The provider was not asked: it is known to be away. */
+/** The provider was not asked, because it is known to be away. */
 export class CircuitOpen extends SourceError {
   /** Epoch ms: since when it has not answered. */
   readonly sinceMs: number
@@ -40,7 +41,7 @@ export interface Circuits {
   /** `probing` for the one caller that asks a provider which is away; CircuitOpen when it may not be asked. */
   enter(providerId: string, circuit: CircuitState | undefined): Promise<'entered' | 'probing' | CircuitOpen>
   recordAnswer(providerId: string): Promise<void>
-  /** `keyLane` is null for a key that is only being tried out: it says nothing about the provider, unless it probed. */
+  /** `keyLane` is null for a key under verification, whose failure counts only if it was the probe. */
   recordSilence(providerId: string, keyLane: string | null, wasProbe: boolean): Promise<void>
 }
 
@@ -78,13 +79,13 @@ export function createCircuits({ db, random, pace, log }: CircuitDeps): Circuits
   }
 }
 
-/** For a person who waits for an answer now: undefined when asking makes sense. */
+/** For a request that a person waits for: undefined when the provider may be asked. */
 export async function findCircuitOpen(sql: Sql, providerId: string): Promise<CircuitOpen | undefined> {
   const open = await store.findOpenCircuit(sql, providerId)
   return open === undefined || open.wait_ms === 0 ? undefined : toCircuitOpen(providerId, open, 0)
 }
 
-/** Later than the probe by up to a half, so that those who were sent away do not all come back in its first second. */
+/** Up to half the wait later than the probe, so that callers do not all come back in the same second. */
 function toCircuitOpen(providerId: string, { failing_since, wait_ms }: CircuitState, random: number): CircuitOpen {
   const waitMs = Math.max(wait_ms, 1)
   return new CircuitOpen(providerId, Date.parse(failing_since), Math.ceil(waitMs * (1 + random / 2)))
@@ -94,7 +95,7 @@ interface Outage {
   failures: number
   failingKeys: string[]
   probes: number
-  /** Null: the circuit stays as it is. */
+  /** Null when the circuit stays as it is. */
   probeInMs: number | null
 }
 
@@ -108,16 +109,10 @@ export function afterSilence(
   const failingKeys = isNew ? [...row.failing_keys, keyLane] : row.failing_keys
   const outage = { failures, failingKeys, probes: row.probes, probeInMs: null }
   if (row.opened_at !== null) {
-    // A job that was under way when the circuit opened says nothing new.
+    // The failure of a job that was under way when the circuit opened says nothing new.
     if (!wasProbe) return outage
-    return { ...outage, probes: row.probes + 1, probeInMs: probeAfterMs(row.probes + 1, random) }
+    return { ...outage, probes: row.probes + 1, probeInMs: toBackoffMs(row.probes + 2, probePause, random) }
   }
   const opens = failures >= failuresToOpen && failingKeys.length >= keysToOpen
-  return opens ? { ...outage, probeInMs: probeAfterMs(0, random) } : outage
-}
-
-/** Doubles with every probe that found nothing, with a jitter of ±25 %. */
-function probeAfterMs(probes: number, random: number): number {
-  const plain = Math.min(probeAfterMaxMs, firstProbeAfterMs * 2 ** Math.min(probes, 20))
-  return Math.round(plain * (0.75 + random / 2))
+  return opens ? { ...outage, probeInMs: toBackoffMs(1, probePause, random) } : outage
 }

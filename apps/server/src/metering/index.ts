@@ -2,14 +2,14 @@
  * Metering: whether a provider may be called now, and by which worker. Every call to a provider passes through here. It
  * fits into the provider's budgets (budgets.ts), the provider answers (circuits.ts), and the key is this job's to use.
  */
-import type { Database, Sql } from '../db/index.ts'
+import type { Cost } from '@assay/connectors'
 import type { Logger } from 'pino'
+import type { Database, Sql } from '../db/index.ts'
 import { startAsking, type Ask, type Asker } from './ask.ts'
 import { createBudgets, type Metered } from './budgets.ts'
 import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts'
-import type { Cost } from '@assay/connectors'
 
-export { type Ask, type Asked, type Asker, type Stop } from './ask.ts'
+export { type Ask, type Asked, type Asker, type NonceRange, type Stop } from './ask.ts'
 export { OverBudget, type Metered } from './budgets.ts'
 export { CircuitOpen } from './circuits.ts'
 
