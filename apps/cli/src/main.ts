@@ -18,7 +18,7 @@ interface Command {
 const commands: Record<keyof typeof usage, Command> = {
   start: {
     load: async () => (await import('./start.ts')).start,
-    summary: 'the whole service in sandbox mode, with simulated providers and test clients',
+    summary: 'the whole service in sandbox mode, with simulated providers; --live: with the real ones',
   },
   serve: {
     load: async () => (await import('./serve.ts')).serve,
@@ -36,6 +36,10 @@ const commands: Record<keyof typeof usage, Command> = {
   status: {
     load: async () => (await import('./operate.ts')).status,
     summary: 'workers, queue, connections by state and cause',
+  },
+  hosts: {
+    load: async () => (await import('./hosts.ts')).hosts,
+    summary: 'every host that it may call for providers and prices',
   },
   doctor: {
     load: async () => (await import('./operate.ts')).doctor,

@@ -1,21 +1,24 @@
 /**
- * `assay start`: everything on this machine, in sandbox mode: the embedded database, the simulated providers, the API
- * and a worker, and a demo user whose data can be read at once.
+ * `assay start`: everything on this machine. In sandbox mode that is the embedded database, the simulated providers, the
+ * API and a worker, and a demo user whose data can be read at once. With `--live` the providers are the real ones, for a
+ * person who tries a key of their own; nothing is simulated, and no provider is called before a key is given.
  *
  * The simulators are imported here and nowhere else in the product: an installation without development packages does
- * not carry them.
+ * not carry them, and live mode does not load them.
  */
 import { startDemo, type Demo } from '@assay/demo'
 import { startService } from '@assay/server'
 import { openAdmin, whenAnswering } from '@assay/server/admin'
 import { parseConfig, readEnvironment, type Config } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
+import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
-import { listenForStop, writeLine } from './console.ts'
+import { listenForStop, UsageError, writeLine } from './console.ts'
 import { openDemoAccess } from './demo-access.ts'
-import { toWelcome, type Running as Addresses } from './welcome.ts'
+import { usage } from './usage.ts'
+import { toLiveWelcome, toWelcome, type LiveSecrets, type Running as Addresses } from './welcome.ts'
 
 /** Any text would do: with the same one, keys that a database remembers are known again after a restart. */
 const sandboxSeed = 'assay'
@@ -28,10 +31,14 @@ export async function start(words: string[]): Promise<void> {
       'demo-port': { type: 'string' },
       data: { type: 'string' },
       fresh: { type: 'boolean', default: false },
+      live: { type: 'boolean', default: false },
     },
   })
+  // A sandbox is emptied at will; accounts of a person are removed on the page that shows them.
+  if (values.live && values.fresh) throw new UsageError(`--fresh is for the sandbox\n${usage.start}`)
   const { asked, signal } = listenForStop()
-  const environment = { ASSAY_LOG_LEVEL: 'warn', ...readEnvironment(), ASSAY_MODE: 'sandbox' }
+  const mode = values.live ? 'live' : 'sandbox'
+  const environment = { ASSAY_LOG_LEVEL: 'warn', ...readEnvironment(), ASSAY_MODE: mode }
   const parsed = parseConfig({
     ...environment,
     ...(values.port === undefined ? {} : { ASSAY_PORT: values.port }),
@@ -46,8 +53,8 @@ export async function start(words: string[]): Promise<void> {
   if (running === undefined) return
   try {
     const stopped = asked.then(() => true)
-    const access = await Promise.race([openDemoAccess(running.url, `${running.demoUrl}/callback`, writeLine), asked])
-    if (access !== undefined) writeLine(toWelcome(running, access.token))
+    const welcome = await Promise.race([welcomeTo(running), asked])
+    if (welcome !== undefined) writeLine(welcome)
     await stopped
     writeLine('Stopping …')
   } finally {
@@ -56,8 +63,18 @@ export async function start(words: string[]): Promise<void> {
 }
 
 interface Running extends Addresses {
+  /** Undefined in sandbox mode, whose secrets are published. */
+  secrets: LiveSecrets | undefined
   stop(): Promise<void>
 }
+
+async function welcomeTo(running: Running): Promise<string> {
+  if (running.secrets !== undefined) return toLiveWelcome(running, running.secrets)
+  const { token } = await openDemoAccess(running.url, `${running.demoUrl}/callback`, writeLine)
+  return toWelcome(running, token)
+}
+
+type Log = ReturnType<typeof createLog>
 
 async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
   const log = createLog({ level: config.logLevel })
@@ -65,49 +82,62 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
   const stop = async (): Promise<void> => {
     for (const end of ends.toReversed()) await end()
   }
-  writeLine(`Starting Assay in sandbox mode, with its data in ${config.database.dataDirectory} …`)
+  writeLine(`Starting Assay in ${config.mode} mode, with its data in ${config.database.dataDirectory} …`)
   try {
-    const { startSandbox } = await import('@assay/sandbox')
-    const { pace, demoPort } = config.sandbox
-    const sandbox = await startSandbox({
-      pace,
-      seed: sandboxSeed,
-      walletsFile: path.join(config.database.dataDirectory, 'sandbox-wallets'),
-      log: (text, fields) => log.warn(fields ?? {}, text),
-    })
-    ends.push(() => sandbox.close())
-    const settings = { ...config, sandbox: { ...config.sandbox, url: sandbox.controlUrl } }
+    const settings = config.mode === 'live' ? config : await startSimulators(config, log, ends)
     const service = await startService(settings, 'all', log, readBuild(), signal)
     ends.push(() => service.stop())
     const { url } = service
     if (url === undefined) throw new Error('a service that serves requests has an address')
-    const client = { clientId: 'cli_demo', clientSecret: 'sandbox-demo-secret' }
+    const secrets = config.mode === 'live' ? newSecrets() : undefined
     const widgetUrl = config.urls.widget ?? `${url}/connect`
     const demo = await startDemo({
-      port: demoPort,
+      port: config.sandbox.demoPort,
       authUrl: config.urls.auth ?? url,
       baseUrl: url,
       widgetUrl,
-      ...client,
+      clientId: 'cli_demo',
+      clientSecret: secrets?.demo ?? 'sandbox-demo-secret',
       onBug: (error) => log.error({ err: error }, 'the demo application failed to answer'),
     })
     ends.push(() => demo.stop())
-    await whenAnswering({ log, signal }, () => sendWebhooks(settings, demo, log))
-    return { url, widgetUrl, demoUrl: demo.url, stop }
+    await whenAnswering({ log, signal }, () => register(settings, demo, secrets, log))
+    return { url, widgetUrl, demoUrl: demo.url, secrets, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
+/** The settings with the address of the simulators. */
+async function startSimulators(config: Config, log: Log, ends: (() => Promise<void>)[]): Promise<Config> {
+  const { startSandbox } = await import('@assay/sandbox')
+  const sandbox = await startSandbox({
+    pace: config.sandbox.pace,
+    seed: sandboxSeed,
+    walletsFile: path.join(config.database.dataDirectory, 'sandbox-wallets'),
+    log: (text, fields) => log.warn(fields ?? {}, text),
+  })
+  ends.push(() => sandbox.close())
+  return { ...config, sandbox: { ...config.sandbox, url: sandbox.controlUrl } }
+}
+
+function newSecrets(): LiveSecrets {
+  const newSecret = (): string => randomBytes(32).toString('base64url')
+  return { demo: newSecret(), enterprise: newSecret() }
+}
+
 /** The demo hears of changes, unless the developer has set a receiver of their own. Its secret lives as long as it does. */
-async function sendWebhooks(config: Config, demo: Demo, log: ReturnType<typeof createLog>): Promise<void> {
+async function register(config: Config, demo: Demo, secrets: LiveSecrets | undefined, log: Log): Promise<void> {
   const admin = await openAdmin(config, log)
   try {
-    const { tenantId } = await admin.tenants.ensureSandboxTenant(demo.url)
-    const present = await admin.webhooks.findUrl(tenantId)
+    const { tenants, webhooks } = admin
+    const { tenantId } = await (secrets === undefined
+      ? tenants.ensureSandboxTenant(demo.url)
+      : tenants.ensureLiveTenant(demo.url, secrets))
+    const present = await webhooks.findUrl(tenantId)
     if (present === undefined || present === demo.webhookUrl) {
-      demo.trustWebhooks(await admin.webhooks.set(tenantId, demo.webhookUrl))
+      demo.trustWebhooks(await webhooks.set(tenantId, demo.webhookUrl))
     }
   } finally {
     await admin.close()

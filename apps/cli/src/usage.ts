@@ -1,7 +1,8 @@
 /** How each command is called: what `--help` prints, and what a wrong call is answered with. */
 export const usage = {
-  start: `usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>] [--fresh]
+  start: `usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>] [--fresh | --live]
 
+--live reads real accounts instead of simulated ones, with its data in ./live-data. See docs/guides/live.md.
 --fresh forgets all users and sets the sandbox clock to real time; applications and webhooks stay.`,
   serve: 'usage: assay serve [--role api|worker|all] [--port <port>]',
   worker: 'usage: assay worker',
@@ -12,6 +13,7 @@ export const usage = {
 The directory is ./assay-config unless named. At a terminal it asks for what is left out.`,
   migrate: 'usage: assay migrate [--check] [--json]',
   status: 'usage: assay status [--json]',
+  hosts: 'usage: assay hosts [--json]',
   doctor: 'usage: assay doctor [--production] [--json]',
   keys: `usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--json]
 

@@ -21,3 +21,28 @@ Read the demo user's holdings (the token lives for 15 minutes; a restart prints 
 
 Ctrl-C stops everything; the data stays.`
 }
+
+export interface LiveSecrets {
+  demo: string
+  enterprise: string
+}
+
+export function toLiveWelcome({ url, widgetUrl, demoUrl }: Running, secrets: LiveSecrets): string {
+  return `
+Assay is ready, with the real providers. It has called none of them, and calls a provider only when you give it a key.
+
+  1. Open ${demoUrl} and connect an account. Use a key that can only read.
+  2. The sign-in code appears in this terminal: no mail is sent.
+  3. The provider's own page shows how to make such a key; the form says where it is.
+
+  API documents     ${url}/docs
+  Your accounts     ${widgetUrl.replace(/\/+$/, '')}/manage?client_id=cli_demo     (disconnecting destroys the key and the data)
+  Hosts it calls    assay hosts
+
+The applications of this installation have new secrets since this start:
+
+  cli_demo          ${secrets.demo}
+  cli_enterprise    ${secrets.enterprise}
+
+Ctrl-C stops everything; the data stays.`
+}

@@ -32,6 +32,7 @@ import { correctPrice } from './prices/index.ts'
 import { createTenants, type Tenants } from './tenants/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 
+export { listHosts } from '@assay/connectors'
 export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
 export type { Client, ClientChanges } from './tenants/index.ts'

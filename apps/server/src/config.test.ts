@@ -171,7 +171,7 @@ describe('a configuration without mistakes', () => {
 
 describe('a mistake in a setting', () => {
   const refused: [string, string, string][] = [
-    ['ASSAY_MODE', 'staging', 'must be production or sandbox, got "staging"'],
+    ['ASSAY_MODE', 'staging', 'must be production or sandbox or live, got "staging"'],
     ['ASSAY_HOST', 'api.example', 'must be an IP address or localhost'],
     ['ASSAY_PORT', '65536', 'must be a whole number from 0 to 65535, got "65536"'],
     ['ASSAY_PORT', '4e3', 'must be a whole number from 0 to 65535, got "4e3"'],

@@ -4,14 +4,14 @@
  */
 import { minuteMs, dayMs } from '@assay/core'
 import { listKeyProblems, readFile, readKeys, type ProcessKind } from './key-settings.ts'
-import { ConfigError, type KeySettings } from './setting-values.ts'
+import { ConfigError, type KeySettings, type Mode } from './setting-values.ts'
 import { settings, type Setting, type SettingName, type SettingValue } from './settings.ts'
 
 export type { Role } from './key-settings.ts'
 export { ConfigError } from './setting-values.ts'
 
 export interface Config {
-  mode: 'production' | 'sandbox'
+  mode: Mode
   listen: { host: string; port: number; statusPort: number | undefined }
   /** Undefined parts follow the listening address, which is known only once the port is bound. */
   urls: { base: string | undefined; auth: string | undefined; widget: string | undefined }
@@ -136,8 +136,9 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
 function createReader(environment: Environment, problems: string[]): { find: Find; get: Get } {
   const find: Find = (name) => {
     const setting: Setting<unknown> = settings[name]
-    const usual =
-      environment['ASSAY_MODE'] === 'sandbox' ? (setting.sandboxDefault ?? setting.default) : setting.default
+    const mode = environment['ASSAY_MODE']
+    const special = mode === 'sandbox' ? setting.sandboxDefault : mode === 'live' ? setting.liveDefault : undefined
+    const usual = special ?? setting.default
     const [source, ...others] = listGiven(environment, name)
     if (others.length > 0) problems.push(`${source} and ${others[0]} must not be given together`)
     try {
@@ -220,10 +221,11 @@ const internalNames = new Set(['ASSAY_SECOND_INSTALL_PASS', 'ASSAY_TEST_POSTGRES
 
 function contradictions(config: Config, as: ProcessKind): string[] {
   const problems = listKeyProblems(config, as)
-  if (config.mode === 'sandbox') {
-    if (!isLoopback(config.listen.host)) {
-      problems.push(`ASSAY_HOST must be a loopback address in sandbox mode, got ${JSON.stringify(config.listen.host)}`)
-    }
+  const { mode } = config
+  if (mode !== 'production' && !isLoopback(config.listen.host)) {
+    problems.push(`ASSAY_HOST must be a loopback address in ${mode} mode, got ${JSON.stringify(config.listen.host)}`)
+  }
+  if (mode === 'sandbox') {
     if (config.sandbox.url !== undefined && !isLoopback(new URL(config.sandbox.url).hostname)) {
       problems.push('ASSAY_SANDBOX_URL must be on a loopback address')
     }

@@ -14,7 +14,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { toPublicBytes } from './keys.ts'
-import { keyRing, text, type KeyRing, type KeySettings } from './setting-values.ts'
+import { keyRing, text, type KeyRing, type KeySettings, type Mode } from './setting-values.ts'
 
 export type Role = 'api' | 'worker' | 'all'
 export type ProcessKind = Role | 'command' | 'files'
@@ -119,17 +119,14 @@ function codeOf(error: unknown): string {
   return 'status' in error && typeof error.status === 'number' ? `exit status ${error.status}` : 'killed'
 }
 
-export function listKeyProblems(
-  { mode, keys }: { mode: 'production' | 'sandbox'; keys: KeySettings },
-  as: ProcessKind,
-): string[] {
+export function listKeyProblems({ mode, keys }: { mode: Mode; keys: KeySettings }, as: ProcessKind): string[] {
   const { server, sealingPublic, sealingPrivate } = keys
   const isGiven = server !== undefined || sealingPublic !== undefined || sealingPrivate !== undefined
-  if (mode === 'sandbox' && !isGiven) return []
+  if (mode !== 'production' && !isGiven) return []
   const problems: string[] = []
   const make = 'make all keys: assay keys generate'
   if (server === undefined) {
-    const beside = mode === 'sandbox' ? '' : '. Beside `npm start`, set ASSAY_MODE=sandbox instead'
+    const beside = mode !== 'production' ? '' : '. Beside `npm start`, set ASSAY_MODE=sandbox instead'
     problems.push(`ASSAY_SERVER_KEYS is required; ${make}${beside}`)
   }
   if (as === 'api' && sealingPublic === undefined) {

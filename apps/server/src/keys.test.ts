@@ -6,15 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { inspect, promisify } from 'node:util'
-import {
-  ensureSandboxKeys,
-  generateKeys,
-  openKeyring,
-  purposes,
-  toPublicBytes,
-  writeRing,
-  type Keyring,
-} from './keys.ts'
+import { ensureOwnKeys, generateKeys, openKeyring, purposes, toPublicBytes, writeRing, type Keyring } from './keys.ts'
 import { keyRing } from './setting-values.ts'
 
 const oldKey = `old:${Buffer.alloc(32, 1).toString('base64')}`
@@ -111,8 +103,8 @@ describe('the keys of a sandbox', () => {
     const parent = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(parent, { recursive: true, force: true }))
     const directory = path.join(parent, 'data')
-    const made = ensureSandboxKeys(directory)
-    assert.deepEqual(ensureSandboxKeys(directory), made)
+    const made = ensureOwnKeys(directory)
+    assert.deepEqual(ensureOwnKeys(directory), made)
     const file = path.join(directory, 'sealing.keys')
     assert.equal((await stat(file)).mode & 0o777, 0o600)
     const key = 'sandbox:[A-Za-z0-9+/]{43}='
@@ -124,20 +116,20 @@ describe('the keys of a sandbox', () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
     // No file may grow: opening one succeeds, and the first write to it ends the process (SIGXFSZ, or EFBIG).
-    const script = `(await import('${new URL('keys.ts', import.meta.url).href}')).ensureSandboxKeys(process.argv[1])`
+    const script = `(await import('${new URL('keys.ts', import.meta.url).href}')).ensureOwnKeys(process.argv[1])`
     const shell = 'ulimit -f 0; exec "$0" --input-type=module -e "$1" "$2"'
     const dies = spawn('sh', ['-c', shell, process.execPath, script, directory], { stdio: 'ignore' })
     const [code] = (await once(dies, 'exit')) as [number | null]
     assert.notEqual(code, 0)
     assert.ok(!(await readdir(directory)).includes('sealing.keys'))
-    assert.equal(ensureSandboxKeys(directory).server?.[0].name, 'sandbox')
+    assert.equal(ensureOwnKeys(directory).server?.[0].name, 'sandbox')
   })
 
   it('of two processes that start at once are the same', async (t) => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-keys-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
-    const script = `const { ensureSandboxKeys } = await import('${new URL('keys.ts', import.meta.url).href}')
-      process.stdout.write(Buffer.from(ensureSandboxKeys(process.argv[1]).sealingPrivate[0].bytes).toString('hex'))`
+    const script = `const { ensureOwnKeys } = await import('${new URL('keys.ts', import.meta.url).href}')
+      process.stdout.write(Buffer.from(ensureOwnKeys(process.argv[1]).sealingPrivate[0].bytes).toString('hex'))`
     const read = async (): Promise<string> => {
       const args = ['--input-type=module', '-e', script, directory]
       return (await promisify(execFile)(process.execPath, args)).stdout

@@ -105,7 +105,7 @@ export function writeRing(keys: readonly NamedKey[]): string {
 /** In the data directory, and in a backup that was asked to hold the keys. */
 export const keysFileName = 'sealing.keys'
 
-export function ensureSandboxKeys(dataDirectory: string): KeySettings {
+export function ensureOwnKeys(dataDirectory: string): KeySettings {
   const file = path.join(dataDirectory, keysFileName)
   if (!existsSync(file)) {
     mkdirSync(dataDirectory, { recursive: true })

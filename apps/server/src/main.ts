@@ -20,7 +20,7 @@ import {
 } from './db/index.ts'
 import type { Log } from './http/index.ts'
 import { installQueue } from './jobs/index.ts'
-import { ensureSandboxKeys, openKeyring, type Keyring } from './keys.ts'
+import { ensureOwnKeys, openKeyring, type Keyring } from './keys.ts'
 import { readFleet } from './operations/index.ts'
 import { collectProcess, createFleetMetrics, createMetrics, type Metrics } from './telemetry/index.ts'
 import { createTenants } from './tenants/index.ts'
@@ -28,7 +28,7 @@ import { createTenants } from './tenants/index.ts'
 export type { Role } from './config.ts'
 
 /** The sandbox's clock is moved through one process, and the others follow. */
-const clockLookMs = { sandbox: 1_000, production: 60_000 } as const
+const clockLookMs = { sandbox: 1_000, live: 60_000, production: 60_000 } as const
 
 export interface Service {
   /** Undefined for a worker. */
@@ -62,7 +62,7 @@ export async function startService(
 
 export async function prepareDatabase(config: Config, opened: OpenedDatabase, log: Log): Promise<void> {
   await migrate(opened.db, { log })
-  await markInstallation(opened.db, config.mode === 'sandbox')
+  await markInstallation(opened.db, config.mode)
   await opened.db.clock.refresh()
   await installQueue(
     config.database.listenUrl === undefined ? opened.connection : { url: config.database.listenUrl },
@@ -130,7 +130,7 @@ async function startParts(
   }
 }
 
-/** A sandbox without keys of its own makes them. Outside sandbox mode a configuration without keys was refused. */
+/** A sandbox without keys of its own makes them, and so does live mode. In production such a configuration was refused. */
 export function findKeyring({ keys, database }: Config): Keyring {
-  return openKeyring(keys.server === undefined ? ensureSandboxKeys(database.dataDirectory) : keys)
+  return openKeyring(keys.server === undefined ? ensureOwnKeys(database.dataDirectory) : keys)
 }

@@ -1,5 +1,8 @@
 /** How the text of a setting becomes a value. Each throws a RangeError whose sentence completes "NAME …". */
 
+/** What an installation is for. `live` is for one person who tries the service with accounts of their own. */
+export type Mode = 'production' | 'sandbox' | 'live'
+
 export class ConfigError extends Error {
   readonly problems: readonly string[]
 

@@ -26,6 +26,8 @@ export interface Setting<T> {
   default?: string
   /** Takes the place of `default` in sandbox mode. */
   sandboxDefault?: string
+  /** The same in live mode. */
+  liveDefault?: string
   secret?: true
   /** Throws a sentence that completes "NAME …". */
   parse: (text: string) => T
@@ -37,9 +39,10 @@ function setting<T>(value: Setting<T>): Setting<T> {
 
 export const settings = {
   ASSAY_MODE: setting({
-    description: 'production, or sandbox: simulated providers and test clients, on loopback addresses only.',
+    description:
+      'production, or sandbox: simulated providers and test clients, on loopback addresses only. live: real providers for one person who tries the service, on loopback addresses only.',
     default: 'production',
-    parse: oneOf('production', 'sandbox'),
+    parse: oneOf('production', 'sandbox', 'live'),
   }),
   ASSAY_HOST: setting({
     description: 'The address to listen on.',
@@ -103,8 +106,10 @@ export const settings = {
     parse: wholeNumber(100, 3_600_000),
   }),
   ASSAY_DATA_DIRECTORY: setting({
-    description: 'Where the embedded database and, in sandbox mode, the keys live.',
+    description:
+      'Where the embedded database lives, and the keys in sandbox and live mode. In live mode the default is `./live-data`.',
     default: './data',
+    liveDefault: './live-data',
     parse: (value: string): string => path.resolve(value),
   }),
   ASSAY_SERVER_KEYS: setting({
@@ -375,7 +380,7 @@ export const settings = {
     parse: oneOf('fast', 'real'),
   }),
   ASSAY_DEMO_PORT: setting({
-    description: 'Sandbox mode only: the port of the demo application.',
+    description: 'Sandbox and live mode only: the port of the demo application.',
     default: '4100',
     parse: wholeNumber(0, 65_535),
   }),

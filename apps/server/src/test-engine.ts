@@ -67,7 +67,7 @@ export async function openEngine(
   t: Parameters<typeof testDatabase>[0] = ownedBySuite(),
 ): Promise<TestEngine> {
   const { db, connection } = await testDatabase(t)
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   const offsetMs = await db.clock.advance(msUntilNoon(db.clock.now()))
   const log = createLog({ level: 'silent' })
   await installQueue(connection, log)

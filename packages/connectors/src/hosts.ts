@@ -49,12 +49,12 @@ export function listHosts(chainUrls: Io['chainUrls'] = {}): CalledHost[] {
 }
 
 /** Refuses before a name is looked up. Redirects need no care here: requests of connectors do not follow them. */
-export function restrictFetch(fetch: typeof globalThis.fetch, origins: readonly string[]): typeof globalThis.fetch {
+export function restrictFetch(send: typeof globalThis.fetch, origins: readonly string[]): typeof globalThis.fetch {
   return async (input, init) => {
     const { origin, host } = new URL(input instanceof Request ? input.url : input)
     if (!origins.includes(origin)) {
       throw new SourceError('unreadable_answer', `${host} is not on the list of hosts that may be called`)
     }
-    return fetch(input, init)
+    return send(input, init)
   }
 }

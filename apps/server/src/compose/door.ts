@@ -5,7 +5,13 @@ import { isLoopback, type Config } from '../config.ts'
 import { createConnect, type Connect } from '../connect/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
-import { createSandboxMailbox, createSmtpMailer, type Mailer, type SandboxMailbox } from '../mail/index.ts'
+import {
+  createSandboxMailbox,
+  createSmtpMailer,
+  createTerminalMailer,
+  type Mailer,
+  type SandboxMailbox,
+} from '../mail/index.ts'
 import { queueMatching } from '../match-job.ts'
 import { createOauth, type Oauth } from '../oauth/index.ts'
 import type { Tenants } from '../tenants/index.ts'
@@ -24,6 +30,7 @@ export interface Post {
 
 export function openPost({ mode, mail }: Config, db: Database): Post {
   const mailbox = mode === 'sandbox' ? createSandboxMailbox(db) : undefined
+  if (mode === 'live') return { mailer: createTerminalMailer((text) => process.stdout.write(text)), mailbox }
   const smtp = mail === undefined ? undefined : openSmtp(mail)
   return { mailer: mailbox ?? smtp, mailbox }
 }

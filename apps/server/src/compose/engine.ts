@@ -143,7 +143,7 @@ export function openWebhooks({
     // A sandbox is on one machine with its database, so the machine's clock is the one that was not moved.
     realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),
     randomBytes,
-    loopbackOnly: config.mode === 'sandbox',
+    loopbackOnly: config.mode !== 'production',
     pace: paceOf(config),
     log,
   })

@@ -72,7 +72,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     widgetUrl: () => widgetUrl,
     widgetOrigins: () => [new URL(widgetUrl).origin],
     v1SunsetMs: config.v1SunsetMs,
-    loopbackHostsOnly: config.mode === 'sandbox',
+    loopbackHostsOnly: config.mode !== 'production',
     trustedProxies: config.trustedProxies,
   })
   const stop = async (): Promise<void> => {

@@ -24,7 +24,7 @@ describe('the clock', () => {
   it('of the sandbox goes forward in this process at once, and in others when they look', async (t) => {
     const checkNow = createCheck()
     const { db, connection } = await testDatabase(t)
-    await markInstallation(db, true)
+    await markInstallation(db, 'sandbox')
     const elsewhere = openTestDatabase(connection)
     t.after(() => elsewhere.close())
     assert.equal(await db.clock.advance(hourMs), hourMs)
@@ -38,7 +38,7 @@ describe('the clock', () => {
   it('inside a transaction is the same', async (t) => {
     const checkNow = createCheck()
     const { db } = await testDatabase(t)
-    await markInstallation(db, true)
+    await markInstallation(db, 'sandbox')
     await db.clock.advance(hourMs)
     const now = await db.transaction(async (tx) => tx.now())
     checkNow(Date.parse(now), hourMs)
@@ -47,7 +47,7 @@ describe('the clock', () => {
 
   it('never goes back', async (t) => {
     const { db } = await testDatabase(t)
-    await markInstallation(db, true)
+    await markInstallation(db, 'sandbox')
     await db.clock.advance(hourMs)
     assert.equal(await db.clock.advance(-hourMs), hourMs)
     assert.equal(await db.clock.advance(0), hourMs)
@@ -56,7 +56,7 @@ describe('the clock', () => {
   it('outside the sandbox cannot be moved, whatever the database holds', async (t) => {
     const checkNow = createCheck()
     const { db } = await testDatabase(t)
-    await markInstallation(db, false)
+    await markInstallation(db, 'production')
     await db.execute('update sandbox_clock set offset_ms = $1', [hourMs])
     await db.clock.refresh()
     checkNow(db.clock.now())

@@ -6,26 +6,35 @@ import { emptySandbox, markInstallation } from './installation.ts'
 
 test('a database once used in sandbox mode is refused outside it', async (t) => {
   const { db } = await testDatabase(t)
-  await markInstallation(db, true)
-  await markInstallation(db, true)
-  await assert.rejects(markInstallation(db, false), /was used in sandbox mode and cannot be used outside it/)
+  await markInstallation(db, 'sandbox')
+  await markInstallation(db, 'sandbox')
+  await assert.rejects(markInstallation(db, 'production'), /was used in sandbox mode and cannot be used for real users/)
 })
 
 test('a database of real users is refused in sandbox mode', async (t) => {
   const { db } = await testDatabase(t)
-  await markInstallation(db, false)
-  await assert.rejects(markInstallation(db, true), /real users and cannot be used in sandbox mode/)
+  await markInstallation(db, 'production')
+  await assert.rejects(markInstallation(db, 'sandbox'), /real users and cannot be used in sandbox mode/)
+})
+
+test('live mode shares its database with no other mode', async (t) => {
+  const { db } = await testDatabase(t)
+  await markInstallation(db, 'live')
+  await markInstallation(db, 'live')
+  await assert.rejects(markInstallation(db, 'production'), /was used in live mode and cannot be used for real users/)
+  await assert.rejects(markInstallation(db, 'sandbox'), /was used in live mode and cannot be used in sandbox mode/)
+  await assert.rejects(emptySandbox(db), /Only a sandbox can be emptied/)
 })
 
 test('two processes that mark a new database at once cannot both win', async (t) => {
   const { db } = await testDatabase(t)
-  const results = await Promise.allSettled([markInstallation(db, true), markInstallation(db, false)])
+  const results = await Promise.allSettled([markInstallation(db, 'sandbox'), markInstallation(db, 'production')])
   assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
 test('an emptied sandbox has its applications, no users, and real time', async (t) => {
   const { db } = await testDatabase(t)
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   const tenants = createTenants({ db })
   const { tenantId } = await tenants.ensureSandboxTenant()
   await db.clock.advance(40 * 86_400_000)
@@ -43,7 +52,7 @@ test('an emptied sandbox has its applications, no users, and real time', async (
 
 test('a database of real users is not emptied', async (t) => {
   const { db } = await testDatabase(t)
-  await markInstallation(db, false)
+  await markInstallation(db, 'production')
   await assert.rejects(emptySandbox(db), /Only a sandbox can be emptied/)
 })
 

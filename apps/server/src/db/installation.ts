@@ -1,6 +1,7 @@
 /**
  * What a database is for. The first start marks it, and a mark never changes: a sandbox holds invented accounts, secrets
- * that are printed in the documentation and a clock that moves, none of which may reach real users.
+ * that are printed in the documentation and a clock that moves, none of which may reach real users. Live mode has real
+ * accounts, and keeps its keys beside them without an operator: it is for trying the service and not for serving.
  */
 import type { Database } from './sql.ts'
 
@@ -29,16 +30,24 @@ export async function emptySandbox(db: Database): Promise<void> {
   await db.clock.refresh()
 }
 
-export async function markInstallation(db: Database, sandbox: boolean): Promise<void> {
+type Use = 'production' | 'sandbox' | 'live'
+
+const described: Readonly<Record<Use, string>> = {
+  production: 'holds the data of real users',
+  sandbox: 'was used in sandbox mode',
+  live: 'was used in live mode',
+}
+
+export async function markInstallation(db: Database, mode: Use): Promise<void> {
   await db.execute(
-    'insert into installation (sandbox, created_at) values ($1, clock_timestamp()) on conflict do nothing',
-    [sandbox],
+    'insert into installation (sandbox, live, created_at) values ($1, $2, clock_timestamp()) on conflict do nothing',
+    [mode === 'sandbox', mode === 'live'],
   )
-  const marked = await db.row<{ sandbox: boolean }>('select sandbox from installation')
-  if (marked.sandbox === sandbox) return
+  const { sandbox, live } = await db.row<{ sandbox: boolean; live: boolean }>('select sandbox, live from installation')
+  const marked = sandbox ? 'sandbox' : live ? 'live' : 'production'
+  if (marked === mode) return
+  const here = mode === 'production' ? 'for real users' : `in ${mode} mode`
   throw new Error(
-    sandbox
-      ? 'This database holds the data of real users and cannot be used in sandbox mode. Use another data directory or DATABASE_URL for the sandbox.'
-      : 'This database was used in sandbox mode and cannot be used outside it. Use another data directory or DATABASE_URL for real users.',
+    `This database ${described[marked]} and cannot be used ${here}. Use another data directory or DATABASE_URL.`,
   )
 }

@@ -14,7 +14,7 @@ const dayMs = 86_400_000
 
 describe('the feed of a tenant', async () => {
   const { db } = await testDatabase(ownedBySuite())
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   const enterprise = createEnterprise({ db, endGrants: async () => 0 })
   const statistics = createStatistics({ db })
   let tenants = 0

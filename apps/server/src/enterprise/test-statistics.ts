@@ -29,7 +29,7 @@ export interface TestTenant extends Tenant {
 
 /** The clock can be moved, and two of the three assets have a price. */
 export async function prepare(db: Database): Promise<void> {
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   await insertAssets(db, assets)
   await db.execute(
     `insert into current_prices (asset_id, price_in_usd, source, method, fetched_at)

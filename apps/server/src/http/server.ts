@@ -44,7 +44,7 @@ export interface HttpOptions {
   widgetOrigins: () => readonly string[]
   /** When v1 ends, where an operator has set that. */
   v1SunsetMs: number | undefined
-  /** Sandbox mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
+  /** Sandbox and live mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
   loopbackHostsOnly: boolean
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]
@@ -189,7 +189,7 @@ function checkHost(request: FastifyRequest, loopbackHostsOnly: boolean): void {
     throw new Refusal('invalid_request', 'the Host header is missing')
   }
   if (loopbackHostsOnly && !isLoopback(host.replace(/:\d*$/, '').toLowerCase())) {
-    throw new Refusal('invalid_request', 'in sandbox mode the Host header must be a loopback name, such as 127.0.0.1')
+    throw new Refusal('invalid_request', 'the Host header must be a loopback name in this mode, such as 127.0.0.1')
   }
 }
 

@@ -39,7 +39,7 @@ describe('holdings', () => {
   it('are written only when they change, and the time of reading always', async (t) => {
     const opened = await openLedger(t)
     const { db } = opened
-    await markInstallation(db, true)
+    await markInstallation(db, 'sandbox')
     const readAt = async (): Promise<string> =>
       (await db.row<{ balances_at: string }>('select balances_at from connections')).balances_at
     await hold(opened, balance('crypto:bitcoin', '0.1', '0.02'), balance('crypto:ethereum', '2'))
@@ -72,7 +72,7 @@ describe('holdings', () => {
 
   it('have a value on every day they are read; the last of a day stands', async (t) => {
     const opened = await openLedger(t, { price: parseDecimal('64000.5') })
-    await markInstallation(opened.db, true)
+    await markInstallation(opened.db, 'sandbox')
     await hold(opened, balance('crypto:bitcoin', '0.1', '0.02'), balance('kraken:ZQNT', '5'))
     const values = async (): Promise<unknown> =>
       (await listObserved(opened)).map(({ value, unpriced }) => [value, unpriced])

@@ -1,5 +1,5 @@
 /**
- * Mail, by SMTP (nodemailer); in sandbox mode into a table, where testers read it. Only workers send: a mail server that
+ * Mail, by SMTP (nodemailer); in sandbox mode into a table, where testers read it, and in live mode to the terminal. Only workers send: a mail server that
  * is slow or away must not hold up a request, nor tell by its time whom it knows.
  */
 import { createTransport } from 'nodemailer'
@@ -77,6 +77,16 @@ function codeOf(error: unknown): unknown {
 function replyOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('responseCode' in error)) return undefined
   return typeof error.responseCode === 'number' ? error.responseCode : undefined
+}
+
+/** For the one person of live mode, who reads the terminal that the service was started in. */
+export function createTerminalMailer(write: (text: string) => void): Mailer {
+  return {
+    async send({ to, subject }) {
+      write(`Sign-in by ${to}: ${subject}.\n`)
+      return true
+    },
+  }
 }
 
 export interface SandboxMailbox extends Mailer {

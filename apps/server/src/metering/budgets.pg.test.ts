@@ -21,7 +21,7 @@ const tiersCount = slow.capacities.length
 
 async function open(t: TestContext): Promise<{ db: Database; pass(seconds: number): Promise<unknown> }> {
   const db = createStillClock().of((await testDatabase(t)).db)
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   return { db, pass: (seconds) => db.clock.advance(seconds * 1_000) }
 }
 
@@ -196,7 +196,7 @@ describe('a job', async () => {
   it('waits a little for its budget, and comes back later when the wait is long', async (t) => {
     // Time has to pass here: the job waits for it.
     const { db } = await testDatabase(t)
-    await markInstallation(db, true)
+    await markInstallation(db, 'sandbox')
     const quick = budgetsOf(db, 'main', 6_000)
     for (let call = 0; call < 6; call += 1) await quick.take({ connector, keyLane: 'a' }, calls(2), background)
     const budgets = budgetsOf(db)

@@ -66,7 +66,7 @@ export function ownedBySuite(): TestOwner {
 
 export async function openOauth(owner: TestOwner = ownedBySuite(), issuerName: string = issuer): Promise<TestOauth> {
   const { db: running, connection } = await testDatabase(owner)
-  await markInstallation(running, true)
+  await markInstallation(running, 'sandbox')
   const clock = createStillClock()
   const db = clock.of(running)
   const tenants = createTenants({ db })

@@ -4,6 +4,7 @@ import { checkFingerprintKeys, checkSeals } from '../connections/index.ts'
 import { checkMigrations, isDatabaseAway, type Database } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { SealReport } from '../sealing.ts'
+import type { Mode } from '../setting-values.ts'
 import { checkSecrets } from '../webhooks/index.ts'
 import * as store from './store.ts'
 
@@ -99,7 +100,7 @@ export function examineProxies(baseUrl: string | undefined, trustedProxies: read
 
 /** Of the settings, what decides whether this may serve strangers. */
 export interface Exposure {
-  mode: 'sandbox' | 'production'
+  mode: Mode
   urls: { base: string | undefined }
   database: { url: string | undefined }
   mail: object | undefined
@@ -114,7 +115,7 @@ export function examineProduction({ mode, urls, database, mail, metricsToken }: 
       check: 'mode',
       well: mode === 'production',
       found: mode,
-      fix: 'leave ASSAY_MODE out: in sandbox mode every caller may sign in as any user',
+      fix: 'leave ASSAY_MODE out: the other modes are for one person on one machine',
     },
     {
       check: 'public address',

@@ -21,7 +21,7 @@ interface Held extends TestLedger {
 async function openHeld(t: Parameters<typeof openLedger>[0]): Promise<Held> {
   const opened = await openLedger(t, { price: one })
   const { db, ledger, ref, keep, derive } = opened
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   await db.clock.advance(msUntilNoon(db.clock.now()))
   const nowMs = db.clock.now()
   opened.moveClock(nowMs - (noonMs + dayMs))

@@ -23,7 +23,7 @@ type Change = typeof change extends fc.Arbitrary<infer One> ? One : never
 describe('known_at', async () => {
   const opened = await openLedger(ownedBySuite())
   const { db, ledger, connector, prices, keepAt, derive } = opened
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   const portfolio = createPortfolio({ db })
   let users = 0
 

@@ -33,7 +33,7 @@ const step = fc.record({
 
 describe('positions at a moment', async () => {
   const { db, ledger, keepAt, derive } = await openLedger(ownedBySuite(), { price: parseDecimal('3') })
-  await markInstallation(db, true)
+  await markInstallation(db, 'sandbox')
   const portfolio = createPortfolio({ db })
   let users = 0
 

@@ -8,7 +8,7 @@ import { recordAudit } from '../audit.ts'
 import type { Database } from '../db/index.ts'
 import { createClients } from './clients.ts'
 import { checkName } from './registration.ts'
-import { ensureSandboxTenant } from './sandbox.ts'
+import { ensureLiveTenant, ensureSandboxTenant, type OwnSecrets } from './own-tenants.ts'
 import { matchesSecret } from './secrets.ts'
 import * as store from './store.ts'
 import type { Client, TenantDetails } from './store.ts'
@@ -57,5 +57,6 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
       matchesSecret(presented, client?.secretHashes ?? []),
     ...createUsers({ db, randomBytes }),
     ensureSandboxTenant: (demoUrl?: string) => ensureSandboxTenant(db, demoUrl),
+    ensureLiveTenant: (demoUrl: string, secrets: OwnSecrets) => ensureLiveTenant(db, demoUrl, secrets),
   }
 }

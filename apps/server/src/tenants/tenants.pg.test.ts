@@ -177,3 +177,15 @@ describe("the sandbox's tenant", () => {
     assert.equal((await db.rows('select 1 from client_secrets')).length, 2)
   })
 })
+
+describe("live mode's tenant", () => {
+  it('has the secrets of the last start and no earlier ones', async (t) => {
+    const { tenants } = await open(t)
+    const demoUrl = 'http://127.0.0.1:4100'
+    await tenants.ensureLiveTenant(demoUrl, { demo: 'first', enterprise: 'second' })
+    await tenants.ensureLiveTenant(demoUrl, { demo: 'third', enterprise: 'fourth' })
+    const demo = await tenants.getClient('cli_demo')
+    const known = ['first', 'third', 'sandbox-demo-secret'].filter((secret) => tenants.verifySecret(demo, secret))
+    assert.deepEqual(known, ['third'])
+  })
+})

@@ -154,7 +154,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 function checkUrl(url: string, loopbackOnly: boolean): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const loopback = parsed !== undefined && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(parsed.hostname)
-  if (loopbackOnly && !loopback) throw invalidParameter('url', 'must be on a loopback address in sandbox mode')
+  if (loopbackOnly && !loopback) throw invalidParameter('url', 'must be on a loopback address outside production')
   if (parsed?.protocol === 'https:' || (loopback && parsed.protocol === 'http:')) return
   throw invalidParameter('url', 'must be https, or http on a loopback address')
 }

@@ -13,10 +13,11 @@
 -- ---------------------------------------------------------------------------------------------------------- foundation
 
 -- One row, written at first start. A sandbox holds invented accounts and published secrets and must never serve real
--- users; the other way round, a sandbox clock would expire real grants.
+-- users; the other way round, a sandbox clock would expire real grants. Live mode is a third kind, with neither mark shared.
 create table installation (
   id boolean primary key default true check (id),
   sandbox boolean not null,
+  live boolean not null default false check (not (sandbox and live)),
   created_at timestamptz(3) not null
 );
 
