@@ -29,6 +29,7 @@ describe('the control API', () => {
         ['bybit', sandbox.urls.bybit],
         ['okx', sandbox.urls.okx],
         ['bitfinex', sandbox.urls.bitfinex],
+        ['solana', sandbox.urls.solana],
       ],
     )
     assert.equal(prices_url, sandbox.urls.coingecko)

@@ -28,6 +28,9 @@ import { coinbaseScenarios } from './scenarios/coinbase/index.ts'
 import { evmScenarios } from './scenarios/evm/index.ts'
 import { krakenScenarios } from './scenarios/kraken/index.ts'
 import { okxScenarios } from './scenarios/okx/index.ts'
+import { solanaScenarios } from './scenarios/solana/index.ts'
+import { controlSolana } from './solana/controlled.ts'
+import { createSolana } from './solana/index.ts'
 import { controlSpot } from './spot/controlled.ts'
 import { createSpotControls } from './spot/controls.ts'
 import type { SpotExchange } from './spot/exchange.ts'
@@ -84,6 +87,11 @@ export const simulators = {
   },
   bitfinex(options: SimulatorOptions): Simulator<SimulatorControls> {
     return spot(createBitfinex({ ...options, scenarios: bitfinexScenarios }))
+  },
+  solana(options: SimulatorOptions): Simulator<undefined> {
+    const solana = createSolana({ ...options, scenarios: solanaScenarios })
+    const control = (url: string): Controlled => controlSolana(solana, url, options.nowMs)
+    return { provider: solana.provider, control, controls: undefined }
   },
 }
 

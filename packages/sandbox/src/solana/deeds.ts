@@ -1,0 +1,213 @@
+/** Turns a step of a story into a transaction. */
+import { getCreateAccountWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system'
+import {
+  getApproveCheckedInstruction,
+  getBurnCheckedInstruction,
+  getCloseAccountInstruction,
+  getCreateAssociatedTokenIdempotentInstruction,
+  getInitializeAccount3Instruction,
+  getSyncNativeInstruction,
+  getTransferCheckedInstruction,
+} from '@solana-program/token'
+import { createNoopSigner, type Address, type Instruction } from '@solana/kit'
+import { toUnits } from '../core/units.ts'
+import type { Key, Role } from './addresses.ts'
+import type { Chain, Plan } from './chain.ts'
+import { computeBudget, deactivateStake, delegateStake, initializeStake, memo, withdrawStake } from './instructions.ts'
+import { stakeAccountBytes, tokenAccountBytes } from './layouts.ts'
+import { addressWithSeed, associatedAddress, placeOf, stakeProgram } from './programs.ts'
+import type { AssetCode, Deed } from './story.ts'
+import { tokenOf, tokens, type Token, type TokenCode } from './tokens.ts'
+
+export const solDecimals = 9
+const secondSeed = 'second'
+export const validator = placeOf('validator')
+
+export interface Actors {
+  self: Key
+  of(role: Role): Key
+}
+
+type DeedOf<Kind extends Deed['kind']> = Extract<Deed, { kind: Kind }>
+
+export function toPlan(chain: Chain, actors: Actors, deed: Deed): Plan {
+  switch (deed.kind) {
+    case 'receive':
+      return toTransfer(chain, actors.of(deed.from ?? 'exchange'), actors.self.address, deed)
+    case 'airdrop':
+      return toTransfer(chain, actors.of('spammer'), actors.self.address, deed)
+    case 'send':
+      return toTransfer(chain, actors.self, actors.of(deed.to).address, deed)
+    case 'swap':
+      return toSwap(chain, actors, deed)
+    case 'wrap':
+    case 'unwrap':
+      return { payer: actors.self, instructions: toWrapping(actors.self, deed) }
+    case 'stake':
+    case 'unstake':
+    case 'withdraw-stake':
+      return { payer: actors.self, instructions: toStaking(chain, actors.self.address, deed) }
+    default:
+      return { payer: actors.self, instructions: toTokenCare(chain, actors, deed), version: 'legacy' }
+  }
+}
+
+export function accountOf(owner: Address, code: TokenCode): Address {
+  return associatedAddress(owner, tokenOf(code))
+}
+
+/** The wallet's second account of a token. */
+export function secondAccountOf(owner: Address, code: TokenCode): Address {
+  return addressWithSeed(owner, `${secondSeed} ${code}`, tokenOf(code).program)
+}
+
+export function stakeAccountOf(owner: Address, seed: string): Address {
+  return addressWithSeed(owner, seed, stakeProgram)
+}
+
+export function unitsOf(asset: AssetCode, amount: string): bigint {
+  return toUnits(amount, asset === 'SOL' ? solDecimals : tokenOf(asset).decimals)
+}
+
+function toTransfer(
+  chain: Chain,
+  from: Key,
+  to: Address,
+  deed: { asset: AssetCode; amount: string; memo?: string; priority?: number },
+): Plan {
+  const instructions = [...moveAsset(chain, from.address, to, from.address, deed)]
+  if (deed.memo !== undefined) instructions.push(memo(from.address, deed.memo))
+  if (deed.priority === undefined) return { payer: from, instructions, version: 'legacy' }
+  const units = 200_000
+  const priorityFee = BigInt(Math.ceil((units * deed.priority) / 1_000_000))
+  return { payer: from, instructions: [...computeBudget(units, deed.priority), ...instructions], priorityFee }
+}
+
+/** Opens the receiver's account when it has none; `payer` pays its rent. */
+function moveAsset(
+  chain: Chain,
+  from: Address,
+  to: Address,
+  payer: Address,
+  { asset, amount }: { asset: AssetCode; amount: string },
+): Instruction[] {
+  const units = unitsOf(asset, amount)
+  if (asset === 'SOL')
+    return [getTransferSolInstruction({ source: createNoopSigner(from), destination: to, amount: units })]
+  const target = accountOf(to, asset)
+  const opening = chain.findAccount(target) === undefined ? [openAccount(payer, to, asset)] : []
+  return [...opening, moveTokens(tokenOf(asset), from, accountOf(from, asset), target, units)]
+}
+
+function openAccount(payer: Address, owner: Address, code: TokenCode): Instruction {
+  const { mint, program } = tokenOf(code)
+  return getCreateAssociatedTokenIdempotentInstruction({
+    ...{ payer: createNoopSigner(payer), ata: accountOf(owner, code), owner, mint, tokenProgram: program },
+  })
+}
+
+function moveTokens(token: Token, owner: Address, source: Address, destination: Address, amount: bigint): Instruction {
+  const { mint, decimals, program } = token
+  const authority = createNoopSigner(owner)
+  return getTransferCheckedInstruction(
+    { source, mint, destination, authority, amount, decimals },
+    { programAddress: program },
+  )
+}
+
+/** Both sign: an offer of a market maker that the wallet took. The table makes room for the accounts. */
+function toSwap(chain: Chain, actors: Actors, { give, amount, take, taken }: DeedOf<'swap'>): Plan {
+  const maker = actors.of('maker')
+  const { address: self } = actors.self
+  const held = (['USDC', 'USDT', 'BONK', 'JUP'] as const).map((code) => accountOf(maker.address, code))
+  return {
+    payer: actors.self,
+    signers: [maker],
+    instructions: [
+      ...computeBudget(150_000, 20_000),
+      ...moveAsset(chain, self, maker.address, self, { asset: give, amount }),
+      ...moveAsset(chain, maker.address, self, self, { asset: take, amount: taken }),
+    ],
+    priorityFee: 3_000n,
+    table: {
+      address: placeOf(`lookup table of ${maker.address}`),
+      addresses: [...held, ...Object.values(tokens).map(({ mint }) => mint)],
+    },
+  }
+}
+
+function toWrapping({ address }: Key, deed: DeedOf<'wrap' | 'unwrap'>): Instruction[] {
+  const account = accountOf(address, 'WSOL')
+  const owner = createNoopSigner(address)
+  if (deed.kind === 'unwrap') return [getCloseAccountInstruction({ account, destination: address, owner })]
+  const amount = toUnits(deed.amount, solDecimals)
+  return [
+    openAccount(address, address, 'WSOL'),
+    getTransferSolInstruction({ source: owner, destination: account, amount }),
+    getSyncNativeInstruction({ account }),
+  ]
+}
+
+function toTokenCare(
+  chain: Chain,
+  actors: Actors,
+  deed: DeedOf<'open-second' | 'move-to-second' | 'move-from-second' | 'close' | 'burn' | 'approve'>,
+): Instruction[] {
+  const { address: self } = actors.self
+  const token = tokenOf(deed.asset)
+  const { mint, decimals } = token
+  const first = accountOf(self, deed.asset)
+  const second = secondAccountOf(self, deed.asset)
+  const owner = createNoopSigner(self)
+  const config = { programAddress: token.program }
+  switch (deed.kind) {
+    case 'open-second':
+      return openSecond(chain, self, deed.asset)
+    case 'move-to-second':
+      return [moveTokens(token, self, first, second, unitsOf(deed.asset, deed.amount))]
+    case 'move-from-second':
+      return [moveTokens(token, self, second, first, unitsOf(deed.asset, deed.amount))]
+    case 'close':
+      return [getCloseAccountInstruction({ account: deed.second ? second : first, destination: self, owner }, config)]
+    case 'burn': {
+      const amount = unitsOf(deed.asset, deed.amount)
+      return [getBurnCheckedInstruction({ account: first, mint, authority: owner, amount, decimals }, config)]
+    }
+    case 'approve': {
+      const delegate = actors.of('maker').address
+      const amount = unitsOf(deed.asset, deed.amount)
+      return [getApproveCheckedInstruction({ source: first, mint, delegate, owner, amount, decimals }, config)]
+    }
+  }
+}
+
+function openSecond(chain: Chain, self: Address, code: TokenCode): Instruction[] {
+  const { mint, program } = tokenOf(code)
+  const account = secondAccountOf(self, code)
+  return [
+    getCreateAccountWithSeedInstruction({
+      ...{ payer: createNoopSigner(self), newAccount: account, base: self, seed: `${secondSeed} ${code}` },
+      amount: chain.svm.minimumBalanceForRentExemption(BigInt(tokenAccountBytes)),
+      ...{ space: tokenAccountBytes, programAddress: program },
+    }),
+    getInitializeAccount3Instruction({ account, mint, owner: self }, { programAddress: program }),
+  ]
+}
+
+function toStaking(chain: Chain, self: Address, deed: DeedOf<'stake' | 'unstake' | 'withdraw-stake'>): Instruction[] {
+  const account = stakeAccountOf(self, deed.seed)
+  if (deed.kind === 'unstake') return [deactivateStake(account, self)]
+  if (deed.kind === 'withdraw-stake') {
+    return [withdrawStake(account, self, self, chain.findAccount(account)?.lamports ?? 0n)]
+  }
+  const rent = chain.svm.minimumBalanceForRentExemption(BigInt(stakeAccountBytes))
+  return [
+    getCreateAccountWithSeedInstruction({
+      ...{ payer: createNoopSigner(self), newAccount: account, base: self, seed: deed.seed },
+      amount: toUnits(deed.amount, solDecimals) + rent,
+      ...{ space: stakeAccountBytes, programAddress: stakeProgram },
+    }),
+    initializeStake(account, self),
+    delegateStake(account, validator, self),
+  ]
+}

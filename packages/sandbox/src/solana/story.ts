@@ -1,0 +1,41 @@
+/**
+ * What happens to a wallet, in plain terms. `deeds.ts` turns a step into a transaction, and the chain decides what comes
+ * of it: a payment that the wallet cannot afford is a failed transaction that costs its fee.
+ */
+import type { Role } from './addresses.ts'
+import type { TokenCode } from './tokens.ts'
+
+export type AssetCode = 'SOL' | TokenCode
+
+export type Deed =
+  | { kind: 'receive'; asset: AssetCode; amount: string; from?: Role; memo?: string }
+  | { kind: 'send'; asset: AssetCode; amount: string; to: Role; memo?: string; priority?: number }
+  /** The wallet and a market maker sign one transaction that moves both sides, through a lookup table. */
+  | { kind: 'swap'; give: AssetCode; amount: string; take: AssetCode; taken: string }
+  | { kind: 'wrap'; amount: string }
+  /** Closes the account of wrapped SOL: all of it, and the rent, come back. */
+  | { kind: 'unwrap' }
+  /** A second account of the same token, at an address derived from the wallet's. */
+  | { kind: 'open-second'; asset: TokenCode }
+  | { kind: 'move-to-second' | 'move-from-second'; asset: TokenCode; amount: string }
+  | { kind: 'close'; asset: TokenCode; second?: true }
+  | { kind: 'burn'; asset: TokenCode; amount: string }
+  | { kind: 'approve'; asset: TokenCode; amount: string }
+  /** A stranger opens a token account for the wallet, pays its rent and fills it. */
+  | { kind: 'airdrop'; asset: TokenCode; amount: string }
+  /** Seed: names the stake account, which has an address derived from the wallet's. */
+  | { kind: 'stake'; seed: string; amount: string }
+  | { kind: 'unstake'; seed: string }
+  /** All of it, once it is no longer active. */
+  | { kind: 'withdraw-stake'; seed: string }
+
+export interface Step {
+  /** "2024-03-01 12:00:00", UTC. */
+  at: string
+  deed: Deed
+}
+
+export interface Story {
+  /** In order of time. */
+  steps: readonly Step[]
+}

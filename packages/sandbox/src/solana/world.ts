@@ -1,0 +1,121 @@
+/**
+ * The chain, what was on it before the first story, and the wallets. Loaded when a Solana account is first minted or
+ * called, because it loads the virtual machine. A transaction is one synchronous call: no reader sees half of one. Between
+ * the transactions of a long story others get their turn, because the process may have more to do than simulate.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Address } from '@solana/kit'
+import { keyOf, type Key, type Role } from './addresses.ts'
+import { Chain } from './chain.ts'
+import { toPlan, type Actors } from './deeds.ts'
+import { createFunds } from './funds.ts'
+import type { Entry } from './history.ts'
+import { stakeProgram } from './programs.ts'
+import { createRewards, type Rewards } from './rewards.ts'
+import { newestSlot, slotAt } from './slots.ts'
+import type { AssetCode, Deed, Story } from './story.ts'
+
+export interface Wallet {
+  accountId: string
+  actors: Actors
+}
+
+export interface World {
+  chain: Chain
+  rewards: Rewards
+  /** Tells the wallet's story, unless that was done already. */
+  ensureWallet(accountId: string, story: Story): Promise<Wallet>
+  /** Does one thing more, now. */
+  act(wallet: Wallet, deed: Deed): Entry
+  /** Brings the chain up to the clock. */
+  advance(): void
+}
+
+/** Some fifty milliseconds. */
+const stepsInATurn = 25
+
+export function openWorld(options: {
+  seed: string
+  nowMs: () => number
+  /** Called with every address and signature of a wallet. */
+  note: (text: string, accountId: string) => void
+}): World {
+  const { seed, nowMs, note } = options
+  const chain = new Chain(seed, nowMs)
+  const rewards = createRewards(chain)
+  const funds = createFunds(chain, keyOf(seed, 'founder', 'self'))
+  const wallets = new Map<string, Promise<Wallet>>()
+  /** Addresses of wallets whose story has not reached the present: the chain's clock does not concern them yet. */
+  const inThePast = new Set<Address>()
+
+  function advance(): void {
+    chain.advance()
+    rewards.pay(newestSlot(nowMs()), (withdrawer) => !inThePast.has(withdrawer))
+  }
+
+  function tell(wallet: Wallet, deed: Deed, slot: number): Entry {
+    rewards.pay(slot, (withdrawer) => withdrawer === wallet.actors.self.address)
+    const { role, assets } = spentBy(deed)
+    if (role !== undefined) funds.ensure(wallet.actors.of(role), assets, slot, wallet.accountId)
+    const entry = chain.send(toPlan(chain, wallet.actors, deed), slot, wallet.accountId)
+    note(entry.signature, wallet.accountId)
+    for (const { address } of ownAccountsIn(chain, entry, wallet.actors.self.address)) note(address, wallet.accountId)
+    return entry
+  }
+
+  async function tellAll(accountId: string, story: Story): Promise<Wallet> {
+    const wallet = createWallet(seed, accountId)
+    const { address } = wallet.actors.self
+    inThePast.add(address)
+    for (const [index, { at, deed }] of story.steps.entries()) {
+      if (index % stepsInATurn === stepsInATurn - 1) await nextTurn()
+      const slot = slotAt(Date.parse(`${at.replace(' ', 'T')}Z`) / 1_000)
+      // What happens later than now has not happened yet.
+      if (slot <= newestSlot(nowMs())) tell(wallet, deed, slot)
+    }
+    inThePast.delete(address)
+    advance()
+    return wallet
+  }
+
+  return {
+    chain,
+    rewards,
+    ensureWallet(accountId, story) {
+      const told = wallets.get(accountId) ?? tellAll(accountId, story)
+      wallets.set(accountId, told)
+      return told
+    },
+    act(wallet, deed) {
+      advance()
+      return tell(wallet, deed, newestSlot(nowMs()))
+    },
+    advance,
+  }
+}
+
+function createWallet(seed: string, accountId: string): Wallet {
+  const keys = new Map<Role, Key>()
+  const of = (role: Role): Key => {
+    const key = keys.get(role) ?? keyOf(seed, accountId, role)
+    keys.set(role, key)
+    return key
+  }
+  return { accountId, actors: { self: keyOf(seed, accountId, 'self'), of } }
+}
+
+/** Who has to have what before a deed can be done. */
+function spentBy(deed: Deed): { role?: Role; assets: readonly AssetCode[] } {
+  if (deed.kind === 'receive') return { role: deed.from ?? 'exchange', assets: [deed.asset] }
+  if (deed.kind === 'airdrop') return { role: 'spammer', assets: [deed.asset] }
+  if (deed.kind === 'swap') return { role: 'maker', assets: [deed.give, deed.take] }
+  if (deed.kind === 'send') return { role: deed.to, assets: [] }
+  return { assets: [] }
+}
+
+function ownAccountsIn(chain: Chain, entry: Entry, self: Address): { address: Address }[] {
+  const owned = new Set([...entry.before.tokens, ...entry.after.tokens].filter(({ owner }) => owner === self))
+  const indexes = new Set([...owned].map(({ accountIndex }) => accountIndex))
+  const isStake = (address: Address): boolean => chain.findAccount(address)?.programAddress === stakeProgram
+  return entry.keys.filter(({ address, isWritable }, index) => indexes.has(index) || (isWritable && isStake(address)))
+}
