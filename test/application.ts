@@ -19,6 +19,7 @@ export interface Authorization {
 export interface ProviderWish {
   provider_id: string
   scenario?: string
+  connection_id?: string
 }
 
 export async function authorize(url: string, user: string, providers: ProviderWish[]): Promise<Authorization> {

@@ -116,6 +116,7 @@ async function startSimulators(config: Config, log: Log, ends: (() => Promise<vo
     pace: config.sandbox.pace,
     seed: sandboxSeed,
     walletsFile: path.join(config.database.dataDirectory, 'sandbox-wallets'),
+    keysFile: path.join(config.database.dataDirectory, 'sandbox-keys'),
     log: (text, fields) => log.warn(fields ?? {}, text),
   })
   ends.push(() => sandbox.close())

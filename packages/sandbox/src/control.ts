@@ -8,21 +8,25 @@
  *   POST   /control/accounts/{account_id}/entries     { entries, refid? } books more ledger entries, under one reference
  *   POST   /control/accounts/{account_id}/withdrawn   { ids } takes records back, as if they had never been booked
  *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? } corrects one record
- *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? }
+ *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? } changes all its keys
+ *   POST   /control/accounts/{account_id}/keys        { key } → credentials: a further key of the same account
+ *   GET    /control/keys?provider_id=                 the API keys that were given out, and the account of each
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
  *   GET    /control/clock                             POST { offset_ms } moves it forward
  *   GET    /control/log?account_id=                   counts of calls, and how often two of one key met; DELETE forgets
  */
 import { z } from 'zod'
+import type { KeyChange } from './core/accounts.ts'
 import type { Clock } from './core/clock.ts'
 import { faultSchema, type Faults } from './core/faults.ts'
+import type { KeyList, KeyRecord } from './core/key-list.ts'
 import type { Journal } from './core/journal.ts'
 import type { WireAnswer, WireRequest } from './core/listener.ts'
 
 /** A chain runs beside this process, so what it does takes a moment; the other providers answer at once. */
 type Eventually<T> = T | Promise<T>
 
-interface Minted {
+export interface Minted {
   account_id: string
   credentials: Record<string, string>
 }
@@ -33,6 +37,8 @@ export interface Controlled {
   url: string
   scenarios: readonly { name: string; title: string; description: string; expects: string }[]
   mint(scenario: string, account: string): Eventually<Minted | undefined>
+  /** A further key of an account, named by a text. Absent where accounts have no keys. */
+  addKey?(accountId: string, text: string): Minted | undefined
   state(accountId: string): Eventually<object | undefined>
   /** Throws a RangeError when the entries cannot be booked. `refid`: the reference that all of them get. */
   addEntries(
@@ -81,8 +87,8 @@ const keyChangeSchema = z.strictObject({
   /** ISO 8601: the key says so, and is unknown from then on. */
   valid_until: z.iso.datetime().optional(),
 })
-type KeyChange = z.infer<typeof keyChangeSchema>
 
+const furtherKeySchema = z.strictObject({ key: z.string().min(1).max(500) })
 const mintSchema = z.strictObject({
   provider_id: z.string(),
   scenario: z.string().default('default'),
@@ -101,6 +107,7 @@ export interface ControlDeps {
   journal: Journal
   providers: readonly Controlled[]
   pricesUrl: string
+  keys: KeyList
   /** By provider id; the price API has faults too. */
   faults: ReadonlyMap<string, Faults>
 }
@@ -140,6 +147,8 @@ const routes: Readonly<Record<string, Route>> = {
   },
   'POST accounts/:id/key': (request, deps, id) =>
     found(ofAccount(deps, id).changeKey(id, parse(keyChangeSchema, request))),
+  'POST accounts/:id/keys': addKey,
+  'GET keys': listKeys,
   'GET providers/:id/faults': (_, deps, id) => ({ faults: found(deps.faults.get(id)).list() }),
   'POST providers/:id/faults': (request, deps, id) => {
     const faults = found(deps.faults.get(id))
@@ -187,9 +196,40 @@ async function mintAccount(request: WireRequest, deps: ControlDeps): Promise<unk
   const provider = deps.providers.find((one) => one.providerId === provider_id)
   if (provider === undefined) throw new ControlRefusal(404, `no simulated provider ${provider_id}`)
   const minted = await provider.mint(scenario, account)
-  if (minted !== undefined) return minted
+  if (minted !== undefined) {
+    if (minted.credentials['api_key'] !== undefined) deps.keys.add({ provider_id, scenario, name: account })
+    return minted
+  }
   const names = provider.scenarios.map((one) => one.name).join(', ')
   throw new ControlRefusal(404, `${provider_id} has no scenario ${scenario}; there are ${names}`)
+}
+
+function addKey(request: WireRequest, deps: ControlDeps, id: string): unknown {
+  const provider = ofAccount(deps, id)
+  const { key: name } = parse(furtherKeySchema, request)
+  if (provider.addKey === undefined)
+    throw new ControlRefusal(404, `the accounts of ${provider.providerId} have no keys`)
+  const minted = found(provider.addKey(id, name))
+  const [, scenario = ''] = minted.account_id.split('.')
+  deps.keys.add({ provider_id: provider.providerId, scenario, name, further_key_of: minted.account_id })
+  return minted
+}
+
+/** The newest first. */
+async function listKeys(request: WireRequest, deps: ControlDeps): Promise<unknown> {
+  const provider = found(deps.providers.find((one) => one.providerId === request.query.get('provider_id')))
+  const keys: object[] = []
+  for (const record of deps.keys.list().toReversed()) {
+    const minted = record.provider_id === provider.providerId ? await mintAgain(provider, record) : undefined
+    if (minted !== undefined) keys.push({ account_id: minted.account_id, api_key: minted.credentials['api_key'] })
+  }
+  return { keys }
+}
+
+/** The same record, the same key: nothing is stored of a key but what it is made from. */
+export function mintAgain(provider: Controlled, record: KeyRecord): Eventually<Minted | undefined> {
+  const { scenario, name, further_key_of: owner } = record
+  return owner === undefined ? provider.mint(scenario, name) : provider.addKey?.(owner, name)
 }
 
 function ofAccount(deps: ControlDeps, accountId: string): Controlled {

@@ -3,10 +3,11 @@
  * by `assay start` and `assay sandbox`, and by tests; spoken to over HTTP alone.
  */
 import { randomUUID } from 'node:crypto'
-import { answerControl } from './control.ts'
+import { answerControl, mintAgain, type Controlled } from './control.ts'
 import { createClock } from './core/clock.ts'
 import { createFaults, type Faults } from './core/faults.ts'
 import { createJournal } from './core/journal.ts'
+import { createKeyList, type KeyList } from './core/key-list.ts'
 import { listen, type Listener } from './core/listener.ts'
 import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
@@ -21,6 +22,8 @@ export interface SandboxOptions {
   log: (message: string, fields?: Record<string, unknown>) => void
   /** Where the list of opened wallets is kept for the next process; see `core/wallet-list.ts`. */
   walletsFile?: string
+  /** Where the list of keys that were given out is kept for the next process; see `core/key-list.ts`. */
+  keysFile?: string
   /** Milliseconds since 1970; the machine's clock unless told. */
   now?: () => number
   /** A loopback address. */
@@ -59,7 +62,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     urls.push(['coingecko', pricesUrl])
     const byName = Object.fromEntries(urls) as Sandbox['urls']
     const providers = made.map(([name, simulator]) => simulator.control(byName[name]))
-    const deps = { clock, journal, providers, pricesUrl, faults }
+    const keys = createKeyList(options.keysFile)
+    await restoreKeys(keys, providers)
+    const deps = { clock, journal, providers, pricesUrl, keys, faults }
     const control = await listen(host, ports.control ?? 0, (request) => answerControl(request, deps), onBug)
     listeners.push(control)
     const controls = Object.fromEntries(made.map(([name, simulator]) => [name, simulator.controls]))
@@ -80,5 +85,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   async function closeAll(): Promise<void> {
     await Promise.all(listeners.map((listener) => listener.close()))
     for (const [, simulator] of made) await simulator.close?.()
+  }
+}
+
+/** A further key opens the account that it was made for only once the account knows of it. */
+async function restoreKeys(keys: KeyList, providers: readonly Controlled[]): Promise<void> {
+  for (const record of keys.list()) {
+    const provider = providers.find(({ providerId }) => providerId === record.provider_id)
+    if (provider !== undefined && record.further_key_of !== undefined) await mintAgain(provider, record)
   }
 }

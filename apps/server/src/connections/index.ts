@@ -15,7 +15,7 @@ import type { Sql } from '../db/index.ts'
 import type { Handler, PayloadOf } from '../jobs/index.ts'
 import type { Ask, Stop } from '../metering/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { addConnection, toSignInUrl, type AddDeps, type AddResult, type NewConnection } from './adding/add.ts'
+import { addConnection, toKeyLane, toSignInUrl, type AddDeps, type AddResult, type NewConnection } from './adding/add.ts'
 import { deleteAbandonedPending, deleteOldRefusedKeys } from './adding/pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
@@ -70,6 +70,8 @@ export interface Connections extends Provisional {
     owner: Owner,
     which: { connectionId?: string; providerId?: string; by?: RemovedBy },
   ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }>
+  /** Sandbox mode: whether a simulator's key is the one that a connection is read with. Undefined without an API key. */
+  findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
   /** One item for each connection whose data is stale or still being read. */
   listIssues(owner: Owner): Promise<ErrorItem[]>
   /** The same for several users of a tenant. */
@@ -136,6 +138,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 
   return {
     add: (owner, request) => addConnection(deps, sealer, owner, request),
+    async findKey(connectionId) {
+      const found = await store.findKeyLane(db, connectionId)
+      if (found === undefined) return undefined
+      const { providerId, keyLane } = found
+      return { providerId, isKey: (apiKey) => toKeyLane(deps.keyring, providerId, apiKey) === keyLane }
+    },
     toSignInUrl: (providerId, request) => toSignInUrl(deps, providerId, request),
     find: (owner, connectionId) => store.findConnection(db, owner, connectionId),
     list: (owner, page) => store.listConnections(db, owner, page),

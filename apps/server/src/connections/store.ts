@@ -75,6 +75,18 @@ export async function listConnections(
   )
 }
 
+/** By its id alone, for sandbox mode: there is no user in a call that stands for the provider's own website. */
+export async function findKeyLane(
+  sql: Sql,
+  connectionId: string,
+): Promise<{ providerId: string; keyLane: string } | undefined> {
+  return sql.maybeRow(
+    `select provider_id as "providerId", key_lane as "keyLane" from connections
+     where id = $1 and status <> 'removed' and connection_type = 'api_key'`,
+    [connectionId],
+  )
+}
+
 export interface OpenableRow {
   /** A grant is live, or the connection still belongs to its session. */
   allowed: boolean

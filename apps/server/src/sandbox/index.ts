@@ -22,6 +22,8 @@ const accountAnswer = z.object({
   }),
 })
 
+const keysAnswer = z.object({ keys: z.array(z.object({ account_id: z.string(), api_key: z.string() })) })
+
 /** What a person would type into the form, by the names of its fields. */
 export type TestFields = z.infer<typeof accountAnswer>['credentials']
 
@@ -39,6 +41,12 @@ export interface SandboxControl {
     url: string,
     as: { scenario: string; account: string },
   ): Promise<{ state: string; code: string } | { state: string; error: string }>
+  /** The simulated account whose API key this test recognises; undefined when the sandbox gave out none of that kind. */
+  findAccount(providerId: string, isKey: (apiKey: string) => boolean): Promise<string | undefined>
+  /** A further key of the same account. */
+  addKey(accountId: string, name: string): Promise<TestFields>
+  /** The provider does not know any key of the account from now on. */
+  revokeKeys(accountId: string): Promise<void>
   setFault(providerId: string, fault: Readonly<Record<string, unknown>>): Promise<void>
   clearFaults(providerId: string): Promise<void>
   setClock(offsetMs: number): Promise<void>
@@ -58,6 +66,7 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
   }
 
   const anything = z.unknown()
+  const accountPath = (accountId: string): string => `/control/accounts/${encodeURIComponent(accountId)}`
   const faultsPath = (providerId: string): string => `/control/providers/${encodeURIComponent(providerId)}/faults`
   return {
     listProviders: () => ask('GET', '/control/providers', undefined, providersAnswer),
@@ -77,6 +86,17 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
       const { searchParams } = new URL(location)
       const [code, state] = [searchParams.get('code'), searchParams.get('state') ?? '']
       return code === null ? { state, error: searchParams.get('error') ?? 'access_denied' } : { state, code }
+    },
+    async findAccount(providerId, isKey) {
+      const path = `/control/keys?provider_id=${encodeURIComponent(providerId)}`
+      const { keys } = await ask('GET', path, undefined, keysAnswer)
+      return keys.find(({ api_key }) => isKey(api_key))?.account_id
+    },
+    async addKey(accountId, name) {
+      return (await ask('POST', `${accountPath(accountId)}/keys`, { key: name }, accountAnswer)).credentials
+    },
+    async revokeKeys(accountId) {
+      await ask('POST', `${accountPath(accountId)}/key`, { revoked: true }, anything)
     },
     async setFault(providerId, fault) {
       await ask('POST', faultsPath(providerId), fault, anything)

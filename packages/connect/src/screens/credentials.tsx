@@ -173,6 +173,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
         <TestKeys
           flow={flow}
           providerId={provider.provider_id}
+          repairs={view.connectionId !== null && !isWallet}
           // A wallet goes into the one field that there is, whichever kind it is.
           onFields={(given) => set(isWallet ? startValues(fields, Object.values(given)[0]) : given)}
         />

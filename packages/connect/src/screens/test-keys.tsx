@@ -8,10 +8,15 @@ import { useSpeech } from '../texts/index.ts'
 interface TestKeysProps {
   flow: Flow
   providerId: string
+  /** A connection is repaired: only a key of its own account will do. */
+  repairs: boolean
   onFields: (fields: Readonly<Record<string, string>>) => void
 }
 
-export function TestKeys({ flow, providerId, onFields }: TestKeysProps): JSX.Element | null {
+/** As in the contract: what the sandbox calls a new key of the account that is repaired. */
+const sameAccount = 'same_account'
+
+export function TestKeys({ flow, providerId, repairs, onFields }: TestKeysProps): JSX.Element | null {
   const { t } = useSpeech()
   const [scenarios, setScenarios] = useState<readonly Scenario[]>([])
   const [open, setOpen] = useState(false)
@@ -21,8 +26,8 @@ export function TestKeys({ flow, providerId, onFields }: TestKeysProps): JSX.Ele
   }, [api])
   const own = scenarios.filter(({ provider_id }) => provider_id === providerId)
   if (own.length === 0) return null
-  const fill = (scenario: Scenario): void =>
-    void api.makeTestKey(providerId, scenario.name).then(({ fields }) => {
+  const fill = (scenario: string): void =>
+    void api.makeTestKey(providerId, scenario).then(({ fields }) => {
       onFields(fields)
       // Out of the way of the button that comes next.
       setOpen(false)
@@ -32,9 +37,17 @@ export function TestKeys({ flow, providerId, onFields }: TestKeysProps): JSX.Ele
       <summary>{t('sandbox.keys')}</summary>
       <p class="secondary">{t('sandbox.keys_lead')}</p>
       <ul>
+        {repairs && (
+          <li>
+            <button type="button" class="scenario" data-scenario={sameAccount} onClick={() => fill(sameAccount)}>
+              <strong>{t('sandbox.same_account')}</strong>
+              <span class="secondary">{t('sandbox.same_account_lead')}</span>
+            </button>
+          </li>
+        )}
         {own.map((scenario) => (
           <li key={scenario.name} lang="en">
-            <button type="button" class="scenario" data-scenario={scenario.name} onClick={() => fill(scenario)}>
+            <button type="button" class="scenario" data-scenario={scenario.name} onClick={() => fill(scenario.name)}>
               <strong>{scenario.title}</strong>
               <span class="secondary">{scenario.description}</span>
             </button>

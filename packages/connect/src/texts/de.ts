@@ -45,6 +45,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'sandbox.fill': 'Ausfüllen',
   'sandbox.keys': 'Sandbox: einen Testschlüssel verwenden',
   'sandbox.keys_lead': 'Nichts hier ist echt. Wählen Sie, was geschehen soll.',
+  'sandbox.same_account': 'Ein neuer Schlüssel desselben Kontos',
+  'sandbox.same_account_lead': 'Repariert diese Verbindung. Die Schlüssel darunter gehören zu anderen Konten.',
 
   'choose.title': 'Wo liegen Ihre Werte?',
   'choose.search': 'Suchen oder Wallet-Adresse einfügen',

@@ -45,6 +45,8 @@ export const en = {
   'sandbox.fill': 'Fill in',
   'sandbox.keys': 'Sandbox: use a test key',
   'sandbox.keys_lead': 'Nothing here is real. Choose what should happen.',
+  'sandbox.same_account': 'A new key of the same account',
+  'sandbox.same_account_lead': 'Repairs this connection. The keys below belong to other accounts.',
 
   'choose.title': 'Where are your assets?',
   'choose.search': 'Search, or paste a wallet address',

@@ -44,6 +44,8 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'sandbox.fill': 'Rellenar',
   'sandbox.keys': 'Sandbox: usar una clave de prueba',
   'sandbox.keys_lead': 'Aquí nada es real. Elige qué debe ocurrir.',
+  'sandbox.same_account': 'Una clave nueva de la misma cuenta',
+  'sandbox.same_account_lead': 'Repara esta conexión. Las claves de abajo son de otras cuentas.',
 
   'choose.title': '¿Dónde están tus activos?',
   'choose.search': 'Busca, o pega una dirección',

@@ -44,6 +44,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'sandbox.fill': 'Remplir',
   'sandbox.keys': 'Sandbox : utiliser une clé de test',
   'sandbox.keys_lead': 'Rien ici n’est réel. Choisissez ce qui doit se passer.',
+  'sandbox.same_account': 'Une nouvelle clé du même compte',
+  'sandbox.same_account_lead': 'Répare cette connexion. Les clés ci-dessous appartiennent à d’autres comptes.',
 
   'choose.title': 'Où sont vos actifs ?',
   'choose.search': 'Rechercher, ou coller une adresse',

@@ -38,6 +38,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'sandbox.fill': '入力する',
   'sandbox.keys': 'サンドボックス: テスト用キーを使う',
   'sandbox.keys_lead': 'ここにあるものはすべて架空です。起こしたいことを選んでください。',
+  'sandbox.same_account': '同じアカウントの新しいキー',
+  'sandbox.same_account_lead': 'この接続を修復します。下のキーは別のアカウントのものです。',
 
   'choose.title': '資産はどこにありますか',
   'choose.search': '検索、またはアドレスを貼り付け',

@@ -43,6 +43,8 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'sandbox.fill': 'Preencher',
   'sandbox.keys': 'Sandbox: usar uma chave de teste',
   'sandbox.keys_lead': 'Nada aqui é real. Escolha o que deve acontecer.',
+  'sandbox.same_account': 'Uma nova chave da mesma conta',
+  'sandbox.same_account_lead': 'Repara esta conexão. As chaves abaixo pertencem a outras contas.',
 
   'choose.title': 'Onde estão seus ativos?',
   'choose.search': 'Busque ou cole um endereço',

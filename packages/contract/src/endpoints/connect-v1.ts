@@ -235,6 +235,9 @@ export const getSandboxHelp = defineEndpoint({
   },
 })
 
+/** In place of a scenario: a new key of the account whose connection the session repairs. */
+export const sameAccount = 'same_account'
+
 export const createSandboxKey = defineEndpoint({
   ...inSession,
   id: 'createSandboxKey',
@@ -243,7 +246,8 @@ export const createSandboxKey = defineEndpoint({
   body: z.strictObject({ provider_id: ProviderId, scenario: text(64) }),
   response: z.object({ fields: z.record(z.string(), z.string()) }),
   summary: 'Sandbox: a fresh test key',
-  description: 'Sandbox mode only. What to fill the form with.',
+  description:
+    'Sandbox mode only. What to fill the form with. The scenario `same_account` makes a new key of the account that the session repairs.',
   example: {
     body: { provider_id: 'kraken', scenario: 'default' },
     response: { fields: { api_key: 'the key', secret_key: 'the secret' } },

@@ -1,5 +1,6 @@
 /** What the control API can see and change of a simulated Binance account. Plain terms: decimal text, ids as on the wire. */
-import type { Controlled, NewEntry } from '../control.ts'
+import type { Controlled, Minted, NewEntry } from '../control.ts'
+import { changeKeys, describeKey } from '../core/accounts.ts'
 import type { BinanceAccount } from './authentication.ts'
 import { balancesOf, describeRow, recordIdOf, withdrawRecords } from './controls.ts'
 import { withEvent } from './history.ts'
@@ -16,9 +17,11 @@ export function controlBinance({ accounts }: Binance, url: string): Controlled {
     scenarios: accounts.scenarios,
     mint(scenario, text) {
       const account = accounts.mint(scenario, text)
-      if (account === undefined) return undefined
-      const { apiKey, secret } = toBinanceKey(account.credentials)
-      return { account_id: account.id, credentials: { api_key: apiKey, secret_key: secret } }
+      return account && toMinted(account)
+    },
+    addKey(id, text) {
+      const account = accounts.addKey(id, text)
+      return account && toMinted(account)
     },
     state(id) {
       const account = accounts.findById(id)
@@ -35,21 +38,13 @@ export function controlBinance({ accounts }: Binance, url: string): Controlled {
       withdrawRecords(account, ids)
       return { withdrawn: ids }
     },
-    changeKey(id, change) {
-      const account = accounts.findById(id)
-      if (account === undefined) return undefined
-      const { key } = account
-      key.permissions = change.permissions ?? key.permissions
-      key.revoked = change.revoked ?? key.revoked
-      key.expired = change.expired ?? key.expired
-      if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
-      return keyOf(account)
-    },
+    changeKey: (id, change) => changeKeys(accounts.listKeys(id), change),
   }
 }
 
-function keyOf({ key }: BinanceAccount): object {
-  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
+function toMinted({ id, credentials }: BinanceAccount): Minted {
+  const { apiKey, secret } = toBinanceKey(credentials)
+  return { account_id: id, credentials: { api_key: apiKey, secret_key: secret } }
 }
 
 function stateOf(account: BinanceAccount): object {
@@ -71,7 +66,7 @@ function stateOf(account: BinanceAccount): object {
     provider_id: 'binance',
     scenario: account.scenario.name,
     public_account_id: String(uidOf(account.id)),
-    key: keyOf(account),
+    key: describeKey(account),
     balances: balancesOf(world),
     records: world.rows.map(plain),
   }

@@ -4,6 +4,7 @@
  * sign-ins is described in `authentication.ts`.
  */
 import type { Controlled, NewEntry, RecordChange } from '../control.ts'
+import { changeKeys, describeKey } from '../core/accounts.ts'
 import { toShortText, toUnits } from '../core/units.ts'
 import { userIdOf } from './api/user.ts'
 import { describeForControl, transactionIdOf } from './api/transactions.ts'
@@ -29,19 +30,12 @@ export function controlCoinbase(
     mint(scenario, text) {
       const account = accounts.mint(scenario, text)
       if (account === undefined) return undefined
-      const ecdsa = keyring.keyOf('ES256', scenario, account.number)
-      const ed25519 = keyring.keyOf('EdDSA', scenario, account.number)
-      return {
-        account_id: account.id,
-        credentials: {
-          api_key: ecdsa.name,
-          secret_key: ecdsa.secret,
-          ed25519_api_key: ed25519.name,
-          ed25519_secret_key: ed25519.secret,
-          // What to choose on the sign-in page.
-          account: `${scenario}:${text}`,
-        },
-      }
+      // `account`: what to choose on the sign-in page.
+      return { account_id: account.id, credentials: { ...keysOf(account), account: `${scenario}:${text}` } }
+    },
+    addKey(id, text) {
+      const account = accounts.addKey(id, text)
+      return account && { account_id: account.id, credentials: keysOf(account) }
     },
     state(id) {
       const account = accounts.findById(id)
@@ -61,22 +55,22 @@ export function controlCoinbase(
       return account && changeRecord(account, change, nowMs())
     },
     changeKey(id, change) {
-      const account = accounts.findById(id)
-      if (account === undefined) return undefined
-      const { key } = account
-      key.permissions = change.permissions ?? key.permissions
-      key.revoked = change.revoked ?? key.revoked
-      key.expired = change.expired ?? key.expired
-      if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
       // Ended tokens stay ended. A later sign-in begins anew.
-      if (change.revoked === true) families.endAll(account.id)
-      return keyOf(account)
+      if (change.revoked === true) families.endAll(id)
+      return changeKeys(accounts.listKeys(id), change)
     },
   }
-}
 
-function keyOf({ key }: CoinbaseAccount): object {
-  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
+  function keysOf({ scenario, keyNumber }: CoinbaseAccount): Record<string, string> {
+    const ecdsa = keyring.keyOf('ES256', scenario.name, keyNumber)
+    const ed25519 = keyring.keyOf('EdDSA', scenario.name, keyNumber)
+    return {
+      api_key: ecdsa.name,
+      secret_key: ecdsa.secret,
+      ed25519_api_key: ed25519.name,
+      ed25519_secret_key: ed25519.secret,
+    }
+  }
 }
 
 /** `balances` adds up the wallets of a currency; `wallets` has each of them, and `transactions` the oldest first. */
@@ -92,7 +86,7 @@ function stateOf(account: CoinbaseAccount, nowMs: number): object {
     provider_id: 'coinbase',
     scenario: account.scenario.name,
     public_account_id: userIdOf(account),
-    key: keyOf(account),
+    key: describeKey(account),
     balances: Object.fromEntries([...sums].map(([code, units]) => [code, toShortText(units, unitDecimals)])),
     wallets: [...wallets, ...unused].map((one) => describeWallet(account, one, nowMs)),
     transactions: wallets

@@ -2,7 +2,7 @@
  * The accounts of one provider. None is stored: an account is worked out from its key or its id whenever it is first
  * needed, and what changes afterwards (nonce, counter, revocation, rows added by a test) lives as long as the process.
  */
-import { createKeyMaker, accountNumberOf, scenarioTagOf, type Credentials } from './keys.ts'
+import { createKeyMaker, accountNumberOf, scenarioTagOf, type Credentials, type KeyMaker } from './keys.ts'
 import { createMeter, type Meter, type MeterLimit } from './meter.ts'
 import { speedOf, type Pace } from './pace.ts'
 import type { Scenario } from './scenario.ts'
@@ -10,9 +10,12 @@ import type { Scenario } from './scenario.ts'
 // Far above any test; reached, the account that was idle longest is forgotten and rebuilt when it comes back.
 const accountsMax = 10_000
 
+/** An account as one of its keys sees it: the keys of an account share its records and its limits, and have states of their own. */
 export interface Account<Story, World> {
   id: string
   number: string
+  /** What the key carries: the account's number for its first key, another for each further one. */
+  keyNumber: string
   scenario: Scenario<Story>
   credentials: Credentials
   key: KeyState
@@ -39,7 +42,12 @@ export interface Accounts<Story, World> {
   /** Same scenario and text, same account. Undefined when there is no such scenario. */
   mint(scenario: string, text: string): Account<Story, World> | undefined
   findByKey(apiKey: string): Account<Story, World> | undefined
+  /** With its first key, or with the key that has the number of this id. */
   findById(id: string): Account<Story, World> | undefined
+  /** A further key of an account: same text, same key. Undefined when there is no such account. */
+  addKey(id: string, text: string): Account<Story, World> | undefined
+  /** The account with each of its keys, the first one first; empty when there is no such account. */
+  listKeys(id: string): readonly Account<Story, World>[]
   scenarios: readonly Scenario<Story>[]
 }
 
@@ -53,10 +61,15 @@ export interface AccountsOptions<Story, World> {
   build: (story: Story) => World
 }
 
-export function createAccounts<Story, World>(options: AccountsOptions<Story, World>): Accounts<Story, World> {
-  const { provider, scenarios } = options
-  const keys = createKeyMaker(options.seed, provider)
-  const live = new Map<string, Account<Story, World>>()
+interface AccountMaker<Story, World> {
+  keys: KeyMaker
+  build(scenario: Scenario<Story>, number: string, id: string): Account<Story, World>
+  /** The same account as another of its keys sees it. */
+  withKey(account: Account<Story, World>, keyNumber: string): Account<Story, World>
+}
+
+function createAccountMaker<Story, World>(options: AccountsOptions<Story, World>): AccountMaker<Story, World> {
+  const keys = createKeyMaker(options.seed, options.provider)
   const beginnings = new Map<string, World>()
 
   function beginningOf(scenario: Scenario<Story>): World {
@@ -67,6 +80,41 @@ export function createAccounts<Story, World>(options: AccountsOptions<Story, Wor
     return built
   }
 
+  return {
+    keys,
+    build(scenario, number, id) {
+      let changed: World | undefined
+      return {
+        id,
+        number,
+        keyNumber: number,
+        scenario,
+        credentials: keys.credentialsOf(scenario.name, number),
+        key: newKeyState(scenario),
+        meter: meterOf(scenario, options),
+        calls: 0,
+        world: () => changed ?? beginningOf(scenario),
+        setWorld: (world) => {
+          changed = world
+        },
+      }
+    },
+    withKey(account, keyNumber) {
+      const { scenario } = account
+      const credentials = keys.credentialsOf(scenario.name, keyNumber)
+      return { ...account, keyNumber, credentials, key: newKeyState(scenario), calls: 0 }
+    },
+  }
+}
+
+export function createAccounts<Story, World>(options: AccountsOptions<Story, World>): Accounts<Story, World> {
+  const { provider, scenarios } = options
+  const { keys, build, withKey } = createAccountMaker(options)
+  const live = new Map<string, Account<Story, World>>()
+  /** By account id, the numbers of its further keys; and by the id that such a key carries, the account that it opens. */
+  const furtherKeys = new Map<string, Set<string>>()
+  const openedBy = new Map<string, string>()
+
   function open(scenario: Scenario<Story>, number: string): Account<Story, World> {
     const id = `${provider}.${scenario.name}.${number}`
     const known = live.get(id)
@@ -75,24 +123,24 @@ export function createAccounts<Story, World>(options: AccountsOptions<Story, Wor
       live.set(id, known)
       return known
     }
-    let changed: World | undefined
-    const account: Account<Story, World> = {
-      id,
-      number,
-      scenario,
-      credentials: keys.credentialsOf(scenario.name, number),
-      key: newKeyState(scenario),
-      meter: meterOf(scenario, options),
-      calls: 0,
-      world: () => changed ?? beginningOf(scenario),
-      setWorld: (world) => {
-        changed = world
-      },
-    }
+    const owner = findOpenedBy(id)
+    const account = owner === undefined ? build(scenario, number, id) : withKey(owner, number)
     live.set(id, account)
     const [idle] = live.keys()
     if (live.size > accountsMax && idle !== undefined) live.delete(idle)
     return account
+  }
+
+  function findOpenedBy(id: string): Account<Story, World> | undefined {
+    const ownerId = openedBy.get(id)
+    return ownerId === undefined ? undefined : findById(ownerId)
+  }
+
+  function findById(id: string): Account<Story, World> | undefined {
+    const [ofProvider, name, number] = id.split('.')
+    const scenario = scenarios.find((candidate) => candidate.name === name)
+    if (ofProvider !== provider || !scenario || !number || !/^[0-9a-f]{24}$/.test(number)) return undefined
+    return open(scenario, number)
   }
 
   return {
@@ -106,11 +154,20 @@ export function createAccounts<Story, World>(options: AccountsOptions<Story, Wor
       const scenario = read && scenarios.find((candidate) => scenarioTagOf(candidate.name) === read.scenarioTag)
       return scenario && open(scenario, read.accountNumber)
     },
-    findById(id) {
-      const [ofProvider, name, number] = id.split('.')
-      const scenario = scenarios.find((candidate) => candidate.name === name)
-      if (ofProvider !== provider || !scenario || !number || !/^[0-9a-f]{24}$/.test(number)) return undefined
-      return open(scenario, number)
+    findById,
+    addKey(id, text) {
+      const account = findById(id)
+      if (account === undefined) return undefined
+      const number = accountNumberOf(`key\n${text}`)
+      furtherKeys.set(account.id, (furtherKeys.get(account.id) ?? new Set()).add(number))
+      openedBy.set(`${provider}.${account.scenario.name}.${number}`, account.id)
+      return open(account.scenario, number)
+    },
+    listKeys(id) {
+      const account = findById(id)
+      if (account === undefined) return []
+      const further = [...(furtherKeys.get(account.id) ?? [])]
+      return [account, ...further.map((number) => open(account.scenario, number))]
     },
   }
 }
@@ -146,4 +203,28 @@ export function acceptKey(account: Account<unknown, unknown>, nowMs: number): bo
   key.firstAcceptedMs ??= nowMs
   key.acceptedCalls += 1
   return true
+}
+
+export interface KeyChange {
+  permissions?: readonly string[] | undefined
+  revoked?: boolean | undefined
+  expired?: boolean | undefined
+  /** ISO 8601: the key says so, and is unknown from then on. */
+  valid_until?: string | undefined
+}
+
+/** Changes every key that the account has; a key that is added later starts as the scenario says. */
+export function changeKeys(all: readonly Account<unknown, unknown>[], change: KeyChange): object | undefined {
+  for (const { key } of all) {
+    key.permissions = change.permissions ?? key.permissions
+    key.revoked = change.revoked ?? key.revoked
+    key.expired = change.expired ?? key.expired
+    if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
+  }
+  const [first] = all
+  return first && describeKey(first)
+}
+
+export function describeKey({ key }: Account<unknown, unknown>): object {
+  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
 }

@@ -1,5 +1,6 @@
 /** What the control API can see and change of a simulated Kraken account. Plain terms: decimal text, ids as on the wire. */
-import type { Controlled, NewEntry } from '../control.ts'
+import type { Controlled, Minted, NewEntry } from '../control.ts'
+import { changeKeys, describeKey } from '../core/accounts.ts'
 import { ticksPerSecond } from '../core/timeline.ts'
 import { toShortText } from '../core/units.ts'
 import { allocationsOf, publicAccountId } from './account-data.ts'
@@ -20,9 +21,11 @@ export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => nu
     scenarios: accounts.scenarios,
     mint(scenario, text) {
       const account = accounts.mint(scenario, text)
-      if (account === undefined) return undefined
-      const { apiKey, secret } = account.credentials
-      return { account_id: account.id, credentials: { api_key: apiKey, secret_key: secret } }
+      return account && toMinted(account)
+    },
+    addKey(id, text) {
+      const account = accounts.addKey(id, text)
+      return account && toMinted(account)
     },
     state(id) {
       const account = accounts.findById(id)
@@ -40,21 +43,12 @@ export function controlKraken({ accounts }: Kraken, url: string, nowMs: () => nu
       account.setWorld(withoutEntries(account.world(), new Set(ids.map((one) => entryNumber(account, one)))))
       return { withdrawn: ids }
     },
-    changeKey(id, change) {
-      const account = accounts.findById(id)
-      if (account === undefined) return undefined
-      const { key } = account
-      key.permissions = change.permissions ?? key.permissions
-      key.revoked = change.revoked ?? key.revoked
-      key.expired = change.expired ?? key.expired
-      if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
-      return keyOf(account)
-    },
+    changeKey: (id, change) => changeKeys(accounts.listKeys(id), change),
   }
 }
 
-function keyOf({ key }: KrakenAccount): object {
-  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
+function toMinted({ id, credentials: { apiKey, secret } }: KrakenAccount): Minted {
+  return { account_id: id, credentials: { api_key: apiKey, secret_key: secret } }
 }
 
 function stateOf(account: KrakenAccount, nowMs: number): object {
@@ -65,7 +59,7 @@ function stateOf(account: KrakenAccount, nowMs: number): object {
     provider_id: 'kraken',
     scenario: account.scenario.name,
     public_account_id: publicAccountId(account.id),
-    key: keyOf(account),
+    key: describeKey(account),
     balances: Object.fromEntries([...world.balances].map(([code, units]) => [code, short(units, code)])),
     ledger: world.ledger.rows.map((row) => ({ id: ledgerId(account.id, row.number), ...describeEntry(account, row) })),
     trades: world.trades.rows.map((row) => ({ id: tradeId(account, row), ...describeTrade(account, row, true) })),

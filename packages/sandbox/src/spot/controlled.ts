@@ -1,5 +1,6 @@
 /** What the control API can see and change of a simulated spot account. Plain terms: decimal text, ISO times. */
 import type { Controlled, NewEntry } from '../control.ts'
+import { changeKeys, describeKey } from '../core/accounts.ts'
 import { toText, withEvent } from './books.ts'
 import { balancesOf, bodyOf, recordIdOf, withdrawRecords } from './controls.ts'
 import type { SpotAccount, SpotExchange } from './exchange.ts'
@@ -13,6 +14,10 @@ export function controlSpot(exchange: SpotExchange, url: string): Controlled {
     scenarios: accounts.scenarios,
     mint(scenario, text) {
       const account = accounts.mint(scenario, text)
+      return account && { account_id: account.id, credentials: exchange.credentialsOf(account) }
+    },
+    addKey(id, text) {
+      const account = accounts.addKey(id, text)
       return account && { account_id: account.id, credentials: exchange.credentialsOf(account) }
     },
     state(id) {
@@ -30,21 +35,8 @@ export function controlSpot(exchange: SpotExchange, url: string): Controlled {
       withdrawRecords(account, ids)
       return { withdrawn: ids }
     },
-    changeKey(id, change) {
-      const account = accounts.findById(id)
-      if (account === undefined) return undefined
-      const { key } = account
-      key.permissions = change.permissions ?? key.permissions
-      key.revoked = change.revoked ?? key.revoked
-      key.expired = change.expired ?? key.expired
-      if (change.valid_until !== undefined) key.validUntilMs = Date.parse(change.valid_until)
-      return keyOf(account)
-    },
+    changeKey: (id, change) => changeKeys(accounts.listKeys(id), change),
   }
-}
-
-function keyOf({ key }: SpotAccount): object {
-  return { permissions: key.permissions, revoked: key.revoked, expired: key.expired }
 }
 
 function stateOf(account: SpotAccount, exchange: SpotExchange): object {
@@ -56,7 +48,7 @@ function stateOf(account: SpotAccount, exchange: SpotExchange): object {
     provider_id: exchange.id,
     scenario: account.scenario.name,
     public_account_id: exchange.publicIdOf(account),
-    key: keyOf(account),
+    key: describeKey(account),
     balances: balancesOf(world),
     wallets: { funding: held('funding'), trading: held('trading') },
     records: world.rows.map((row) => ({

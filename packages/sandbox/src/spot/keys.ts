@@ -11,7 +11,7 @@ const headBytes = 1 + accountBytes
 const rounds = 6
 
 export interface SpotKeys {
-  keyOf(account: { scenario: { name: string }; number: string }): string
+  keyOf(account: { scenario: { name: string }; keyNumber: string }): string
   /** The id of the account, or undefined for a key that was not made here. */
   read(key: string): string | undefined
 }
@@ -38,8 +38,8 @@ export function createSpotKeys(
   const round = (index: number, half: Buffer): Buffer => derive(`round ${index}`, half)
 
   return {
-    keyOf({ scenario, number }) {
-      const head = Buffer.concat([Buffer.from([tagOf(scenario.name)]), Buffer.from(number, 'hex')])
+    keyOf({ scenario, keyNumber }) {
+      const head = Buffer.concat([Buffer.from([tagOf(scenario.name)]), Buffer.from(keyNumber, 'hex')])
       return shape.write(permute(Buffer.concat([head, checkOf(head)]), round))
     },
     read(key) {

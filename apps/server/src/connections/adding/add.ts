@@ -193,7 +193,7 @@ export function getOffered(
  * provider. A lane outlives a rotation of the server keys only for connections that exist; two lanes of one key then meet
  * again at repair.
  */
-function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
+export function toKeyLane(keyring: Keyring, providerId: string, of: string): string {
   const [key] = keyring.derive('lane')
   if (key === undefined) throw new Error('the keyring is empty')
   return createHmac('sha256', key).update(`${providerId}\n${of}`).digest('hex').slice(0, 32)

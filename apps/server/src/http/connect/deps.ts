@@ -2,6 +2,7 @@
 import type { Connect } from '../../connect/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
 import type { SandboxControl } from '../../sandbox/index.ts'
+import type { TestAccountDeps } from '../../sandbox/test-accounts.ts'
 import type { Admit } from '../admission.ts'
 import type { Streams } from './events.ts'
 
@@ -11,11 +12,9 @@ export interface ConnectRoutesDeps {
   streams: Streams
   /** In sandbox mode only: test keys, and the mailed codes. */
   sandbox:
-    | {
+    | (TestAccountDeps & {
         control: SandboxControl
         mailbox: SandboxMailbox
-        /** Each test key is one of an account of its own. */
-        newAccount: () => string
-      }
+      })
     | undefined
 }

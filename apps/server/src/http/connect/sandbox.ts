@@ -1,15 +1,18 @@
 /** What a tester is helped with in sandbox mode: scenarios in words, fresh test keys, and the mailed code. */
 import * as contract from '@assay/contract'
+import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { SandboxMailbox } from '../../mail/index.ts'
+import { createKeyOf } from '../../sandbox/test-accounts.ts'
 import type { ConnectRoutesDeps } from './deps.ts'
 import { createServeSession } from './serve-session.ts'
 
 export function registerSandboxHelp(
   app: FastifyInstance,
   { connect, admit }: ConnectRoutesDeps,
-  { control, mailbox, newAccount }: NonNullable<ConnectRoutesDeps['sandbox']>,
+  sandbox: NonNullable<ConnectRoutesDeps['sandbox']>,
 ): void {
+  const { control, mailbox, newAccount } = sandbox
   const serve = createServeSession(connect.authenticate, admit)
   const serveManage = createServeSession(connect.authenticateManaging, admit)
 
@@ -20,10 +23,15 @@ export function registerSandboxHelp(
     )
     return { scenarios, mail: await findCode(mailbox, session.sessionId) }
   })
-  serve(app, contract.createSandboxKey, async ({ body }) => {
+  serve(app, contract.createSandboxKey, async ({ session, body }) => {
+    if (body.scenario === contract.sameAccount) return { fields: await createKeyToRepair(session.connectionId) }
     const wanted = { providerId: body.provider_id, scenario: body.scenario, account: newAccount() }
     return { fields: { ...(await control.createAccount(wanted)) } }
   })
+  async function createKeyToRepair(connectionId: string | null): Promise<Record<string, string>> {
+    if (connectionId === null) throw new Refusal('invalid_request', 'This session does not repair a connection.')
+    return { ...(await createKeyOf(sandbox, connectionId)) }
+  }
   serveManage(app, contract.getManageSandboxHelp, async ({ session }) => ({
     mail: await findCode(mailbox, session.sessionId),
   }))

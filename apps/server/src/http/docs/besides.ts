@@ -31,6 +31,8 @@ export const besides: readonly Part[] = [
       ['POST /sandbox/authorizations', 'the whole connect flow without a person; answers with the code'],
       ['GET /sandbox/scenarios', 'what simulated accounts can be like'],
       ['POST /sandbox/providers/{provider_id}/faults', 'makes a simulated provider fail; DELETE ends it'],
+      ['DELETE /sandbox/connections/{connection_id}/keys', 'revokes the API keys of the account, as its owner would'],
+      ['POST /sandbox/connections/{connection_id}/keys', 'makes a new key of the same account, to repair with'],
       ['POST /sandbox/clock', '{ "advance_ms": … } moves the time forward, for expiry and cool-downs'],
       ['GET /sandbox/mailbox', 'the mails with sign-in codes'],
     ],

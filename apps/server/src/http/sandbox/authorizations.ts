@@ -10,15 +10,20 @@ import type { Connect, ConnectSession } from '../../connect/index.ts'
 import { toRefusedItem, type AddResult, type GivenCredentials } from '../../connections/index.ts'
 import { OAuthError } from '../../oauth/index.ts'
 import type { SandboxControl, TestFields } from '../../sandbox/index.ts'
+import { createKeyOf, type TestAccountDeps } from '../../sandbox/test-accounts.ts'
 
-export interface AuthorizationDeps {
+export interface AuthorizationDeps extends TestAccountDeps {
   connect: Connect
   control: SandboxControl
-  /** Each authorization gets a provider account of its own. */
-  newAccount(): string
 }
 
 const providersMax = 20
+const providerWish = z.strictObject({
+  provider_id: z.string(),
+  scenario: z.string().optional(),
+  /** To be repaired, with a new key of the account that it reads; the scenario is that of the account. */
+  connection_id: z.string().optional(),
+})
 export const authorizationBody = z.strictObject({
   client_id: z.string(),
   code_challenge: z.string(),
@@ -27,25 +32,26 @@ export const authorizationBody = z.strictObject({
   redirect_uri: z.string().optional(),
   scope: z.string().optional(),
   user: z.string().min(1),
-  providers: z.array(z.strictObject({ provider_id: z.string(), scenario: z.string().optional() })).max(providersMax),
+  providers: z.array(providerWish).max(providersMax),
 })
 
 export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof authorizationBody>): Promise<object> {
   const { user, providers, ...parameters } = body
   const known = await deps.control.listProviders()
-  const sources = providers.map(({ provider_id: providerId, scenario = 'default' }) => {
+  const sources = providers.map(({ provider_id: providerId, scenario = 'default', connection_id: repairOf }) => {
     const provider = known.providers.find((candidate) => candidate.provider_id === providerId)
     if (provider === undefined) throw unknownName('unknown_provider', 'provider_id', providerId)
     if (!provider.scenarios.some(({ name }) => name === scenario))
       throw unknownName('invalid_parameter', 'scenario', scenario)
-    return { providerId, scenario }
+    return { providerId, scenario, repairOf }
   })
   const begun = await deps.connect.begin(toEntries(parameters)).catch(refuseInstead)
   const session = await deps.connect.giveConsent(await deps.connect.signInForSandbox(begun.session, toUserName(user)))
   const added: AddResult[] = []
-  for (const { providerId, scenario } of sources) {
+  for (const { providerId, scenario, repairOf } of sources) {
     const account = { providerId, scenario, account: deps.newAccount() }
-    added.push(await (findSignIn(providerId) === undefined ? addByForm : addBySigningIn)(deps, session, account))
+    if (repairOf !== undefined) added.push(await repair(deps, session, { providerId, repairOf }))
+    else added.push(await (findSignIn(providerId) === undefined ? addByForm : addBySigningIn)(deps, session, account))
   }
   const { redirectTo, code } = await deps.connect.finish(session)
   return {
@@ -78,6 +84,15 @@ interface TestAccount {
 async function addByForm(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
   const credentials = toCredentials(await deps.control.createAccount(of))
   return deps.connect.addSource(session, { providerId: of.providerId, displayLabel: null, credentials })
+}
+
+async function repair(
+  deps: AuthorizationDeps,
+  session: ConnectSession,
+  { providerId, repairOf }: { providerId: string; repairOf: string },
+): Promise<AddResult> {
+  const credentials = toCredentials(await createKeyOf(deps, repairOf))
+  return deps.connect.addSource(session, { providerId, displayLabel: null, credentials, repairOf })
 }
 
 function toCredentials({

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import type { Database } from '../../db/index.ts'
 import { bringJobsForward } from '../../jobs/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
+import { createKeyOf, revokeKeysOf } from '../../sandbox/test-accounts.ts'
 import { parseOrRefuse } from '../invalid.ts'
 import { authorizationBody, authorize, type AuthorizationDeps } from './authorizations.ts'
 
@@ -42,6 +43,21 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: SandboxRoutesD
   app.get('/sandbox/mailbox', async (_request, reply) => {
     return reply.header('Cache-Control', 'no-store').send({ data: await deps.mailbox.list() })
   })
+
+  app.post<{ Params: { connection_id: string } }>(
+    '/sandbox/connections/:connection_id/keys',
+    async (request, reply) => {
+      const fields = await createKeyOf(deps, request.params.connection_id)
+      return reply.header('Cache-Control', 'no-store').send({ data: fields })
+    },
+  )
+  app.delete<{ Params: { connection_id: string } }>(
+    '/sandbox/connections/:connection_id/keys',
+    async (request, reply) => {
+      await revokeKeysOf(deps, request.params.connection_id)
+      return reply.send({ data: null })
+    },
+  )
 
   const faultsPath = '/sandbox/providers/:provider_id/faults'
   app.post<{ Params: { provider_id: string } }>(faultsPath, async (request, reply) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { demo } from '../../../../../test/application.ts'
-import { openResource } from '../test-resource.ts'
+import { openResource, until } from '../test-resource.ts'
 
 interface Refused {
   code: string
@@ -154,6 +154,52 @@ describe('the sandbox’s own endpoints', async () => {
       page.data.map((row) => [row.status, row.transaction_count]),
       [['active', 459]],
     )
+  })
+
+  // One history shows that nothing is read twice. Bybit stands for the exchanges that share its simulator.
+  const keyed = { kraken: 'default', bybit: 'empty' }
+  for (const [provider, scenario] of Object.entries(keyed)) {
+    it(`${provider}: a revoked key is found out, and a new key of the same account repairs the connection`, async () => {
+      const user = `repair ${provider}`
+      const providers = [{ provider_id: provider, scenario }]
+      const { access_token: token, connectionIds } = await api.signIn(user, { providers })
+      const [connectionId = ''] = connectionIds
+      const read = async (): Promise<{ connection_id: string; status: string; transaction_count: number }[]> =>
+        (await api.call<{ data: Awaited<ReturnType<typeof read>> }>('GET', '/accounts/v2/providers', token)).body.data
+      const listed = async (): Promise<string[]> => {
+        const answer = await api.call('GET', '/accounts/v2/transactions/export?format=ndjson', token)
+        return [...answer.text.matchAll(/"id":"(txn_\w+)"/g)].map(([, id = '']) => id).toSorted()
+      }
+      const before = await listed()
+      assert.equal(before.length > 0, scenario === 'default')
+
+      const path = `/sandbox/connections/${connectionId}/keys`
+      assert.equal((await api.call('DELETE', path)).status, 200)
+      await api.call('POST', '/accounts/v2/assets/refresh', token, {})
+      await until(read, ([row]) => row?.status === 'needs_reauth')
+
+      const [old, fresh] = [
+        { provider_id: provider, scenario: 'empty' },
+        { provider_id: provider, connection_id: connectionId },
+      ]
+      const repaired = await api.signIn(user, { providers: [fresh], read: false })
+      assert.deepEqual(repaired.connectionIds, [connectionId])
+      const rows = await until(read, ([row]) => row?.status === 'active')
+      assert.equal(rows.length, 1)
+      assert.deepEqual(await listed(), before)
+      assert.equal((await api.signIn(user, { providers: [old], read: false })).connectionIds.length, 1)
+      assert.equal((await read()).length, 2, 'a key of another account is another connection')
+    })
+  }
+
+  it('404: an unknown connection, and one that has no API key, have no keys to make or revoke', async () => {
+    const { connectionIds } = await api.signIn('ada', { providers: [{ provider_id: 'coinbase', scenario: 'empty' }] })
+    for (const id of ['con_unknown', ...connectionIds]) {
+      for (const method of ['POST', 'DELETE']) {
+        const answer = await api.call<Refused>(method, `/sandbox/connections/${id}/keys`)
+        assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'], answer.text)
+      }
+    }
   })
 
   it('a fault is set and cleared; one that does not exist, and a provider that does not, are refused', async () => {
