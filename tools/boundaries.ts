@@ -67,7 +67,7 @@ const rooms: readonly Room[] = [
   {
     name: 'sync',
     folder: 'apps/server/src/sync/',
-    mayImport: ['core', 'connectors', 'db', 'jobs', 'connections', 'ledger', 'metering', 'foundation'],
+    mayImport: ['core', 'connectors', 'db', 'jobs', 'connections', 'ledger', 'metering', 'proof', 'foundation'],
   },
   {
     name: 'connect',

@@ -38,7 +38,7 @@ export { backUp, restore, whenAnswering } from './db/index.ts'
 export type { Client, ClientChanges } from './tenants/index.ts'
 export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts'
 
-export interface Rotation {
+export interface KeyRotation {
   resealed: { credentials: number; webhooks: number; fingerprintKeys: number }
   /**
    * What no key of the ring opens: of which connections the credentials, of which tenants the webhook's secret, of which
@@ -58,7 +58,7 @@ export interface Admin {
   /** What can be told of an open database; `runDoctor` is the whole of it. */
   examine(): Promise<Finding[]>
   /** Seals with the newest key what an older one sealed. */
-  rotateKeys(): Promise<Rotation>
+  rotateKeys(): Promise<KeyRotation>
   /** Derives everything again from the stored records, or says what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** What earlier replays would change, until it is applied or discarded. */

@@ -26,7 +26,7 @@ import path from 'node:path'
 import { ConfigError, keyRing, type KeyRing, type KeySettings, type NamedKey } from './setting-values.ts'
 
 export const purposes = ['cursor', 'token', 'lane', 'sign_in', 'provider_sign_in', 'claims'] as const
-export type Purpose = (typeof purposes)[number]
+export type KeyPurpose = (typeof purposes)[number]
 
 /** A half of a pair. A KeyObject shows nothing of itself when it is printed. */
 export interface SealingKey {
@@ -38,7 +38,7 @@ export type SealingKeys = readonly [SealingKey, ...SealingKey[]]
 
 export interface Keyring {
   /** One key for each server key, in their order. */
-  derive(purpose: Purpose): readonly Uint8Array[]
+  derive(purpose: KeyPurpose): readonly Uint8Array[]
   /** Public halves: the first seals. Throws a ConfigError in a command that was given none. */
   seals: SealingKeys
   /** Private halves. Undefined in a process that must not open anything. */

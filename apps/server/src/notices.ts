@@ -8,6 +8,13 @@
 import type { Sql } from './db/index.ts'
 import type { Owner, Tenant } from './owner.ts'
 
+/** How many of a connection's transactions a change touches. */
+export interface ChangeCounts {
+  added: number
+  changed: number
+  removed: number
+}
+
 /** Call it once, in the transaction that makes the change: the notice must not be there without the change. */
 export async function noteUser(
   sql: Pick<Sql, 'execute'>,

@@ -4,6 +4,9 @@ export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 
+/** `YYYY-MM-DD`, UTC. */
+export type Day = string
+
 /** A factor of ±25 %, so that connections which failed, or were made, in one minute do not all come back in one minute. */
 export function toJitter(random: number): number {
   return 0.75 + random / 2

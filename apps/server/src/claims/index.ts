@@ -17,7 +17,7 @@ export { listClaims, type MadeClaim } from './store.ts'
 type Grade = OwnedTotal['grade']
 
 export interface ClaimRequest {
-  claim: store.Asked['claim']
+  claim: store.AskedClaim['claim']
   /** Null where the claim is about the value of everything. */
   assetId: string | null
   amount: Decimal
@@ -39,10 +39,10 @@ export interface ClaimAnswer {
 }
 
 /** Who asks, for whom, and by which consent. */
-export type Asker = Owner & { clientId: string; grantId: string }
+export type Claimant = Owner & { clientId: string; grantId: string }
 
 export interface Claims {
-  make(asker: Asker, request: ClaimRequest): Promise<ClaimAnswer>
+  make(asker: Claimant, request: ClaimRequest): Promise<ClaimAnswer>
   /** The public keys that statements of the last month were signed with (RFC 7517). */
   jwks(): Promise<{ keys: JWK[] }>
 }
@@ -132,9 +132,9 @@ async function checkAsset(db: Database, assetId: string | null): Promise<void> {
   throw invalidParameter('asset_id', 'must be the asset_id of a position, such as crypto:bitcoin')
 }
 
-async function checkLimit(tx: Sql, asker: Asker, asked: store.Asked, nowMs: number): Promise<void> {
+async function checkLimit(tx: Sql, asker: Claimant, asked: store.AskedClaim, nowMs: number): Promise<void> {
   const before = await store.listAsked(tx, asker, asker.grantId, nowMs - dayMs)
-  const isSame = (one: store.Asked): boolean =>
+  const isSame = (one: store.AskedClaim): boolean =>
     one.claim === asked.claim && one.assetId === asked.assetId && one.amount === asked.amount && one.asOf === asked.asOf
   if (before.some(isSame) || before.length < claimsPerDay) return
   // Room is made when the oldest of the last three is a day old.

@@ -41,7 +41,7 @@ export async function holdSubject(tx: Sql, { userKey }: Owner, grantId: string, 
 }
 
 /** What is asked: two claims that agree in all of these are one. */
-export interface Asked {
+export interface AskedClaim {
   claim: 'value_at_least' | 'holds_at_least'
   assetId: string | null
   amount: Decimal
@@ -55,7 +55,7 @@ export async function listAsked(
   { userKey }: Owner,
   grantId: string,
   sinceMs: number,
-): Promise<(Asked & { firstAt: string })[]> {
+): Promise<(AskedClaim & { firstAt: string })[]> {
   return tx.rows(
     `select claim, asset_id as "assetId", trim_scale(amount)::text as amount, asked_for as "asOf", min(made_at) as "firstAt"
      from claims where user_key = $1::bigint and grant_id = $2 and made_at > $3::timestamptz
@@ -66,7 +66,7 @@ export async function listAsked(
 
 export interface MadeClaim {
   grantId: string
-  claim: Asked['claim']
+  claim: AskedClaim['claim']
   assetId: string | null
   amount: Decimal
   asOf: string

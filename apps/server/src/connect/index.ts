@@ -15,7 +15,14 @@ import * as provider from './provider-sign-in.ts'
 import { hashBearer, unknownSession } from './secrets.ts'
 import { describeSession, type SessionView } from './session-view.ts'
 import * as sessions from './sessions.ts'
-import { enterCode, requestCode, type Asker, type Origin, type SignInDeps, type SignInLimits } from './sign-in.ts'
+import {
+  enterCode,
+  requestCode,
+  type CodeRequester,
+  type Origin,
+  type SignInDeps,
+  type SignInLimits,
+} from './sign-in.ts'
 import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
@@ -25,7 +32,7 @@ export { createMailTask, sweepConnect } from './tasks.ts'
 export { resendAfterSeconds } from './sign-in.ts'
 export type { ConnectSession } from './store.ts'
 export type { MyPage } from './manage.ts'
-export type { Progress } from './progress-store.ts'
+export type { ConnectProgress } from './progress-store.ts'
 export type { SessionView } from './session-view.ts'
 
 export interface SourceToAdd {
@@ -42,7 +49,7 @@ export interface Application extends Owner {
   grantId: string
 }
 
-export interface ConnectDeps extends provider.SignInDeps {
+export interface ConnectDeps extends provider.ProviderSignInDeps {
   db: Database
   oauth: Oauth
   tenants: Tenants
@@ -65,7 +72,7 @@ export function createConnect(deps: ConnectDeps) {
   const { db, oauth, connections, emailSignIn } = deps
   const signInDeps: SignInDeps = { ...deps, signInKeys: deps.keyring.derive('sign_in') }
 
-  function mailCode(asker: Asker, origin: Origin, email: string): Promise<string> {
+  function mailCode(asker: CodeRequester, origin: Origin, email: string): Promise<string> {
     if (!emailSignIn) throw new Refusal('invalid_request', 'Signing in by e-mail is switched off here.')
     return requestCode(signInDeps, asker, origin, email)
   }

@@ -122,15 +122,15 @@ export async function noteReads(
   )
 }
 
-export interface Access {
+export interface DataAccess {
   grantId: string
   endpoint: string
   hour: string
   count: string
 }
 
-export async function listAccesses(sql: Sql, { userKey }: Owner, limit: number): Promise<Access[]> {
-  return sql.rows<Access>(
+export async function listAccesses(sql: Sql, { userKey }: Owner, limit: number): Promise<DataAccess[]> {
+  return sql.rows<DataAccess>(
     `select grant_id as "grantId", endpoint, hour, count from grant_accesses
      where user_key = $1
      order by hour desc, endpoint limit $2`,

@@ -13,7 +13,7 @@ import type { Grant, Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Client, Tenants } from '../tenants/index.ts'
 import * as store from './manage-store.ts'
-import type { Access, ManageSession } from './manage-store.ts'
+import type { DataAccess, ManageSession } from './manage-store.ts'
 import { hashBearer, hashSecret, newSecret, unknownSession } from './secrets.ts'
 
 export type { ManageSession } from './manage-store.ts'
@@ -29,11 +29,11 @@ export interface ManageDeps {
 export interface MyPage {
   email: string | null
   connections: ConnectionRow[]
-  grants: (Grant & { accesses: Access[]; claims: MadeClaim[] })[]
+  grants: (Grant & { accesses: DataAccess[]; claims: MadeClaim[] })[]
   /** What the tenant read by its own access, by client. */
   /** What happened to the user's consents and connections, newest first. */
   events: (Pick<EntryRow, 'at' | 'actor' | 'action'> & { clientName: string | null; providerName: string | null })[]
-  tenantReads: { clientId: string; clientName: string; accesses: Access[] }[]
+  tenantReads: { clientId: string; clientName: string; accesses: DataAccess[] }[]
 }
 
 const lifeSeconds = 3_600

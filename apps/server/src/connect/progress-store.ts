@@ -5,7 +5,7 @@ import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { ProofCause } from '../proof/index.ts'
 
-export interface Progress {
+export interface ConnectProgress {
   /** Null until balances were read. */
   assets: number | null
   records: number
@@ -36,7 +36,7 @@ interface ProgressRow {
   records: number
   transactions: number
   history_from: string | null
-  top: Progress['top'] | null
+  top: ConnectProgress['top'] | null
   value_in_usd: Decimal | null
   difference: Difference | null
 }
@@ -47,9 +47,9 @@ export async function listProgress(
   sql: Sql,
   { userKey }: Owner,
   rows: readonly ConnectionRow[],
-): Promise<(ConnectionRow & { progress: Progress })[]> {
+): Promise<(ConnectionRow & { progress: ConnectProgress })[]> {
   // A session has a handful of connections, and each needs its own index ranges.
-  const described: (ConnectionRow & { progress: Progress })[] = []
+  const described: (ConnectionRow & { progress: ConnectProgress })[] = []
   for (const row of rows) {
     const found = await findProgress(sql, userKey, row.connection_key)
     // Removed a moment ago.
@@ -91,7 +91,7 @@ async function findProgress(sql: Sql, userKey: string, connectionKey: number): P
   )
 }
 
-function toProgress(connection: ConnectionRow, row: ProgressRow): Progress {
+function toProgress(connection: ConnectionRow, row: ProgressRow): ConnectProgress {
   const { status, proof_grade: grade, proved_since: provedSince } = connection
   return {
     assets: row.balances_read ? row.assets : null,

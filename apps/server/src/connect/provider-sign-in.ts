@@ -24,7 +24,7 @@ import type { Beginner } from './state-store.ts'
 
 export type { Beginner } from './state-store.ts'
 
-export interface SignInDeps {
+export interface ProviderSignInDeps {
   db: Sql
   connections: Pick<Connections, 'add' | 'findProviderName' | 'toSignInUrl'>
   tenants: Pick<Tenants, 'findClient'>
@@ -33,22 +33,26 @@ export interface SignInDeps {
   randomBytes: (size: number) => Buffer
 }
 
-export interface SignInRequest {
+export interface ProviderSignInRequest {
   providerId: string
   displayLabel: string | null
   repairOf?: string
 }
 
 /** In a session: it goes on there. */
-export function beginInSession(deps: SignInDeps, of: Beginner, request: SignInRequest): Promise<AddResult> {
+export function beginInSession(
+  deps: ProviderSignInDeps,
+  of: Beginner,
+  request: ProviderSignInRequest,
+): Promise<AddResult> {
   return begin(deps, of, { ...request, redirectUri: null })
 }
 
 /** By an application: the person comes back to one of its registered addresses. */
 export async function beginForApplication(
-  deps: SignInDeps,
+  deps: ProviderSignInDeps,
   of: Beginner & { clientId: string },
-  request: SignInRequest & { redirectUri?: string | undefined },
+  request: ProviderSignInRequest & { redirectUri?: string | undefined },
 ): Promise<AddResult> {
   const registered = (await deps.tenants.findClient(of.clientId))?.redirectUris ?? []
   const redirectUri = request.redirectUri ?? (registered.length === 1 ? registered[0] : undefined)
@@ -59,9 +63,9 @@ export async function beginForApplication(
 }
 
 async function begin(
-  deps: SignInDeps,
+  deps: ProviderSignInDeps,
   of: Beginner,
-  { providerId, displayLabel, repairOf, redirectUri }: SignInRequest & { redirectUri: string | null },
+  { providerId, displayLabel, repairOf, redirectUri }: ProviderSignInRequest & { redirectUri: string | null },
 ): Promise<AddResult> {
   const state = newSecret(deps.randomBytes)
   const codeChallenge = createHash('sha256').update(toVerifier(deps, state)).digest('base64url')
@@ -79,7 +83,7 @@ export type ProviderAnswer = { state: string; code: string } | { state: string; 
  * Where the callback page goes on to; undefined when a session waits for this answer, or nothing does. What the person
  * declined is over at once.
  */
-export async function forwardAnswer(deps: SignInDeps, answer: ProviderAnswer): Promise<string | undefined> {
+export async function forwardAnswer(deps: ProviderSignInDeps, answer: ProviderAnswer): Promise<string | undefined> {
   const stateHash = hashSecret(answer.state)
   if ('error' in answer) {
     const redirectUri = await store.dropForApplication(deps.db, stateHash)
@@ -96,7 +100,7 @@ export type Returning = Beginner & { providerId?: string }
 
 /** A session without a user began nothing. */
 export async function completeInSession(
-  deps: SignInDeps,
+  deps: ProviderSignInDeps,
   answer: ProviderAnswer,
   { owner, sessionId }: { owner: Owner | null; sessionId: string },
 ): Promise<AddResult> {
@@ -105,7 +109,11 @@ export async function completeInSession(
 }
 
 /** Only for the one who began this sign-in at this provider, and only once. */
-export async function completeSignIn(deps: SignInDeps, answer: ProviderAnswer, of: Returning): Promise<AddResult> {
+export async function completeSignIn(
+  deps: ProviderSignInDeps,
+  answer: ProviderAnswer,
+  of: Returning,
+): Promise<AddResult> {
   if (of.providerId !== undefined && deps.connections.findProviderName(of.providerId) === undefined) {
     throw refuse('There is no such provider.', 'unknown_provider', 'provider_id')
   }
@@ -141,7 +149,7 @@ export async function checkCodes(db: Sql, keyring: Keyring): Promise<SealReport>
   return report
 }
 
-function toDeclined({ connections }: SignInDeps, providerId: string, displayLabel: string | null): AddResult {
+function toDeclined({ connections }: ProviderSignInDeps, providerId: string, displayLabel: string | null): AddResult {
   const name = connections.findProviderName(providerId) ?? providerId
   const message = `You did not allow it at ${name}. Nothing was stored.`
   const item = { cause: 'missing_permission', provider_id: providerId, message } as const
@@ -150,12 +158,12 @@ function toDeclined({ connections }: SignInDeps, providerId: string, displayLabe
 }
 
 /** §3.1.2: exactly the address that is registered at the provider. */
-function callbackUrl({ widgetUrl }: SignInDeps): string {
+function callbackUrl({ widgetUrl }: ProviderSignInDeps): string {
   return `${widgetUrl}/callback`
 }
 
 /** It takes our key to know it, although the state travels through the browser. */
-function toVerifier({ keyring }: SignInDeps, state: string): string {
+function toVerifier({ keyring }: ProviderSignInDeps, state: string): string {
   const [key] = keyring.derive('provider_sign_in')
   if (key === undefined) throw new Error('the keyring is empty')
   return createHmac('sha256', key).update(state).digest('base64url')

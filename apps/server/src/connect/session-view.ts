@@ -3,15 +3,15 @@ import type { ConnectionRow, Connections } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Client, Tenants } from '../tenants/index.ts'
-import { listProgress, type Progress } from './progress-store.ts'
+import { listProgress, type ConnectProgress } from './progress-store.ts'
 import { sharesEmail, toGrantEnd } from './consent.ts'
-import { connectionsMax, stepOf, type Step } from './sessions.ts'
+import { connectionsMax, stepOf, type SessionStep } from './sessions.ts'
 import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
 export interface SessionView {
   session: ConnectSession
-  step: Step
+  step: SessionStep
   client: Client
   tenantName: string
   grantExpiresAt: string
@@ -22,7 +22,7 @@ export interface SessionView {
   user: { email: string | null } | null
   existing: ConnectionRow[]
   unfinished: { sessionId: string; startedAt: string; connectionCount: number } | null
-  connections: (ConnectionRow & { progress: Progress })[]
+  connections: (ConnectionRow & { progress: ConnectProgress })[]
 }
 
 export interface ViewDeps {

@@ -34,7 +34,7 @@ export interface SessionDeps {
   randomBytes: (size: number) => Buffer
 }
 
-export type Step = 'sign_in' | 'consent' | 'connect' | 'ended'
+export type SessionStep = 'sign_in' | 'consent' | 'connect' | 'ended'
 
 const lifeSeconds = 1_800
 /** More than anybody has; a page shows them all. */
@@ -100,7 +100,7 @@ export async function confirmUser(
   })
 }
 
-export function stepOf(session: ConnectSession): Step {
+export function stepOf(session: ConnectSession): SessionStep {
   if (session.outcome !== null) return 'ended'
   if (session.owner === null) return 'sign_in'
   return session.consent === null ? 'consent' : 'connect'
@@ -230,17 +230,17 @@ export async function resume(
   })
 }
 
-const order: readonly Step[] = ['sign_in', 'consent', 'connect', 'ended']
+const order: readonly SessionStep[] = ['sign_in', 'consent', 'connect', 'ended']
 
 /** What has to be done before anything later. */
-const missing: Readonly<Record<Step, string>> = {
+const missing: Readonly<Record<SessionStep, string>> = {
   sign_in: 'Sign in first.',
   consent: 'Consent first.',
   connect: 'This needs a finished session.',
   ended: 'This session has ended.',
 }
 
-export function refuseUnless(session: ConnectSession, wanted: Step): void {
+export function refuseUnless(session: ConnectSession, wanted: SessionStep): void {
   const step = stepOf(session)
   if (step === wanted) return
   const isLate = step !== 'ended' && order.indexOf(step) > order.indexOf(wanted)

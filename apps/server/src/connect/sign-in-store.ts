@@ -5,16 +5,16 @@
 import type { Sql } from '../db/index.ts'
 
 /** What the code lets the person do; the mail says it. */
-export type Purpose = 'connect' | 'manage'
+export type SignInPurpose = 'connect' | 'manage'
 
-export interface Asker {
+export interface CodeRequester {
   sessionId: string
   tenantId: string
   clientId: string
-  purpose: Purpose
+  purpose: SignInPurpose
 }
 
-export interface CodeRow extends Asker {
+export interface CodeRow extends CodeRequester {
   email: string
   nonce: Buffer
   /** The key that the code was made with. */

@@ -6,7 +6,7 @@ import { Refusal } from '@assay/core'
 import { parseConfig } from '../config.ts'
 import { testKeyTexts } from '../test-keys.ts'
 import { openOauth } from '../oauth/test-oauth.ts'
-import { enterCode, findCodeToMail, networkOf, requestCode, type Asker, type SignInDeps } from './sign-in.ts'
+import { enterCode, findCodeToMail, networkOf, requestCode, type CodeRequester, type SignInDeps } from './sign-in.ts'
 
 const oldKey = new Uint8Array(32).fill(3)
 const newKey = new Uint8Array(32).fill(4)
@@ -15,7 +15,7 @@ describe('limits of signing in by e-mail', async () => {
   const { db, tenant, moveClock } = await openOauth()
   const { signInLimits } = parseConfig(testKeyTexts('test'))
   const deps: SignInDeps = { db, signInKeys: [oldKey], randomBytes, signInLimits }
-  const newAsker = (): Asker => ({
+  const newAsker = (): CodeRequester => ({
     sessionId: randomUUID(),
     tenantId: tenant.tenantId,
     clientId: 'cli_demo',

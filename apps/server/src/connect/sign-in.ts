@@ -17,9 +17,9 @@ import type { Database, Sql } from '../db/index.ts'
 import { addJob } from '../jobs/index.ts'
 import { parseEmail } from '../tenants/index.ts'
 import * as store from './sign-in-store.ts'
-import type { Asker } from './sign-in-store.ts'
+import type { CodeRequester } from './sign-in-store.ts'
 
-export type { Asker, Purpose } from './sign-in-store.ts'
+export type { CodeRequester, SignInPurpose } from './sign-in-store.ts'
 
 const codeSeconds = 600
 const triesMax = 5
@@ -54,7 +54,12 @@ export interface SignInDeps extends CodeDeps {
 export type Origin = string
 
 /** The address as it was understood. */
-export async function requestCode(deps: SignInDeps, asker: Asker, origin: Origin, typed: string): Promise<string> {
+export async function requestCode(
+  deps: SignInDeps,
+  asker: CodeRequester,
+  origin: Origin,
+  typed: string,
+): Promise<string> {
   const email = parseEmail(typed)
   const { sessionId, tenantId, clientId, purpose } = asker
   const subjects = subjectsOf(deps, { ...asker, email }, origin)
@@ -76,7 +81,7 @@ export async function requestCode(deps: SignInDeps, asker: Asker, origin: Origin
 /** The address that the code proves. */
 export async function enterCode(
   deps: SignInDeps,
-  asker: Pick<Asker, 'sessionId'>,
+  asker: Pick<CodeRequester, 'sessionId'>,
   origin: Origin,
   given: string,
 ): Promise<string> {
@@ -92,7 +97,7 @@ export async function enterCode(
 async function tryCode(
   deps: SignInDeps,
   tx: Sql,
-  asker: Pick<Asker, 'sessionId'>,
+  asker: Pick<CodeRequester, 'sessionId'>,
   origin: Origin,
   given: string,
 ): Promise<string | Refusal> {
@@ -121,7 +126,7 @@ async function tryCode(
 export async function findCodeToMail(
   deps: CodeDeps,
   sessionId: string,
-): Promise<{ email: string; code: string; clientId: string; purpose: store.Purpose } | undefined> {
+): Promise<{ email: string; code: string; clientId: string; purpose: store.SignInPurpose } | undefined> {
   const row = await store.findCode(deps.db, sessionId)
   const key = row && findKey(deps, row.keyId)
   if (row === undefined || key === undefined) return undefined

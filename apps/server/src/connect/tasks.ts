@@ -5,7 +5,7 @@ import type { Mailer } from '../mail/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import * as manage from './manage-store.ts'
 import * as signIns from './sign-in-store.ts'
-import { findCodeToMail, type CodeDeps, type Purpose } from './sign-in.ts'
+import { findCodeToMail, type CodeDeps, type SignInPurpose } from './sign-in.ts'
 import * as store from './store.ts'
 
 export interface MailTaskDeps extends CodeDeps {
@@ -27,7 +27,7 @@ export function createMailTask(deps: MailTaskDeps): Handler<'sign_in_mail'> {
 }
 
 function writeMail(
-  { code, purpose }: { code: string; purpose: Purpose },
+  { code, purpose }: { code: string; purpose: SignInPurpose },
   clientName: string,
   tenantName: string,
 ): { subject: string; text: string } {

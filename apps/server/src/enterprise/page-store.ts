@@ -16,10 +16,10 @@ import { toIssue, type IssueRow } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import { clientCallerCte, type Caller } from '../oauth/index.ts'
 import { coveredRowByRow } from './grants.ts'
-import type { PageRequest } from './transactions-query-store.ts'
+import type { TenantPageRequest } from './transactions-query-store.ts'
 
 export interface TenantReading {
-  caller: Omit<Caller, 'expiresAt'>
+  caller: Caller
   /** One for each connection that is not up to date, of the users on the page. */
   issues: ErrorItem[]
   /** Ready JSON, separated by commas. */
@@ -91,7 +91,7 @@ const laterPage = toText(true)
 export async function readPage(
   sql: Sql,
   tokenHash: Buffer,
-  { limit, after }: Pick<PageRequest, 'limit' | 'after'>,
+  { limit, after }: Pick<TenantPageRequest, 'limit' | 'after'>,
 ): Promise<TenantReading | undefined> {
   const now = sql.now()
   const place = after === undefined ? [] : [after.occurredAt, after.id.replace('txn_', '')]

@@ -16,20 +16,20 @@
  * An ORDER BY stands wherever an index must lead: for a bare LIMIT PostgreSQL may choose to scan the table. An OFFSET 0
  * stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole table.
  */
-import type { TransactionFilters as UserFilters } from '../portfolio/index.ts'
+import type { Filter, Lead, TransactionFilters } from '../portfolio/index.ts'
 import { coveredRowByRow, isLive } from './grants.ts'
 
-/** Those of one user's list; connections are found before (Reach). */
-export type TransactionFilters = Omit<UserFilters, 'connectionIds'>
+/** Those of one user's list; connections are found before (TenantReach). */
+export type TenantFilters = Omit<TransactionFilters, 'connectionIds'>
 
-export interface PageRequest {
-  filters: TransactionFilters
+export interface TenantPageRequest {
+  filters: TenantFilters
   limit: number
   /** The last row of the page before. */
   after: { occurredAt: string; id: string } | undefined
 }
 
-export interface Reach {
+export interface TenantReach {
   tenantKey: number
   /** The keys of some users, or all of the tenant's. Whose rows are shown, their live grants decide. */
   users: readonly string[] | 'all'
@@ -39,10 +39,7 @@ export interface Reach {
   now: string
 }
 
-export type Filter = 'asset' | 'kind' | 'update'
-export type Lead = 'walk' | 'near' | Filter
-
-export interface Statement {
+export interface TenantStatement {
   text: string
   values: readonly unknown[]
 }
@@ -51,7 +48,7 @@ const newestFirst = 't.occurred_at desc, t.id desc'
 const nearMax = 100
 
 /** What can lead to the rows of these filters, besides the order of the page. */
-export function listLeads({ connections }: Reach, filters: TransactionFilters): Filter[] {
+export function listLeads({ connections }: TenantReach, filters: TenantFilters): Filter[] {
   const { providerIds, types, categories } = filters
   const leads: Filter[] = []
   if (filters.assetSymbols !== undefined) leads.push('asset')
@@ -60,7 +57,7 @@ export function listLeads({ connections }: Reach, filters: TransactionFilters): 
   return leads
 }
 
-export function pageStatement(reach: Reach, request: PageRequest, lead: Lead): Statement {
+export function pageStatement(reach: TenantReach, request: TenantPageRequest, lead: Lead): TenantStatement {
   const parts = createParts(reach, request)
   const conditions = [...(lead === 'kind' ? [] : parts.ofKind('t')), ...parts.updated()]
   if (request.filters.assetSymbols !== undefined && lead !== 'asset') conditions.push(parts.hasAsset())
@@ -77,7 +74,12 @@ export function pageStatement(reach: Reach, request: PageRequest, lead: Lead): S
 }
 
 /** How many rows this one leads to from here on, as far as `max`. */
-export function countStatement(reach: Reach, request: PageRequest, lead: Filter, max: number): Statement {
+export function countStatement(
+  reach: TenantReach,
+  request: TenantPageRequest,
+  lead: Filter,
+  max: number,
+): TenantStatement {
   const parts = createParts(reach, request)
   const rows = toKeys(parts, lead, String(max))
   return { text: `select count(*)::int as rows from (select from (${rows}) t limit ${max}) t`, values: parts.values }
@@ -100,7 +102,7 @@ function createBinder() {
   }
 }
 
-function createParts(reach: Reach, { filters, after }: PageRequest) {
+function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) {
   const { values, bind, bindOnce } = createBinder()
   const now = bindOnce(reach.now)
   const tenant = bindOnce(reach.tenantKey)

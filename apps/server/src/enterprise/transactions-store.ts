@@ -9,16 +9,15 @@
  * 4. When all of them are common, their walk is long only if they exclude each other.
  */
 import type { Sql } from '../db/index.ts'
+import type { Filter, Lead } from '../portfolio/index.ts'
 import { coveredRowByRow } from './grants.ts'
 import {
   countStatement,
   listLeads,
   pageStatement,
-  type Filter,
-  type Lead,
-  type PageRequest,
-  type Reach,
-  type TransactionFilters,
+  type TenantPageRequest,
+  type TenantReach,
+  type TenantFilters,
 } from './transactions-query-store.ts'
 
 export interface TransactionRow {
@@ -33,8 +32,8 @@ export interface TransactionRow {
   document: string
 }
 
-export interface TransactionRequest extends Omit<PageRequest, 'filters'> {
-  filters: TransactionFilters & {
+export interface TransactionRequest extends Omit<TenantPageRequest, 'filters'> {
+  filters: TenantFilters & {
     userIds?: readonly string[] | undefined
     connectionIds?: readonly string[] | undefined
   }
@@ -52,7 +51,7 @@ export async function listTransactions(
   return listPage(sql, reach, { filters, limit, after })
 }
 
-async function listPage(sql: Sql, reach: Reach, request: PageRequest): Promise<TransactionRow[]> {
+async function listPage(sql: Sql, reach: TenantReach, request: TenantPageRequest): Promise<TransactionRow[]> {
   const list = async (lead: Lead): Promise<TransactionRow[]> => {
     const { text, values } = pageStatement(reach, request, lead)
     return sql.rows<TransactionRow>(text, values)
@@ -68,7 +67,7 @@ async function listPage(sql: Sql, reach: Reach, request: PageRequest): Promise<T
   return list(only === 'asset' ? 'asset' : 'walk')
 }
 
-async function isRare(sql: Sql, reach: Reach, request: PageRequest, lead: Filter): Promise<boolean> {
+async function isRare(sql: Sql, reach: TenantReach, request: TenantPageRequest, lead: Filter): Promise<boolean> {
   const { text, values } = countStatement(reach, request, lead, rareMax)
   return (await sql.row<{ rows: number }>(text, values)).rows < rareMax
 }
@@ -79,7 +78,7 @@ async function findReach(
   tenantKey: number,
   userIds: readonly string[] | undefined,
   connectionIds: readonly string[] | undefined,
-): Promise<Reach> {
+): Promise<TenantReach> {
   const reach = { tenantKey, now: sql.now() }
   if (connectionIds !== undefined) {
     const connections = await sql.rows<{ user_key: string; connection_key: number }>(

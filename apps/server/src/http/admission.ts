@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Limits, Verdict } from '../limits/index.ts'
+import type { Limits, LimitVerdict } from '../limits/index.ts'
 import { findBearer } from '../oauth/index.ts'
 
 type Headers = Pick<FastifyReply, 'header'>
@@ -49,14 +49,14 @@ export function createAdmission(limits: Limits): Admission {
   }
 }
 
-export function tell(reply: Headers, verdict: Verdict): void {
+export function tell(reply: Headers, verdict: LimitVerdict): void {
   const { policy, limit, windowSeconds, remaining, resetSeconds } = verdict
   void reply.header('ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
   void reply.header('ratelimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
 }
 
 /** Tells, and refuses when it is too much. */
-export function apply(reply: Headers, verdict: Verdict): void {
+export function apply(reply: Headers, verdict: LimitVerdict): void {
   tell(reply, verdict)
   if (verdict.admitted) return
   const { limit, windowSeconds, resetSeconds } = verdict

@@ -4,11 +4,11 @@ import { describe, it } from 'node:test'
 import { listAssetsV1, listCatalog, listTransactions } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import { createCursors, toSubject } from './cursor.ts'
-import { linkHeaders, listParameters, openPage, type List, type PageRequest } from './pages.ts'
+import { linkHeaders, listParameters, openPage, type PagedEndpoint, type PageRequest } from './pages.ts'
 import { parseQuery, queryOf } from './query.ts'
 
 const cursors = createCursors([new Uint8Array(32).fill(3)])
-const transactions: List = {
+const transactions: PagedEndpoint = {
   endpoint: listTransactions,
   paging: listTransactions.paging,
   filters: listTransactions.query,
@@ -52,7 +52,7 @@ describe('the first page', () => {
   })
 
   it('v1 assets without a limit are all of them, and announce nothing when none is left', () => {
-    const list: List = { endpoint: listAssetsV1, paging: listAssetsV1.paging, filters: listAssetsV1.query }
+    const list: PagedEndpoint = { endpoint: listAssetsV1, paging: listAssetsV1.paging, filters: listAssetsV1.query }
     const page = read('', { list })
     assert.equal(page.limit, null)
     assert.deepEqual(linkHeaders(page.next(undefined)), {})
@@ -131,7 +131,7 @@ describe('400', () => {
 
   it('a cursor of another user, or of another list, says so', () => {
     assert.match(refusalOf(`cursor=${bare}`, { subject: 'bob' }).message, /altered, or is of another/)
-    const list: List = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
+    const list: PagedEndpoint = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
     assert.match(refusalOf(`cursor=${bare}`, { list }).message, /altered, or is of another/)
   })
 
@@ -178,7 +178,7 @@ it('a hundred ids are a filter whose next fits into 8 KiB, also whole and encode
 })
 
 it('the catalogue’s cursors belong to everybody', () => {
-  const list: List = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
+  const list: PagedEndpoint = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
   const catalogNext = read('kind=exchange', { list, subject: '' }).next(['kraken'])
   assert.deepEqual(read(queryOf(catalogNext), { list, subject: 'bob' }).position, ['kraken'])
 })

@@ -37,7 +37,7 @@ export interface OpenPage extends Pick<PageRequest, 'filters' | 'limit' | 'posit
   claim(subject: Subject): PageRequest
 }
 
-export interface List {
+export interface PagedEndpoint {
   endpoint: Endpoint
   paging: Paging
   filters: z.ZodObject
@@ -59,26 +59,31 @@ const placeSchemas = {
 }
 
 /** Every name that a list takes. */
-export function listParameters(list: List): ReadonlySet<string> {
+export function listParameters(list: PagedEndpoint): ReadonlySet<string> {
   return new Set([...Object.keys(list.filters.shape), ...Object.keys(pageParameters[list.paging.style])])
 }
 
 /** Who walks, and where: the path is the endpoint's with the values of this request, such as a user's id. */
-interface Asker {
+interface Walker {
   subject: Subject
   path: string
 }
 
-export function openPage(list: List, query: Query, path: string, cursors: Cursors): OpenPage {
+export function openPage(list: PagedEndpoint, query: Query, path: string, cursors: Cursors): OpenPage {
   return openWalk(list, split(list, query), path, cursors)
 }
 
 /** For the list whose cursor comes in a body, and whose caller is known. */
-export function continueWalk(list: List, asked: Asked, { subject, path }: Asker, cursors: Cursors): PageRequest {
+export function continueWalk(
+  list: PagedEndpoint,
+  asked: PageQuery,
+  { subject, path }: Walker,
+  cursors: Cursors,
+): PageRequest {
   return openWalk(list, asked, path, cursors).claim(subject)
 }
 
-function openWalk(list: List, asked: Asked, path: string, cursors: Cursors): OpenPage {
+function openWalk(list: PagedEndpoint, asked: PageQuery, path: string, cursors: Cursors): OpenPage {
   // A list inside something (a user's assets) is another list for each such thing.
   const name = path === list.endpoint.path ? list.endpoint.id : `${list.endpoint.id} ${path}`
   const place = findPlace(list, asked, path)
@@ -127,20 +132,20 @@ export function linkHeaders(next: string): Readonly<Record<string, string>> {
 }
 
 /** What a request says of its page. */
-export interface Asked {
+export interface PageQuery {
   filters: Filters
   limit: number | undefined
   cursor: string | undefined
   next_uri: string | undefined
 }
 
-function split(list: List, query: Query): Asked {
+function split(list: PagedEndpoint, query: Query): PageQuery {
   const shown = (name: string): string | undefined => query.get(name)
   const place: Record<string, string> = {}
   const filters: Record<string, string> = {}
   const placeSchema = placeSchemas[list.paging.style]
   for (const [name, value] of query) (name in placeSchema.shape ? place : filters)[name] = value
-  const { limit, cursor, next_uri }: Partial<Omit<Asked, 'filters'>> = parseOrRefuse(placeSchema, place, shown)
+  const { limit, cursor, next_uri }: Partial<Omit<PageQuery, 'filters'>> = parseOrRefuse(placeSchema, place, shown)
   return { filters: parseOrRefuse(list.filters, filters, shown) as Filters, limit, cursor, next_uri }
 }
 
@@ -148,10 +153,10 @@ interface Place {
   parameter: string
   cursor: string
   /** What stood beside the cursor in a whole `next` value. */
-  inside: Asked | undefined
+  inside: PageQuery | undefined
 }
 
-function findPlace(list: List, asked: Asked, path: string): Place | undefined {
+function findPlace(list: PagedEndpoint, asked: PageQuery, path: string): Place | undefined {
   if (asked.cursor !== undefined && asked.next_uri !== undefined) {
     throw refuse([wrongParameter('next_uri', 'is another name for cursor; send one of them')])
   }
@@ -167,7 +172,7 @@ function findPlace(list: List, asked: Asked, path: string): Place | undefined {
 }
 
 /** Mistakes inside a whole value are named by the parameter that carried it: the caller sent no other. */
-function parseWhole(list: List, parameter: string, text: string): Query {
+function parseWhole(list: PagedEndpoint, parameter: string, text: string): Query {
   try {
     return parseQuery(text, listParameters(list))
   } catch (error) {

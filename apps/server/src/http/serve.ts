@@ -15,18 +15,17 @@ import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/con
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { readBearer, type AccessToken, type Caller as TokenCaller } from '../oauth/index.ts'
+import { readBearer, type AccessToken, type Caller } from '../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
 import { sendDocument, toDocument, weaken } from './conditional.ts'
 import { noSubject, toSubject, type Cursors, type Position, type Subject } from './cursor.ts'
 import type { RawJson } from './exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
-import { listParameters, openPage, type List, type OpenPage } from './pages.ts'
+import { listParameters, openPage, type PagedEndpoint, type OpenPage } from './pages.ts'
 import { parseQuery, queryOf } from './query.ts'
 
-/** Who asks. When the token ends was checked with it. */
-export type Caller = Omit<TokenCaller, 'expiresAt'>
+export type { Caller } from '../oauth/index.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -246,7 +245,7 @@ function callOpener(endpoint: Endpoint, cursors: Cursors): (request: FastifyRequ
       return { params, query: parsed, page: undefined }
     }
   }
-  const list: List = { endpoint, paging, filters: schema }
+  const list: PagedEndpoint = { endpoint, paging, filters: schema }
   const known = listParameters(list)
   const pathOf = pathWriter(endpoint)
   return (request) => {

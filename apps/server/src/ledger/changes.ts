@@ -1,14 +1,8 @@
 /** What a transaction that changes a user's transactions reports to the rest of the service. */
 import type { CountedTransactions } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
-import { noteUser } from '../notices.ts'
+import { noteUser, type ChangeCounts } from '../notices.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-
-export interface ChangeCounts {
-  added: number
-  changed: number
-  removed: number
-}
 
 export interface ChangeDeps {
   /** Adds to what the tenant's webhook will announce. */

@@ -36,7 +36,7 @@ export { ConnectionGone } from './locks-store.ts'
 export type { ReplayFinding, ReplayOptions, ReplayReport } from './replay/replay.ts'
 export type { Which as ReplayedWhich } from './replay/replay-store.ts'
 export type { Source } from './deriving/draft.ts'
-export type { PoisonedTime } from './records/raw-store.ts'
+export type { ListKey, PoisonedTime } from './records/raw-store.ts'
 export type { CompleteWindow } from './records/reread-store.ts'
 
 /** What one or more pages of a list showed. */

@@ -7,9 +7,9 @@ import { testDatabase, type TestAddress } from '../../../../test/postgres.ts'
 import { createAssets } from '../assets/index.ts'
 import type { CountedTransactions } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
+import type { ChangeCounts } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createPrices, type Prices } from '../prices/index.ts'
-import type { ChangeCounts } from './changes.ts'
 import { createLedger, type Ledger, type LedgerDeps } from './index.ts'
 
 export interface Written {

@@ -18,7 +18,7 @@ export interface LimitSettings {
   slowAfter: number
 }
 
-export interface Verdict {
+export interface LimitVerdict {
   admitted: boolean
   policy: string
   limit: number
@@ -28,16 +28,16 @@ export interface Verdict {
 }
 
 export interface Limits {
-  countToken(token: string): Verdict
+  countToken(token: string): LimitVerdict
   /** Whether one more request would be admitted. Counts nothing. */
-  lookAtToken(token: string): Verdict
-  countAddress(address: string): Verdict
+  lookAtToken(token: string): LimitVerdict
+  countAddress(address: string): LimitVerdict
   oauth: {
     /** Whether the address has failures left. Counts nothing. */
-    lookAtAddress(address: string): Verdict
-    lookAtClient(clientId: string): Verdict
-    countFailure(address: string): Verdict
-    countClient(clientId: string): Verdict
+    lookAtAddress(address: string): LimitVerdict
+    lookAtClient(clientId: string): LimitVerdict
+    countFailure(address: string): LimitVerdict
+    countClient(clientId: string): LimitVerdict
     /** How long the answer to a secret for this client from this address is held back. */
     delayMs(clientId: string, address: string): number
     countWrongSecret(clientId: string, address: string): void
@@ -56,7 +56,7 @@ export function createLimits(settings: LimitSettings, now: () => number): Limits
   const failures = window()
   const wrongSecrets = window()
 
-  const toVerdict = (policy: string, limit: number, state: { count: number; resetMs: number }): Verdict => ({
+  const toVerdict = (policy: string, limit: number, state: { count: number; resetMs: number }): LimitVerdict => ({
     admitted: state.count <= limit,
     policy,
     limit,
@@ -65,7 +65,7 @@ export function createLimits(settings: LimitSettings, now: () => number): Limits
     resetSeconds: Math.max(Math.ceil(state.resetMs / 1_000), 1),
   })
   /** Before counting: whether one more would still be admitted. */
-  const look = (policy: string, limit: number, state: { count: number; resetMs: number }): Verdict => ({
+  const look = (policy: string, limit: number, state: { count: number; resetMs: number }): LimitVerdict => ({
     ...toVerdict(policy, limit, state),
     admitted: state.count < limit,
   })

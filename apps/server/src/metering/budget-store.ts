@@ -93,7 +93,7 @@ export interface CallRequest {
   nonces: { last: bigint } | { atLeast: number; count: number }
 }
 
-export interface Admission {
+export interface CallAdmission {
   /** Zero when the call may be made. */
   waitMs: number
   /** False when another job has reserved nonces of this key since: then nothing was taken. */
@@ -111,7 +111,7 @@ export interface Admission {
  * One statement, because every call to a provider waits for it. The nonces are reserved with the first call, in one write
  * for the whole job, and two jobs never get the same: one updates the row after the other.
  */
-export async function admitCall(sql: Sql, request: CallRequest): Promise<Admission> {
+export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdmission> {
   const { nonces } = request
   const [last, atLeast, count] =
     'last' in nonces ? [nonces.last.toString(), 0, 0] : [null, nonces.atLeast, nonces.count]

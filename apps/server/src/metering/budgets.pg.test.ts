@@ -10,7 +10,7 @@ import {
   admitCall,
   lowerTier,
   takeTokens,
-  type Admission,
+  type CallAdmission,
   type BucketRequest,
   type CallRequest,
 } from './budget-store.ts'
@@ -105,7 +105,7 @@ describe('a call to a provider', () => {
   interface More extends Partial<Omit<CallRequest, 'buckets'>> {
     cost?: number
   }
-  const ask = (db: Database, { cost = 1, ...more }: More = {}): Promise<Admission> =>
+  const ask = (db: Database, { cost = 1, ...more }: More = {}): Promise<CallAdmission> =>
     admitCall(db, {
       ...{ buckets: [of('bucket', cost)], providerId: 'kraken', keyLane: 'lane' },
       nonces: { atLeast: 1_000_000, count: 500 },

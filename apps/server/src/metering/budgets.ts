@@ -7,7 +7,7 @@ import { SourceError } from '@assay/core'
 import type { Bucket, Connector, Cost, Spent } from '@assay/connectors'
 import type { Database } from '../db/index.ts'
 import * as store from './budget-store.ts'
-import type { Admission, BucketRequest, CallRequest } from './budget-store.ts'
+import type { CallAdmission, BucketRequest, CallRequest } from './budget-store.ts'
 
 export interface Metered {
   connector: Pick<Connector, 'providerId' | 'budget'>
@@ -26,7 +26,12 @@ export interface Budgets {
    * The same for a call to a provider, with everything else that decides on it. Only the budget is waited for; `waitMs` is
    * above zero when that wait is too long for a job.
    */
-  admit(of: Metered, cost: Cost, by: Caller, call: () => Pick<CallRequest, 'providerId' | 'nonces'>): Promise<Admission>
+  admit(
+    of: Metered,
+    cost: Cost,
+    by: Caller,
+    call: () => Pick<CallRequest, 'providerId' | 'nonces'>,
+  ): Promise<CallAdmission>
   /** The provider itself said "too many" to a call of this cost. It does not say which of its buckets is empty. */
   recordLimitError(of: Metered, cost: Cost, forMs: number): Promise<void>
   /** The provider says what it has counted; `left` is what we believed to be left after that call, by bucket. */

@@ -12,7 +12,7 @@ export interface CodeRedeemed extends Owner {
   sessionId: string
 }
 
-export interface TokenDeps {
+export interface ExchangeDeps {
   db: Database
   tenants: Pick<Tenants, 'findClient' | 'verifySecret'>
   /** Newest first: the first derives, all of them recognise. */

@@ -59,7 +59,7 @@ export async function findFamily(
   return { client, family: { ...family, refreshHash: Buffer.from(family.refreshHash, 'hex'), spentNonce }, now }
 }
 
-export interface Rotation {
+export interface TokenRotation {
   userKey: string
   familyId: string
   /** The token that is being spent. */
@@ -72,7 +72,7 @@ export interface Rotation {
 }
 
 /** The present refresh token is spent and the next pair is in force; false when it is not the present one any more. */
-export async function rotateFamily(sql: Sql, rotation: Rotation): Promise<boolean> {
+export async function rotateFamily(sql: Sql, rotation: TokenRotation): Promise<boolean> {
   const rotated = await sql.maybeRow(
     `with family as (
        update token_families

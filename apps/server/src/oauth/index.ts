@@ -22,7 +22,7 @@ import {
 import * as callers from './caller-store.ts'
 import type { OauthRequest } from './client-authentication.ts'
 import type { OAuthError, ReturnAddress } from './errors.ts'
-import type { TokenDeps } from './exchange.ts'
+import type { ExchangeDeps } from './exchange.ts'
 import { introspect, revoke } from './issued-tokens.ts'
 import { toMetadata } from './metadata.ts'
 import * as codes from './code-store.ts'
@@ -58,7 +58,7 @@ export interface OauthDeps {
   issuer: string
   /** `{widget_url}`. */
   widgetUrl: string
-  onCodeRedeemed: TokenDeps['onCodeRedeemed']
+  onCodeRedeemed: ExchangeDeps['onCodeRedeemed']
   /** In the transaction that ends the grant. */
   onGrantRevoked?: (tx: Sql, grant: Owner & { grantId: string }) => Promise<void>
   randomBytes: RandomBytes
@@ -77,7 +77,7 @@ export interface NewAuthorization {
 }
 
 /** Who a request of the API comes from. */
-export interface Caller {
+export interface TokenCaller {
   tenantKey: number
   tenantId: string
   clientId: string
@@ -89,13 +89,16 @@ export interface Caller {
   expiresAt: string
 }
 
+/** A caller whose token was checked: when the token ends no longer matters. */
+export type Caller = Omit<TokenCaller, 'expiresAt'>
+
 const sweepBatchSize = 1_000
 
 export type Oauth = ReturnType<typeof createOauth>
 
 export function createOauth(deps: OauthDeps) {
   const { db, tenants, keys, issuer, widgetUrl, onCodeRedeemed, randomBytes } = deps
-  const tokenDeps: TokenDeps = {
+  const tokenDeps: ExchangeDeps = {
     db,
     tenants,
     // Made once: from raw bytes Node makes a key at every call, which takes longer than the HMAC itself.
@@ -113,7 +116,7 @@ export function createOauth(deps: OauthDeps) {
     return code
   }
 
-  async function authenticate(authorization: string | undefined): Promise<Caller> {
+  async function authenticate(authorization: string | undefined): Promise<TokenCaller> {
     const bearer = findBearer(authorization)
     if (bearer === undefined) throw new Refusal('invalid_token', 'This request needs an access token.')
     const presented = readAccessToken(bearer)

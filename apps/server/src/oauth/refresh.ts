@@ -13,7 +13,7 @@ import { findScopes, type PlatformScope } from '../tenants/index.ts'
 import { findUserToken } from './caller-store.ts'
 import { checkClient, readCredentials, requireSecret, toSafeId, type OauthRequest } from './client-authentication.ts'
 import { OAuthError } from './errors.ts'
-import type { TokenDeps, TokenResponse } from './exchange.ts'
+import type { ExchangeDeps, TokenResponse } from './exchange.ts'
 import * as store from './family-store.ts'
 import type { Family } from './family-store.ts'
 import { accessTokenSeconds } from './lifetimes.ts'
@@ -32,7 +32,7 @@ import {
 /** For a request without anything that could be a refresh token; no user has this key. */
 const noHandle: store.PresentedHandle = { userKey: '0', handleHash: Buffer.alloc(0) }
 
-export async function refresh(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse> {
+export async function refresh(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   // Of two refreshes at once with the same token one rotates. The other looks again, and is an honest retry.
   const outcome = (await tryRefresh(deps, request)) ?? (await tryRefresh(deps, request))
   if (outcome === undefined) throw new Error('a refresh token that was spent before became the present one again')
@@ -40,7 +40,7 @@ export async function refresh(deps: TokenDeps, request: OauthRequest): Promise<T
 }
 
 /** Undefined, with nothing changed, when another refresh was faster. */
-async function tryRefresh(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse | undefined> {
+async function tryRefresh(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse | undefined> {
   const { parameters } = request
   const credentials = readCredentials(request)
   const presented = readRefreshToken(parameters.get('refresh_token') ?? '')
@@ -63,7 +63,7 @@ async function tryRefresh(deps: TokenDeps, request: OauthRequest): Promise<Token
 }
 
 async function rotate(
-  { db, tokenKeys: [key], randomBytes }: TokenDeps,
+  { db, tokenKeys: [key], randomBytes }: ExchangeDeps,
   family: Family,
   presented: RefreshToken,
   scopes: readonly PlatformScope[],
@@ -91,7 +91,7 @@ async function rotate(
 
 /** The answer that was already given for this token, or undefined when this is not a retry. */
 async function findRetry(
-  { db, tokenKeys }: TokenDeps,
+  { db, tokenKeys }: ExchangeDeps,
   family: Family,
   presented: RefreshToken,
   scopes: readonly PlatformScope[] | undefined,

@@ -15,7 +15,7 @@ import {
 } from './client-authentication.ts'
 import * as codes from './code-store.ts'
 import { OAuthError } from './errors.ts'
-import type { TokenDeps, TokenResponse } from './exchange.ts'
+import type { ExchangeDeps, TokenResponse } from './exchange.ts'
 import { revokeFamilyOfCode } from './family-store.ts'
 import { accessTokenSeconds, grantSeconds } from './lifetimes.ts'
 import { required, type Parameters } from './parameters.ts'
@@ -30,7 +30,7 @@ import {
   verifiesChallenge,
 } from './token-values.ts'
 
-export async function token(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse> {
+export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
   switch (required(parameters, 'grant_type')) {
     case 'authorization_code':
@@ -50,7 +50,7 @@ export async function token(deps: TokenDeps, request: OauthRequest): Promise<Tok
 /** For a request without anything that could be a code; no user has this key. */
 const noCode: codes.PresentedCode = { userKey: '0', codeHash: Buffer.alloc(0) }
 
-async function redeemCode(deps: TokenDeps, request: OauthRequest): Promise<TokenResponse> {
+async function redeemCode(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
   const credentials = readCredentials(request)
   const presented = readCode(parameters.get('code'))
@@ -88,7 +88,7 @@ function readCode(text: string | undefined): codes.PresentedCode | undefined {
 }
 
 async function spendCode(
-  deps: TokenDeps,
+  deps: ExchangeDeps,
   presented: codes.PresentedCode,
   clientId: string,
   code: codes.FoundCode,
@@ -139,7 +139,7 @@ async function spendCode(
  * The code is unknown, another client's, or spent. RFC 6749 §4.1.2: a code used twice takes its tokens with it. This
  * statement commits by itself, so the refusal that follows undoes nothing.
  */
-async function refuseSpent({ db }: TokenDeps, presented: codes.PresentedCode, clientId: string): Promise<never> {
+async function refuseSpent({ db }: ExchangeDeps, presented: codes.PresentedCode, clientId: string): Promise<never> {
   await revokeFamilyOfCode(db, presented, clientId)
   throw invalidCode()
 }
@@ -149,7 +149,7 @@ function invalidCode(): OAuthError {
 }
 
 /** RFC 6749 §4.4: the tenant's own access, over all its users. No refresh token (§4.4.3). */
-async function issueClientToken(deps: TokenDeps, client: Client, parameters: Parameters): Promise<TokenResponse> {
+async function issueClientToken(deps: ExchangeDeps, client: Client, parameters: Parameters): Promise<TokenResponse> {
   const allowed = client.scopes.filter(isEnterpriseScope)
   if (allowed.length === 0) throw new OAuthError('unauthorized_client', 'this client has no enterprise scopes')
   const asked = parameters.get('scope')

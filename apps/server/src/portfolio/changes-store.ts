@@ -17,7 +17,7 @@
  */
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
-import { createBinder, headColumns, itemText, type Binder, type Statement } from './pages-query-store.ts'
+import { createBinder, headColumns, itemText, type Binder, type PageStatement } from './pages-query-store.ts'
 import {
   cutItems,
   itemEnd,
@@ -131,7 +131,7 @@ interface ChangesRow extends ItemsRow {
   newest_seq: string | null
 }
 
-const changesStatement = ((): Statement<FeedRange> => {
+const changesStatement = ((): PageStatement<FeedRange> => {
   const binder = createBinder<FeedRange>(3)
   const rows = changes(binder)
   const last = `${binder.bind(({ limit }) => limit - 1)}::integer`
@@ -183,7 +183,7 @@ interface UserChangeRow {
   removed_at: string
 }
 
-const userChangesStatement = ((): Statement<FeedRange> => {
+const userChangesStatement = ((): PageStatement<FeedRange> => {
   const binder = createBinder<FeedRange>(1)
   const result = `select p.seq, p.sub, 'txn_' || encode(uuid_send(p.id), 'hex') as id, s.id as connection_id, s.provider_id,
       greatest(t.updated_at, s.shown_at) as updated_at, t.document, ${timeOf('p.seq')}::timestamptz(3) as removed_at
@@ -221,7 +221,7 @@ export interface RemovedPage {
 }
 
 /** Removed transactions as columns of a result. */
-export interface RemovedRow {
+export interface RemovedColumns {
   removed_items: string | null
   removed_count: number
   removed_seq: string | null
@@ -239,7 +239,7 @@ export function removedResult<Request extends { limit: number }>(
     from (${removals((request: Request) => ({ after: toPlace(request) }), binder)}) r`
 }
 
-export function toRemovedPage(row: RemovedRow, limit: number): RemovedPage {
+export function toRemovedPage(row: RemovedColumns, limit: number): RemovedPage {
   const { items, isLast } = cutItems({ items: row.removed_items, count: row.removed_count }, limit)
   const { removed_seq: seq, removed_sub: sub } = row
   return { items, end: isLast || seq === null || sub === null ? undefined : { seq, sub } }

@@ -3,13 +3,10 @@
  * answer. Other days are derived: from the present balances backwards through what each day moved, at the prices of that
  * day's end, down to the day from which on the history is complete.
  */
-import { dayMs, invalidParameter, type Decimal } from '@assay/core'
+import { dayMs, invalidParameter, type Decimal, type Day } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import { listValues } from './history-store.ts'
-
-/** `YYYY-MM-DD`, UTC. */
-export type Day = string
 
 export interface DailyValue {
   date: Day

@@ -12,13 +12,20 @@ import * as changes from './changes-store.ts'
 import * as knownAt from './known-at-store.ts'
 import { listDailyValues, type DailyValue, type HistoryRequest } from './history.ts'
 import * as pages from './pages-store.ts'
-import type { PageRequest } from './pages-query-store.ts'
+import type { UserPageRequest } from './pages-query-store.ts'
 import * as positionsAt from './positions-at-store.ts'
 import * as positions from './positions-store.ts'
 import type { Access, Reading } from './reading-store.ts'
 
 export { listUserChanges, type FeedPlace, type UserChange } from './changes-store.ts'
-export { firstSeqAt, type PageRequest, type Place, type TransactionFilters } from './pages-query-store.ts'
+export {
+  firstSeqAt,
+  type Filter,
+  type Lead,
+  type UserPageRequest,
+  type Place,
+  type TransactionFilters,
+} from './pages-query-store.ts'
 export type { TransactionItem } from './pages-store.ts'
 export type { OwnedTotal } from './positions-at-store.ts'
 export type { PositionPlace } from './positions-store.ts'
@@ -46,7 +53,7 @@ export interface Portfolio {
     owner: Owner,
     asked: { asOf: string; assetId: string | null },
   ): Promise<positionsAt.OwnedTotal>
-  listTransactions(owner: Owner, request: PageRequest): Promise<pages.TransactionItem[]>
+  listTransactions(owner: Owner, request: UserPageRequest): Promise<pages.TransactionItem[]>
   /** Oldest first; days that are neither observed nor derivable are left out. */
   listDailyValues(owner: Owner, request: HistoryRequest): Promise<DailyValue[]>
 }

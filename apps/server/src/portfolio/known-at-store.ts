@@ -12,7 +12,7 @@ import {
   pageResult,
   requestRowsMax,
   toUuid,
-  type PageRequest,
+  type UserPageRequest,
   type TransactionFilters,
 } from './pages-query-store.ts'
 import { toPage, type PageRow, type TransactionsResult } from './pages-store.ts'
@@ -20,7 +20,7 @@ import { read, readingText, type Access, type Reading } from './reading-store.ts
 
 const scope = 'transactions:read'
 
-export interface KnownAtRequest extends PageRequest {
+export interface KnownAtRequest extends UserPageRequest {
   filters: Pick<TransactionFilters, 'startTime' | 'endTime' | 'connectionIds'>
   knownAt: string
 }

@@ -53,7 +53,7 @@ export interface Place {
   id: string
 }
 
-export interface PageRequest {
+export interface UserPageRequest {
   filters: TransactionFilters
   limit: number
   /** The last row of the page before. */
@@ -86,7 +86,7 @@ export interface Form {
 
 const kindFilters = ['providerIds', 'connectionIds', 'types', 'categories'] as const
 
-export function formOf({ filters, after, limit }: PageRequest): Form {
+export function formOf({ filters, after, limit }: UserPageRequest): Form {
   const given = new Set<keyof TransactionFilters>()
   for (const name in filters) {
     // The names are ours: the type has no others.
@@ -120,7 +120,7 @@ export const itemText = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || s.he
   || case when t.updated_at <= s.shown_at then s.shown_text else ${toWireTime('t.updated_at')} end || '",' || t.document`
 
 /** A text, and where the values of its parameters come from: it is made once for all requests of one form. */
-export interface Statement<Request> {
+export interface PageStatement<Request> {
   text: string
   toValues(request: Request): unknown[]
 }
@@ -141,7 +141,7 @@ export function createBinder<Request>(reserved: number): Binder<Request> {
 }
 
 /** The rows of a page as (occurred_at, id, item), newest first; at most `limit`, which is a parameter. */
-export function pageRows<Request extends PageRequest>(form: Form, lead: Lead, binder: Binder<Request>): string {
+export function pageRows<Request extends UserPageRequest>(form: Form, lead: Lead, binder: Binder<Request>): string {
   const parts = createParts(form, binder)
   const limit = `${binder.bind((request) => request.limit)}::bigint`
   const columns = `t.occurred_at, t.id, ${itemText} as item`
@@ -161,7 +161,7 @@ export function pageRows<Request extends PageRequest>(form: Form, lead: Lead, bi
 }
 
 /** A page as one row: its items, how many, and the place of the last one that is shown when one more was asked for. */
-export function pageResult<Request extends PageRequest>(rows: string, { bind }: Binder<Request>): string {
+export function pageResult<Request extends UserPageRequest>(rows: string, { bind }: Binder<Request>): string {
   const last = `${bind(({ limit }) => limit - 1)}::integer`
   return `select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,
       (array_agg(t.occurred_at))[${last}] as last_at, (array_agg(t.id))[${last}] as last_id
@@ -169,7 +169,7 @@ export function pageResult<Request extends PageRequest>(rows: string, { bind }: 
 }
 
 /** How many rows each of these leads to from here on, as far as `max`. One row, a column for each. */
-export function countResult<Request extends PageRequest>(form: Form, max: number, binder: Binder<Request>): string {
+export function countResult<Request extends UserPageRequest>(form: Form, max: number, binder: Binder<Request>): string {
   const { keys } = createLeads(createParts(form, binder))
   const counts = form.leads.map(
     (filter) =>
@@ -184,7 +184,7 @@ const documentHasSymbol = (symbols: string): string => `exists (
     jsonb_array_elements((d.body -> 'inputs') || (d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) leg
   where leg ->> 'asset_symbol' = any(${symbols}))`
 
-function createParts<Request extends PageRequest>({ given, hasPlace }: Form, { bind }: Binder<Request>) {
+function createParts<Request extends UserPageRequest>({ given, hasPlace }: Form, { bind }: Binder<Request>) {
   const has = (name: keyof TransactionFilters): boolean => given.has(name)
   const filter = (name: keyof TransactionFilters): string => bind(({ filters }) => filters[name])
 

@@ -18,7 +18,7 @@ import {
   toRemovedPage,
   type FeedPlace,
   type RemovedPage,
-  type RemovedRow,
+  type RemovedColumns,
 } from './changes-store.ts'
 import {
   countResult,
@@ -32,10 +32,10 @@ import {
   type Filter,
   type Form,
   type Lead,
-  type PageRequest,
+  type UserPageRequest,
   type Place,
   type Shape,
-  type Statement,
+  type PageStatement,
 } from './pages-query-store.ts'
 import {
   cutItems,
@@ -69,7 +69,7 @@ export interface PageRow extends ItemsRow {
   last_id: string | null
 }
 
-export interface TransactionsRequest extends PageRequest {
+export interface TransactionsRequest extends UserPageRequest {
   shape: Shape
   /** Undefined: no list of removed transactions is wanted, or it has ended. */
   removed?: { after: FeedPlace } | undefined
@@ -94,7 +94,7 @@ export async function readTransactions(
   const form = formOf(paged)
   const lead = firstLead(form)
   const statement = firstStatement(paged, form, lead)
-  const reading = await read<PageRow & RemovedRow>(sql, access, statement.text, statement.toValues(paged))
+  const reading = await read<PageRow & RemovedColumns>(sql, access, statement.text, statement.toValues(paged))
   if (reading === undefined) return undefined
   const { caller, issues, result } = reading
   const found = toPage(result, limit)
@@ -111,13 +111,13 @@ export async function readRemoved(
   request: { after: FeedPlace; limit: number },
 ): Promise<Reading<TransactionsResult> | undefined> {
   const { text, toValues } = removedStatement
-  const reading = await read<RemovedRow>(sql, access, text, toValues({ ...request, limit: request.limit + 1 }))
+  const reading = await read<RemovedColumns>(sql, access, text, toValues({ ...request, limit: request.limit + 1 }))
   if (reading === undefined) return undefined
   const removed = toRemovedPage(reading.result, request.limit)
   return { ...reading, result: { page: { items: '', end: undefined }, removed } }
 }
 
-const removedStatement = ((): Statement<{ after: FeedPlace; limit: number }> => {
+const removedStatement = ((): PageStatement<{ after: FeedPlace; limit: number }> => {
   const binder = createBinder<{ after: FeedPlace; limit: number }>(reservedForToken)
   const result = removedResult(({ after }) => after, binder)
   return { text: readingText({ scope, result }), toValues: binder.toValues }
@@ -132,9 +132,9 @@ function firstLead({ leads }: Form): Lead {
 // Texts are kept: to put one together, and to find its name by it, took a tenth of a page's time in this process. There
 // are some hundred forms of requests; a flood of others only loses what is kept.
 const statementsMax = 1_000
-const statements = new Map<string, Statement<Paged>>()
+const statements = new Map<string, PageStatement<Paged>>()
 
-function keep(name: string, make: () => Statement<Paged>): Statement<Paged> {
+function keep(name: string, make: () => PageStatement<Paged>): PageStatement<Paged> {
   const kept = statements.get(name)
   if (kept !== undefined) return kept
   if (statements.size >= statementsMax) statements.clear()
@@ -143,7 +143,7 @@ function keep(name: string, make: () => Statement<Paged>): Statement<Paged> {
   return made
 }
 
-function firstStatement({ shape, removed }: Paged, form: Form, lead: Lead): Statement<Paged> {
+function firstStatement({ shape, removed }: Paged, form: Form, lead: Lead): PageStatement<Paged> {
   return keep(`first ${shape} ${removed !== undefined} ${form.name}`, () => {
     const binder = createBinder<Paged>(reservedForToken)
     const page = pageResult(pageRows(form, lead, binder), binder)
@@ -212,7 +212,7 @@ export interface TransactionItem {
 export async function listTransactions(
   sql: Sql,
   { userKey }: Pick<Owner, 'userKey'>,
-  request: PageRequest,
+  request: UserPageRequest,
 ): Promise<TransactionItem[]> {
   const paged: Paged = { ...request, shape: 'v2' }
   const form = formOf(paged)

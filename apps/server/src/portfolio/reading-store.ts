@@ -26,14 +26,11 @@ export interface Access {
 }
 
 export interface Reading<Result> {
-  caller: KnownCaller
+  caller: Caller
   /** One for each connection whose data is stale or still being read. */
   issues: ErrorItem[]
   result: Result
 }
-
-/** As http takes it: when the token ends was for the statement to check. */
-type KnownCaller = Omit<Caller, 'expiresAt'>
 
 interface CallerRow {
   caller: [tenantKey: number, tenantId: string, clientId: string, userId: string, grantId: string, scopes: string[]]

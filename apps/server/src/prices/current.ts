@@ -3,7 +3,7 @@
  * stale soon: one request for the whole fleet and a few minutes, not one for each user.
  */
 import { getAsset, parseDecimal, SourceError, type Decimal } from '@assay/core'
-import type { ReadingDeps } from './daily.ts'
+import type { DailyPriceDeps } from './daily.ts'
 import { findQuote } from './source.ts'
 import * as store from './store.ts'
 import type { Method } from './store.ts'
@@ -12,7 +12,7 @@ const dollar = 'fiat:usd'
 const one = parseDecimal('1')
 const ages = { staleMs: 5 * 60_000, oldMs: 2.5 * 60_000, limit: 500 }
 
-export async function ensureCurrent(deps: ReadingDeps, assetIds: readonly string[]): Promise<void> {
+export async function ensureCurrent(deps: DailyPriceDeps, assetIds: readonly string[]): Promise<void> {
   const { db, source } = deps
   const known = assetIds.filter((assetId) => assetId === dollar || findQuote(getAsset(assetId)) !== undefined)
   const stale = await store.listStale(db, known, ages)

@@ -14,7 +14,7 @@ import { findQuote, type PriceSource } from './source.ts'
 import * as store from './store.ts'
 import type { Method, Wanted } from './store.ts'
 
-export interface ReadingDeps {
+export interface DailyPriceDeps {
   db: Database
   source: PriceSource
   now(): number
@@ -35,7 +35,7 @@ const retryMaxMs = 3_600_000
 /** Days that the source refused, because its free plan ends there: the operator may have bought a key since. */
 const olderRetryMs = 24 * 3_600_000
 
-export async function ensureDaily(deps: ReadingDeps, assetIds: readonly string[], fromMs: number): Promise<void> {
+export async function ensureDaily(deps: DailyPriceDeps, assetIds: readonly string[], fromMs: number): Promise<void> {
   const quoted = assetIds.filter((assetId) => findQuote(getAsset(assetId)) !== undefined)
   if (quoted.length === 0) return
   const nowMs = deps.now()
@@ -46,7 +46,7 @@ export async function ensureDaily(deps: ReadingDeps, assetIds: readonly string[]
 }
 
 /** What a reading left behind, and days that were provisional and have settled since. */
-export async function backfill(deps: ReadingDeps): Promise<void> {
+export async function backfill(deps: DailyPriceDeps): Promise<void> {
   await readRound(deps, await store.listDue(deps.db, deps.now(), assetsPerRoundMax), roundInUpkeepMs)
 }
 
@@ -58,7 +58,7 @@ interface Request {
   fetch(fromMs: number, toMs: number): Promise<DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>>
 }
 
-async function readRound(deps: ReadingDeps, wanted: readonly Wanted[], roundMs: number): Promise<void> {
+async function readRound(deps: DailyPriceDeps, wanted: readonly Wanted[], roundMs: number): Promise<void> {
   const endsAt = performance.now() + roundMs
   const requests = toRequests(deps.source, wanted, deps.now()).values()
   let failures = 0
@@ -116,7 +116,7 @@ function toRatesRequest(source: PriceSource, days: Days): Request & { currencies
 }
 
 /** A bulkhead: without a price the rest of the data is still right, so a failing source is logged and tried again later. */
-async function readOne(deps: ReadingDeps, request: Request): Promise<SourceError['fault'] | undefined> {
+async function readOne(deps: DailyPriceDeps, request: Request): Promise<SourceError['fault'] | undefined> {
   const { assetIds, days } = request
   const askedAtMs = deps.now()
   try {
@@ -141,7 +141,7 @@ async function readOne(deps: ReadingDeps, request: Request): Promise<SourceError
 
 /** Only the days that the source answered count as read. */
 async function keep(
-  { db, source, pace }: ReadingDeps,
+  { db, source, pace }: DailyPriceDeps,
   { assetIds, days, method }: Request,
   askedAtMs: number,
   found: DailyAnswer<ReadonlyMap<string, readonly DailyPrice[]>>,

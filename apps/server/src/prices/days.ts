@@ -4,10 +4,7 @@
  * The days that were read are one unbroken run, so its first day, its last day and the time of reading describe it: a day is
  * final when it was read after it was over and had settled at the source. Only the last two days of the run may not be.
  */
-import { dayMs } from '@assay/core'
-
-/** `YYYY-MM-DD`, UTC. */
-export type Day = string
+import { dayMs, type Day } from '@assay/core'
 
 /** Both included. */
 export interface Days {

@@ -4,11 +4,11 @@
  *
  * Unknown is unknown: an asset without a price is served as null, never as 0.
  */
-import { dayMs, getAsset, invalidParameter, isNegative, parseDecimal, type Decimal } from '@assay/core'
+import { dayMs, getAsset, invalidParameter, isNegative, parseDecimal, type Decimal, type Day } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { ensureCurrent } from './current.ts'
-import { backfill, ensureDaily, type ReadingDeps } from './daily.ts'
-import { isFinal, settleMs, toDay, type Day } from './days.ts'
+import { backfill, ensureDaily, type DailyPriceDeps } from './daily.ts'
+import { isFinal, settleMs, toDay } from './days.ts'
 import { findQuote } from './source.ts'
 import * as store from './store.ts'
 
@@ -47,7 +47,7 @@ export interface DailyPrices {
   isPricePending(assetId: string, atMs: number): boolean
 }
 
-export type PricesDeps = ReadingDeps
+export type PricesDeps = DailyPriceDeps
 
 const dollar = 'fiat:usd'
 const one = parseDecimal('1')

@@ -1,7 +1,7 @@
 /** All SQL over the price ledger. The time of asking comes from the caller: it is a fact about the price, not about the row. */
-import type { Decimal } from '@assay/core'
+import type { Decimal, Day } from '@assay/core'
 import type { Sql } from '../db/index.ts'
-import { settleMs, type Day, type Days, type DaysRead } from './days.ts'
+import { settleMs, type Days, type DaysRead } from './days.ts'
 
 /** How a price came about. */
 export type Method = 'market_chart' | 'simple_price' | 'cross_rate' | 'definition' | 'correction'

@@ -1,6 +1,6 @@
 /**
  * Whether an asset of a connection adds up: opening + posted = observed, or the difference, where it appeared and why.
- * Pure. Nothing here or elsewhere ever adds an entry that would make a sum come out.
+ * Pure. The code never adds an entry to make a sum come out.
  */
 import { absolute, add, compare, isPositive, isZero, negate, subtract, sum, zero, type Decimal } from '@assay/core'
 import type { Grade } from '../connections/index.ts'
@@ -46,30 +46,30 @@ export interface Moved {
 
 /** What is known of the time in which a difference appeared. */
 export interface Circumstances {
-  /** Of the required lists. */
+  /** Holes of the required lists. */
   holes: readonly Interval[]
-  /** What transactions that are not final yet will have moved, each signed. */
+  /** Signed amounts of transactions that are not final yet. */
   pending: readonly Moved[]
   /** Where records lie that could not be understood. */
   unreadable: readonly Interval[]
-  /** What transactions moved whose meaning is not known, each signed. */
+  /** Signed amounts of transactions whose meaning is not known. */
   unknown: readonly Moved[]
   /** Where records lie that the provider withdrew, or no longer shows. */
   corrected: readonly Interval[]
   /** Balances are given in units of this; null when they have every digit. */
   unit: Decimal | null
-  /** What is staked grows before the provider books it. */
+  /** True when staked amounts grow before the provider books that. */
   accrues: boolean
 }
 
-export interface Verdict {
+export interface Judgement {
   grade: Grade
   difference: Decimal
   causes: Cause[]
   firstBad: Interval | null
 }
 
-/** Of more pending transactions than these, only single ones and all together are tried. */
+/** With more pending transactions than this, only each alone and all together are tried. */
 const subsetMax = 10
 
 /** Whether this asset needs no closer look. `running` is the first break in any of its wallets. */
@@ -85,7 +85,7 @@ export function toDifference({ opening, posted, observed }: Weighed): Decimal {
  * `where`: the interval between the observations where the difference appeared, for an asset without a running balance
  * that broke.
  */
-export function judge(weighed: Weighed, running: Break | undefined, where: Interval, around: Circumstances): Verdict {
+export function judge(weighed: Weighed, running: Break | undefined, where: Interval, around: Circumstances): Judgement {
   const difference = toDifference(weighed)
   const at = running === undefined ? where : { startMs: running.startMs, endMs: running.endMs }
   if (isExact(weighed, running)) {
@@ -101,7 +101,7 @@ export function judge(weighed: Weighed, running: Break | undefined, where: Inter
   // Records that do not follow from each other are a fault even where two faults cancel each other.
   const amount = isZero(difference) ? (running?.amount ?? zero) : difference
   const found = findCause(amount, at, weighed, around)
-  // A cause that is known to the transaction is a better place than the time between two observations.
+  // A cause that names a transaction gives a better place than the time between two observations.
   const isPlaced = running === undefined && (found.cause === 'pending' || found.cause === 'unknown_type')
   const firstBad = isPlaced ? { startMs: found.startMs, endMs: found.endMs } : at
   const grade = found.cause === 'unexplained' ? 'open' : 'explained'
@@ -134,7 +134,7 @@ function toSpan(moved: readonly Moved[]): Interval {
   return { startMs: Math.min(...times), endMs: Math.max(...times) + 1 }
 }
 
-/** Which of the pending movements a balance contains already, the provider does not say. */
+/** The provider does not say which of the pending movements a balance already contains. */
 function findSumOfSome(moved: readonly Moved[], wanted: Decimal): readonly Moved[] | undefined {
   const isWanted = (some: readonly Moved[]): boolean =>
     some.length > 0 && compare(sum(some.map(({ amount }) => amount)), wanted) === 0
@@ -160,7 +160,7 @@ export function locate(observations: readonly Observation[], beginningMs: number
   return { startMs: observations[lastGood]?.atMs ?? beginningMs, endMs: (first?.atMs ?? beginningMs) + 1 }
 }
 
-/** Of a connection; undefined when it has no assets. */
+/** The worst grade of a connection's assets; undefined when it has none. */
 export function worstOf(all: readonly Grade[]): Grade | undefined {
   return grades.find((grade) => all.includes(grade))
 }

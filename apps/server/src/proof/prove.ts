@@ -1,6 +1,6 @@
 /**
- * The verdict on a connection after a run. A reading of the balances is judged once the history was read past its time,
- * which is the run after it: until then a record that is in the balance may not be in the list.
+ * Judges the balances of a connection after a run. A reading of the balances is judged once the history was read past its
+ * time, which the next run does: until then a record that is in the balance may not be in the list.
  *
  * Only assets that changed are judged again, and a sum costs one row for each day: a verdict does not grow with the
  * history. Running balances are followed from where the last walk ended, and from the start when something older changed.
@@ -28,7 +28,7 @@ import * as store from './store.ts'
 
 /** How far the history was read, in all lists that it needs. */
 export interface Reach {
-  /** Nothing before this is missing, but for the holes. */
+  /** Everything before this was read, except the holes. */
   untilMs: number
   /** Where histories begin; undefined when a list does not reach back to it. */
   beginningMs: number | undefined
@@ -43,7 +43,7 @@ export interface ProvedSource {
 export interface ProveDeps {
   db: Database
   ledger: Pick<Ledger, 'listPoisonedTimes'>
-  /** The connection has another grade than before. */
+  /** The grade of the connection has changed. */
   onChanged(tx: Sql, ref: ConnectionRef, change: { grade: Grade; previousGrade: Grade }): Promise<void>
 }
 
@@ -52,11 +52,11 @@ export interface ProveResult {
   waitingForMs: number | undefined
 }
 
-/** Between our question and the answer, or by a clock that is a little off, a record may fall on either side. */
+/** A record this close to the reading may or may not be in it: the request takes time, and clocks differ a little. */
 const nearbyMs = 10_000
 const recordsPerBatch = 5_000
 
-/** `thorough`: every asset and every record, not only what changed. */
+/** `thorough` judges every asset and record, not only those that changed. */
 export async function prove(
   deps: ProveDeps,
   ref: ConnectionRef,
@@ -86,7 +86,7 @@ export async function prove(
 }
 
 /** The newest reading that can be judged. */
-function findMoment({ unproved_at, proof_balances_at }: store.Standing, { untilMs }: Reach): string | undefined {
+function findMoment({ unproved_at, proof_balances_at }: store.ProofStanding, { untilMs }: Reach): string | undefined {
   if (unproved_at !== null && Date.parse(unproved_at) < untilMs) return unproved_at
   return proof_balances_at ?? undefined
 }
@@ -103,7 +103,7 @@ async function walkRecords(
   ref: ConnectionRef,
   { connector }: ProvedSource,
   reach: Reach,
-  { standing, at, thorough }: { standing: store.Standing; at: string; thorough: boolean },
+  { standing, at, thorough }: { standing: store.ProofStanding; at: string; thorough: boolean },
 ): Promise<Walk> {
   const { proof_walked_at: walkedAt, due } = standing
   if (connector.runningBalance === undefined) return { wallets: undefined, walkedAt, hasMoved: false }
@@ -117,7 +117,7 @@ async function walkRecords(
     const page = await store.listRecords(db, ref, { after, until: at, limit: recordsPerBatch })
     const last = page.at(-1)
     const isLast = page.length < recordsPerBatch
-    // A millisecond that the page may have cut in two is left to the next one.
+    // The page may have ended in the middle of its last millisecond, so that millisecond is left to the next page.
     const whole = isLast ? page : page.filter(({ occurred_at }) => occurred_at !== last?.occurred_at)
     follow(wallets, toRunning(connector, whole), beginningMs)
     if (isLast || whole.length === 0) return { wallets, walkedAt: at, hasMoved: true }
@@ -176,7 +176,7 @@ async function judgeAsset(
   const holes = reach.holes.filter(({ endMs }) => isWhole || endMs > Date.parse(firstAt))
   const running = findBreak(walk, row.asset_id, isWhole ? undefined : Date.parse(firstAt))
   if (isExact(weighed, running) || (running === undefined && (await isInFlight(deps.db, ref, judged, weighed)))) {
-    // Of records that happened while the balance was read, those count that it contains.
+    // Records that happened while the balance was read count as far as the balance contains them.
     const exact = { ...weighed, posted: subtract(observed, opening) }
     const verdict = judge(exact, undefined, { startMs: 0, endMs: 0 }, { ...calm, holes })
     return { ...head, posted: exact.posted, observed, ...verdict }
@@ -198,7 +198,7 @@ const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ a
 
 const calm = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [], unit: null, accrues: false }
 
-/** The first break in any wallet of the asset; what happened before the opening does not matter. */
+/** The first break in any wallet of the asset. Breaks before the opening do not matter. */
 function findBreak({ wallets }: Walk, assetId: string, sinceMs: number | undefined): Break | undefined {
   return [...(wallets?.values() ?? [])]
     .flatMap(({ assetId: of, firstBreak }) => (of === assetId && firstBreak !== undefined ? [firstBreak] : []))
@@ -226,7 +226,7 @@ async function locateDifference(
     difference: subtract(one.observed, add(opening, one.posted)),
   }))
   const found = locate(points, beginningMs ?? Date.parse(firstAt))
-  // Every record follows from the one before: then what is missing comes after the last of them.
+  // If every record follows from the one before, what is missing comes after the last record.
   const own = [...(walk.wallets?.values() ?? [])].filter(({ assetId }) => assetId === row.asset_id)
   const held = own.reduce<Decimal>((sum, { balance }) => add(sum, balance), zero)
   if (own.length === 0 || isZero(subtract(held, row.observed))) return found
@@ -235,7 +235,7 @@ async function locateDifference(
 }
 
 interface Written {
-  standing: store.Standing
+  standing: store.ProofStanding
   at: string
   verdicts: store.AssetVerdict[]
   walk: Walk

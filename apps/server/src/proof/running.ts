@@ -1,6 +1,6 @@
 /**
- * Running balances: where a provider's records say what a wallet holds after each of them, every record is held against
- * the one before. The first that does not follow is the place where one is missing, counted twice or changed. Pure.
+ * Running balances. Some providers' records say what a wallet holds after each of them; then every record is checked against
+ * the one before. Where a record does not follow, one is missing, counted twice or changed. Pure.
  */
 import type { RunningBalance } from '@assay/connectors'
 import { add, compare, isZero, subtract, zero, type Decimal } from '@assay/core'
@@ -12,7 +12,7 @@ export interface Interval {
 }
 
 export interface Break extends Interval {
-  /** What the record has more than follows from the one before. */
+  /** The record's balance less the one that follows from the record before. */
   amount: Decimal
 }
 
@@ -21,7 +21,6 @@ export interface Wallet {
   assetId: string
   lastAtMs: number
   balance: Decimal
-  /** The first one. */
   firstBreak: Break | undefined
 }
 
@@ -29,7 +28,7 @@ export interface RunningRecord extends RunningBalance {
   atMs: number
 }
 
-/** So many records of one moment are tried in every order; of more, the first that fits is taken. */
+/** Up to this many records of one moment are tried in every order; with more, the first that fits comes next. */
 const triedMax = 7
 
 /**

@@ -16,7 +16,7 @@ export interface DueAsset {
   marks: string
 }
 
-export interface Standing {
+export interface ProofStanding {
   settled: boolean
   history_from: string | null
   balances_since: string | null
@@ -30,9 +30,9 @@ export interface Standing {
 }
 
 /** Undefined when the connection was removed. */
-export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<Standing | undefined> {
+export async function findStanding(sql: Sql, ref: ConnectionRef): Promise<ProofStanding | undefined> {
   const of = 'where user_key = $1::bigint and connection_key = $2::integer'
-  return sql.maybeRow<Standing>(
+  return sql.maybeRow<ProofStanding>(
     `select settled, history_from, balances_since, unproved_at, proof_grade, proof_balances_at, proof_walked_at,
        coalesce((select json_agg(json_build_object('asset_key', asset_key, 'since', since, 'marks', marks::text))
          from due_proofs ${of}), '[]') as due,

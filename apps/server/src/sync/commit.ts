@@ -16,7 +16,7 @@ import * as store from './store.ts'
 export type Kept = 'kept' | 'overtaken'
 
 /** Some pages of a window, in their order, and where the window stands after them. */
-export interface Progress extends FinishedWindow {
+export interface WindowProgress extends FinishedWindow {
   from: Bookmark | undefined
   /** Undefined when the window was read to its end. */
   to: Bookmark | undefined
@@ -25,7 +25,7 @@ export interface Progress extends FinishedWindow {
 
 const stateBytesMax = 2 ** 20
 
-export async function keepProgress(deps: ReadingDeps, reading: Reading, progress: Progress): Promise<Kept> {
+export async function keepProgress(deps: ReadingDeps, reading: Reading, progress: WindowProgress): Promise<Kept> {
   const { ref } = reading
   const { from, to, list } = progress
   const key = toKey(list)

@@ -12,6 +12,7 @@ import type { Connections } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { Ledger, PoisonedTime } from '../ledger/index.ts'
 import type { Owner } from '../owner.ts'
+import type { Reach } from '../proof/index.ts'
 import type { ListPlace } from './places.ts'
 import { beginningMs } from './plan.ts'
 import * as store from './store.ts'
@@ -173,15 +174,7 @@ function splitAt(gap: TimeSpan, reachMs: number): { part: TimeSpan; lost: boolea
   ]
 }
 
-/** How far the lists that a history needs were read, for the proof of the balances. */
-export interface Reach {
-  untilMs: number
-  /** Where histories begin; undefined when a list does not reach back to it. */
-  beginningMs: number | undefined
-  holes: TimeSpan[]
-}
-
-/** Undefined when a required list was not read at all. */
+/** How far the lists that a history needs were read; undefined when a required list was not read at all. */
 export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, ListPlace>): Reach | undefined {
   const read = [...lists].flatMap(([id, place]) => {
     const [name] = JSON.parse(id) as string[]

@@ -7,7 +7,7 @@ import type { Database } from '../db/index.ts'
 import type { CompleteWindow, Ledger } from '../ledger/index.ts'
 import type { Ask, Metering } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
-import type { Reach } from './coverage.ts'
+import type { Proof } from '../proof/index.ts'
 import { idOf, placeOf, type CoveredSpan, type List, type ListPlace, type Places } from './places.ts'
 import type { Span } from './plan.ts'
 
@@ -17,11 +17,7 @@ export interface ReadingDeps {
   ledger: Ledger
   metering: Metering
   /** Whether the balances add up to what was read. */
-  prove(
-    ref: ConnectionRef,
-    source: Pick<OpenedConnection, 'connector' | 'definition'>,
-    reach: Reach | undefined,
-  ): Promise<{ waitingForMs: number | undefined }>
+  prove: Proof['prove']
   watch: ReadingWatch
   now(): number
   random(): number

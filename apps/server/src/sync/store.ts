@@ -1,6 +1,7 @@
 /** All SQL over how far a connection has been read: lists, bookmarks, covered windows, state and failures. */
 import type { ConnectorState } from '@assay/connectors'
 import type { Sql } from '../db/index.ts'
+import type { ListKey } from '../ledger/index.ts'
 import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { placeOf, type CoveredSpan, type Places } from './places.ts'
 import type { Bookmark } from './plan.ts'
@@ -84,11 +85,6 @@ function toCovered(
     ...(start_at === null ? {} : { startMs: Date.parse(start_at) }),
     ...(end_at === null ? {} : { endMs: Date.parse(end_at) }),
   }
-}
-
-interface ListKey {
-  stream: string
-  partition: string
 }
 
 /**

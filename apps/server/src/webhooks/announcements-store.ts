@@ -5,13 +5,8 @@
  * So the table holds only connections that changed within the last minute or so, and finding what is due asks an index.
  */
 import type { Sql } from '../db/index.ts'
+import type { ChangeCounts } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
-
-export interface ChangeCounts {
-  added: number
-  changed: number
-  removed: number
-}
 
 /** Counts nothing when the tenant has no webhook, or does not see the connection. */
 export async function addCounts(

@@ -3,10 +3,9 @@
  * changed and removed. The commit that changes them adds to the counts; a loop of the worker writes the messages.
  */
 import type { Database, Sql } from '../db/index.ts'
+import type { ChangeCounts } from '../notices.ts'
 import type { ConnectionRef } from '../owner.ts'
 import * as store from './announcements-store.ts'
-
-export type { ChangeCounts } from './announcements-store.ts'
 
 const intervalMs = 60_000
 const batch = 100
@@ -14,7 +13,7 @@ const batch = 100
 export async function addChanges(
   tx: Sql,
   ref: Pick<ConnectionRef, 'userKey' | 'connectionKey'>,
-  counts: store.ChangeCounts,
+  counts: ChangeCounts,
 ): Promise<void> {
   if (counts.added + counts.changed + counts.removed > 0) await store.addCounts(tx, ref, counts)
 }
@@ -27,7 +26,7 @@ export type About = Pick<ConnectionRef, 'tenantId' | 'userId' | 'connectionId'>
 /** Writes what is due. Killed at any moment, it has written a message and restarted its counts, or neither. */
 export async function announceDue(
   db: Database,
-  announce: (tx: Sql, about: About, counts: store.ChangeCounts) => Promise<void>,
+  announce: (tx: Sql, about: About, counts: ChangeCounts) => Promise<void>,
 ): Promise<void> {
   if (!(await store.hasDue(db))) return
   for (let found = batch; found === batch;) {

@@ -80,7 +80,7 @@ export async function countKeys(
   )
 }
 
-export interface Account {
+export interface AccountFingerprint {
   providerId: string
   fingerprint: string
 }
@@ -96,7 +96,11 @@ export interface TakenAccount {
  * moment, in lanes of their own; the second one waits here, to the end of the first one's transaction, and finds it
  * instead of running into the unique index. The row is locked, so that its session stays what it is.
  */
-export async function findAccount(tx: Sql, owner: Owner, account: Account): Promise<TakenAccount | undefined> {
+export async function findAccount(
+  tx: Sql,
+  owner: Owner,
+  account: AccountFingerprint,
+): Promise<TakenAccount | undefined> {
   const owned = [owner.userKey, account.providerId, account.fingerprint]
   await tx.execute('select pg_advisory_xact_lock(hashtextextended($1, 0))', [JSON.stringify(['account', ...owned])])
   return tx.maybeRow<TakenAccount>(

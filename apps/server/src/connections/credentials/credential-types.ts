@@ -18,7 +18,7 @@ import type {
 } from '@assay/connectors'
 import { z } from 'zod'
 import type { Sealer } from './seal.ts'
-import { holdTokens, keptSignIn, type TokenDeps } from './tokens.ts'
+import { holdTokens, keptSignIn, type HeldTokenDeps } from './tokens.ts'
 
 /** What a process that serves requests hands in, ready to be verified. */
 export interface NewApiKey extends ApiKeyCredentials {
@@ -69,7 +69,7 @@ export interface CheckPolicy {
 }
 
 /** The row that is opened, for a worker. `sealer` opens for that row. */
-export interface OpenContext extends Omit<TokenDeps, 'sealed'> {
+export interface OpenContext extends Omit<HeldTokenDeps, 'sealed'> {
   stored: StoredCredentials
 }
 

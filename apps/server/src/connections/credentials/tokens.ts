@@ -30,7 +30,7 @@ const keptTokens = z.object({
 export const keptSignIn = z.union([keptCode, keptTokens])
 export type KeptSignIn = z.infer<typeof keptSignIn>
 
-export interface TokenDeps {
+export interface HeldTokenDeps {
   db: Database
   sealer: Sealer
   io: Io
@@ -49,7 +49,7 @@ const mayBeSpent: readonly Fault[] = ['venue_down', 'unreadable_answer']
 /** Renewed this long before its end, so that a call on its way does not meet it. */
 const marginMs = 30_000
 
-export function holdTokens(deps: TokenDeps, first: KeptSignIn): (refused?: string) => Promise<string> {
+export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: string) => Promise<string> {
   const { db, sealer, io, ref, boundTo } = deps
   let held = first
   let { sealed } = deps

@@ -1,7 +1,7 @@
 /** The connect API's answers: from what the connect module says to snake_case on the wire. */
 import { findProvider } from '@assay/connectors/catalog'
 import type { ResponseOf, getMe, getSession } from '@assay/contract'
-import type { MyPage, Progress, SessionView } from '../../connect/index.ts'
+import type { MyPage, ConnectProgress, SessionView } from '../../connect/index.ts'
 import type { ConnectionRow } from '../../connections/index.ts'
 import type { Client } from '../../tenants/index.ts'
 
@@ -72,13 +72,13 @@ function toConnection(row: ConnectionRow): Omit<WireSession['existing'][number],
 
 type WireProgress = WireSession['connections'][number]['progress']
 
-function toProgress(progress: Progress): WireProgress {
+function toProgress(progress: ConnectProgress): WireProgress {
   const { assets, records, transactions, done, top } = progress
   const times = { history_from: progress.historyFrom, value_in_usd: progress.valueInUsd }
   return { verified: true, assets, records, transactions, done, top, ...times, proof: toProof(progress.proof) }
 }
 
-function toProof(proof: Progress['proof']): WireProgress['proof'] {
+function toProof(proof: ConnectProgress['proof']): WireProgress['proof'] {
   if (proof === null) return null
   const { grade, provedSince, difference } = proof
   if (difference === null) return { grade, proved_since: provedSince, difference }

@@ -8,7 +8,7 @@ import { invalidParameter } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
-import { continueWalk, type Asked, type List } from '../pages.ts'
+import { continueWalk, type PageQuery, type PagedEndpoint } from '../pages.ts'
 import { subjectOf, type Caller } from '../serve.ts'
 import { recordAndFindIssues } from './issues.ts'
 import { toUser } from './users.ts'
@@ -22,14 +22,14 @@ interface Names {
   emails?: readonly string[]
 }
 
-const list: List = { endpoint: searchUsers, paging: pagesV2, filters: z.strictObject({}), filtersInBody: true }
+const list: PagedEndpoint = { endpoint: searchUsers, paging: pagesV2, filters: z.strictObject({}), filtersInBody: true }
 
 export function registerSearch(app: FastifyInstance, deps: FrontDoors): void {
   deps.serve(app, searchUsers, async ({ query, body, caller }) => search(deps, caller, toAsked(query, body ?? {})))
   deps.serve(app, continueUserSearch, async ({ query, caller }) => search(deps, caller, toAsked(query, {})))
 }
 
-async function search(deps: FrontDoors, caller: Caller, asked: Asked) {
+async function search(deps: FrontDoors, caller: Caller, asked: PageQuery) {
   const place = { subject: subjectOf(caller), path: searchUsers.path }
   const { filters, position, next, limit: wanted } = continueWalk(list, asked, place, deps.cursors)
   const limit = wanted ?? pagesV2.limitDefault
@@ -47,7 +47,7 @@ async function search(deps: FrontDoors, caller: Caller, asked: Asked) {
   return { json: { page: { next: next(last && [last.user_id]) }, data: shown.map(toUser), errors } }
 }
 
-function toAsked(query: Query, body: Body): Asked {
+function toAsked(query: Query, body: Body): PageQuery {
   for (const name of ['cursor', 'next_uri'] as const) {
     if (query[name] !== undefined && body[name] !== undefined) {
       throw invalidParameter(name, 'must be given once, in the query or in the body')

@@ -1,9 +1,7 @@
 /** All SQL over prices that transactions wait for. They are written with the transactions, while their user is held. */
+import type { Day } from '@assay/core'
 import type { Sql } from '../../db/index.ts'
 import type { ConnectionRef, Owner } from '../../owner.ts'
-
-/** `YYYY-MM-DD`, UTC. */
-type Day = string
 
 export interface AwaitedPrice {
   /** The id of the transaction. */

@@ -7,7 +7,7 @@ import { keysOf, type ConnectionRef } from '../../owner.ts'
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
 /** One of the provider's lists. */
-export interface List {
+export interface ListKey {
   stream: string
   /** '' for a stream that has only one. */
   partition: string
@@ -34,7 +34,7 @@ const bucket = `coalesce((select a.group_key from group_aliases a
 function valuesOf(
   sql: Sql,
   ref: ConnectionRef,
-  { stream, partition }: List,
+  { stream, partition }: ListKey,
   linked: readonly LinkedRecord[],
 ): unknown[] {
   return [
@@ -87,7 +87,7 @@ const allColumns = `group_key = case when excluded.unreadable is null then exclu
 export async function upsertRaw(
   sql: Sql,
   ref: ConnectionRef,
-  list: List,
+  list: ListKey,
   linked: readonly LinkedRecord[],
 ): Promise<number> {
   if (linked.length === 0) return 0

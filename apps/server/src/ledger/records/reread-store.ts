@@ -6,7 +6,7 @@
 import type { RawRecord } from '@assay/connectors'
 import type { Sql } from '../../db/index.ts'
 import { keysOf, type ConnectionRef } from '../../owner.ts'
-import { newMark, type List } from './raw-store.ts'
+import { newMark, type ListKey } from './raw-store.ts'
 
 /** A window of a list that was read to its end, and the keys of everything it showed. */
 export interface CompleteWindow {
@@ -32,7 +32,7 @@ const makeDue = (
 export async function retireWithdrawn(
   tx: Sql,
   ref: ConnectionRef,
-  { stream, partition }: List,
+  { stream, partition }: ListKey,
   keys: readonly string[],
 ): Promise<void> {
   await tx.execute(
@@ -54,7 +54,7 @@ export async function retireWithdrawn(
 export async function judgeMissing(
   tx: Sql,
   ref: ConnectionRef,
-  { stream, partition }: List,
+  { stream, partition }: ListKey,
   { startMs, endMs, keys }: CompleteWindow,
 ): Promise<{ missing: number; known: number } | undefined> {
   const { missing, known } = await tx.row<{ missing: number; known: number }>(
@@ -96,7 +96,7 @@ export async function judgeMissing(
   return missing > 1 && missing > doubtedPart * known ? { missing, known } : undefined
 }
 
-export interface ComparedPage extends List {
+export interface ComparedPage extends ListKey {
   records: readonly RawRecord[]
   complete?: CompleteWindow | undefined
 }

@@ -59,7 +59,7 @@ export async function listGroups(sql: Sql, ref: ConnectionRef, after: string, li
   return rows.map((row) => row.group_key)
 }
 
-export interface Finding {
+export interface ReplayedChange {
   /** Of the transaction, as it is stored. */
   id: string
   groupKey: string
@@ -74,7 +74,7 @@ export async function keepFindings(
   tx: Sql,
   ref: ConnectionRef,
   replayId: string,
-  findings: readonly Finding[],
+  findings: readonly ReplayedChange[],
 ): Promise<void> {
   if (findings.length === 0) return
   await tx.execute(
@@ -114,7 +114,7 @@ export async function listFoundGroups(sql: Sql, ref: ConnectionRef, after: strin
   return rows.map((row) => row.group_key)
 }
 
-export interface FoundRow extends Omit<Finding, 'groupKey'> {
+export interface FoundRow extends Omit<ReplayedChange, 'groupKey'> {
   replayId: string
   foundAt: string
 }

@@ -1,7 +1,7 @@
 /** Counts what a replay found by provider and category, and keeps a few examples. Pure; its size has a limit. */
 import { parseDocument, toTransactionId } from '../deriving/document.ts'
 import type { RenderedBatch } from '../deriving/render-batch.ts'
-import type { Finding, ReplayedConnection } from './replay-store.ts'
+import type { ReplayedChange, ReplayedConnection } from './replay-store.ts'
 
 export interface ReplayReport {
   connections: number
@@ -92,8 +92,8 @@ export function createTally(): Tally {
 }
 
 /** Pure: what a batch would change, each with its reason. */
-export function toFindings({ rendered, gone }: RenderedBatch): Finding[] {
-  const written = rendered.flatMap(({ id, groupKey, former, document }): Finding[] => {
+export function toFindings({ rendered, gone }: RenderedBatch): ReplayedChange[] {
+  const written = rendered.flatMap(({ id, groupKey, former, document }): ReplayedChange[] => {
     if (former === undefined) {
       const reason = 'The records make a transaction that was not there.'
       return [{ id, groupKey, change: 'added', before: null, after: document, reason }]
@@ -105,7 +105,7 @@ export function toFindings({ rendered, gone }: RenderedBatch): Finding[] {
     return [{ id, groupKey, change: 'changed', before: former.document, after: document, reason }]
   })
   const reason = 'The records no longer make this transaction.'
-  const lost = gone.map(({ id, groupKey, document }): Finding => ({
+  const lost = gone.map(({ id, groupKey, document }): ReplayedChange => ({
     id,
     groupKey,
     change: 'removed',
