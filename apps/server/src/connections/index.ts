@@ -15,7 +15,14 @@ import type { Sql } from '../db/index.ts'
 import type { Handler, PayloadOf } from '../jobs/index.ts'
 import type { Ask, Stop } from '../metering/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
-import { addConnection, toKeyLane, toSignInUrl, type AddDeps, type AddResult, type NewConnection } from './adding/add.ts'
+import {
+  addConnection,
+  toKeyLane,
+  toSignInUrl,
+  type AddDeps,
+  type AddResult,
+  type NewConnection,
+} from './adding/add.ts'
 import { deleteAbandonedPending, deleteOldRefusedKeys } from './adding/pending-store.ts'
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
