@@ -1,7 +1,7 @@
 /** Requests for pages of transactions, of a user and of a whole tenant, to the API and to the prototype; and for pgbench. */
 import { listEnterpriseTransactions, listTransactions } from '@assay/contract'
-import { createCursors } from '../../apps/server/src/http/cursor.ts'
-import { subjectOf } from '../../apps/server/src/http/serve.ts'
+import { createCursors } from '../../apps/server/src/http/paging/cursor.ts'
+import { subjectOf } from '../../apps/server/src/http/request/serve.ts'
 import { readPage } from '../../apps/server/src/enterprise/page-store.ts'
 import { testKeyring } from '../../apps/server/src/test-keys.ts'
 import { readTransactions } from '../../apps/server/src/portfolio/pages-store.ts'

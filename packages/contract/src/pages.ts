@@ -1,4 +1,4 @@
-/** Lists: what a page takes and what it carries. How a cursor is read is the server's (http/pages.ts). */
+/** Lists: what a page takes and what it carries. How a cursor is read is the server's (http/paging/pages.ts). */
 import { z } from 'zod'
 import { successErrors } from './errors.ts'
 import { parameter } from './values.ts'

@@ -5,7 +5,7 @@
  * - SourceError: a provider's failing, reduced to a fault the engine and the person can act on.
  *
  * (The third kind, OAuthError, belongs to the authorization server. Everything else is a bug and is not caught.)
- * None of them knows an HTTP status; `http/problem.ts` maps every code, exhaustively.
+ * None of them knows an HTTP status; `http/request/problem.ts` maps every code, exhaustively.
  */
 
 /** Why one thing failed, as the wire names it (ErrorItem.cause). */

@@ -7,8 +7,8 @@ import type { Enterprise } from '../enterprise/index.ts'
 import type { Portfolio } from '../portfolio/index.ts'
 import type { Proof } from '../proof/index.ts'
 import type { Sync } from '../sync/index.ts'
-import type { Cursors } from './cursor.ts'
-import type { Serve } from './serve.ts'
+import type { Cursors } from './paging/cursor.ts'
+import type { Serve } from './request/serve.ts'
 
 export interface FrontDoors {
   serve: Serve

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ErrorResponse } from '@assay/contract'
-import type { Admission } from './admission.ts'
-import type { Caller } from './serve.ts'
+import type { Admission } from './request/admission.ts'
+import type { Caller } from './request/serve.ts'
 import { sendRaw, startTestServer, type TestServer } from './test-server.ts'
 
 let server: TestServer

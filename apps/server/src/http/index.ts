@@ -1,9 +1,9 @@
 /** Front door of the HTTP layer, for those who put the program together. */
-export { createAdmission } from './admission.ts'
-export { createCursors } from './cursor.ts'
+export { createAdmission } from './request/admission.ts'
+export { createCursors } from './paging/cursor.ts'
 export type { Log } from './log.ts'
 export { findUnready } from './readiness.ts'
-export { createServe } from './serve.ts'
+export { createServe } from './request/serve.ts'
 export { createHttpServer } from './server.ts'
 export { startStatusServer, type StatusServer } from './status-server.ts'
 export type { StatusOptions } from './system.ts'

@@ -1,11 +1,11 @@
 /** The route groups, each with who may read its answers from a browser (contract §2, CORS). */
-import { compressAnswers } from './compress.ts'
+import { compressAnswers } from './transport/compress.ts'
 import { registerConnect } from './connect/index.ts'
 import { registerEnterprise } from './enterprise/index.ts'
 import type { FrontDoors } from './front-doors.ts'
 import { registerOauthRoutes } from './oauth/index.ts'
 import { registerSandboxRoutes, type SandboxRoutesDeps } from './sandbox/index.ts'
-import type { RouteGroup } from './route-table.ts'
+import type { RouteGroup } from './transport/route-table.ts'
 import { registerV1 } from './v1/index.ts'
 import { registerV2 } from './v2/index.ts'
 

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '@assay/core'
 import { fastify } from 'fastify'
-import { sendProblem } from './problem.ts'
+import { sendProblem } from './request/problem.ts'
 import { registerHealth, type StatusOptions } from './system.ts'
 
 export interface StatusServer {

@@ -3,13 +3,13 @@ import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { sendDocument, toDocument } from './conditional.ts'
+import { sendDocument, toDocument } from './request/conditional.ts'
 import { docsStyle, renderDocs } from './docs/page.ts'
 import { registerIcons } from './icons.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import { checkMetricsAccess, type MetricsAccess } from './metrics.ts'
-import type { RouteGroup } from './route-table.ts'
-import { helmetOptions } from './security-headers.ts'
+import type { RouteGroup } from './transport/route-table.ts'
+import { helmetOptions } from './transport/security-headers.ts'
 
 export interface StatusOptions {
   metrics: Pick<Metrics, 'registry'>

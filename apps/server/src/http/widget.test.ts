@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { fastify, type FastifyInstance } from 'fastify'
-import { sendProblem } from './problem.ts'
+import { sendProblem } from './request/problem.ts'
 import { widgetRoutes } from './widget.ts'
 
 const page = '<!doctype html><html data-root="./"><head><title>x</title></head></html>'

@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url'
 import { Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { RouteGroup } from './route-table.ts'
-import { helmetOptions } from './security-headers.ts'
+import type { RouteGroup } from './transport/route-table.ts'
+import { helmetOptions } from './transport/security-headers.ts'
 
 export interface WidgetOptions {
   /** The built widget; `findWidgetDirectory()` unless told. */

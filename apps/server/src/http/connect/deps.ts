@@ -3,7 +3,7 @@ import type { Connect } from '../../connect/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
 import type { SandboxControl } from '../../sandbox/index.ts'
 import type { TestAccountDeps } from '../../sandbox/test-accounts.ts'
-import type { Admit } from '../admission.ts'
+import type { Admit } from '../request/admission.ts'
 import type { Streams } from './events.ts'
 
 export interface ConnectRoutesDeps {

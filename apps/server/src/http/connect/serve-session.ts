@@ -9,10 +9,10 @@ import type { BodyOf, Endpoint, ParamsOf, ResponseOf } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Admit } from '../admission.ts'
-import { readBody } from '../body.ts'
-import { parseOrRefuse } from '../invalid.ts'
-import { parseQuery, queryOf } from '../query.ts'
+import type { Admit } from '../request/admission.ts'
+import { readBody } from '../request/body.ts'
+import { parseOrRefuse } from '../request/invalid.ts'
+import { parseQuery, queryOf } from '../request/query.ts'
 
 export interface SessionCall<E extends Endpoint, Session> {
   session: Session

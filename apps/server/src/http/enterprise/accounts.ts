@@ -2,8 +2,8 @@
 import { listAccounts, listEnterpriseProviders } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
-import { readCatalog } from '../catalog.ts'
-import { toConnectedMembers } from '../providers.ts'
+import { readCatalog } from '../shapes/catalog.ts'
+import { toConnectedMembers } from '../shapes/providers.ts'
 import { recordAndFindIssues } from './issues.ts'
 
 export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {

@@ -2,7 +2,7 @@
 import { listEnterpriseChanges } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { FeedItem, TenantPlace } from '../../enterprise/index.ts'
-import type { Position } from '../cursor.ts'
+import type { Position } from '../paging/cursor.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { recordAndFindIssues } from './issues.ts'
 import { toText } from './transactions.ts'

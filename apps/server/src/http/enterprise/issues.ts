@@ -6,7 +6,7 @@
 import type { Endpoint } from '@assay/contract'
 import type { ErrorItem } from '@assay/core'
 import type { FrontDoors } from '../front-doors.ts'
-import type { Caller } from '../serve.ts'
+import type { Caller } from '../request/serve.ts'
 
 export interface TenantRead {
   caller: Pick<Caller, 'clientId'>

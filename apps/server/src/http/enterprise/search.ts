@@ -1,6 +1,6 @@
 /**
  * /enterprise/v2/users/search. Names may be many and private, so they travel in a body; limit and cursor may travel there
- * too, or in the query. The rules are those of every list (http/pages.ts). POST starts a search, and its `next` can be
+ * too, or in the query. The rules are those of every list (http/paging/pages.ts). POST starts a search, and its `next` can be
  * followed as it is, by POST or by GET.
  */
 import { continueUserSearch, pagesV2, searchUsers, type BodyOf, type QueryOf } from '@assay/contract'
@@ -8,8 +8,8 @@ import { invalidParameter } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
-import { continueWalk, type PageQuery, type PagedEndpoint } from '../pages.ts'
-import { subjectOf, type Caller } from '../serve.ts'
+import { continueWalk, type PageQuery, type PagedEndpoint } from '../paging/pages.ts'
+import { subjectOf, type Caller } from '../request/serve.ts'
 import { recordAndFindIssues } from './issues.ts'
 import { toUser } from './users.ts'
 

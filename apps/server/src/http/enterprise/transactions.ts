@@ -4,8 +4,8 @@ import type { ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { RemovedRow, TenantReading, TransactionRow } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { checkProviders } from '../providers.ts'
-import { toTransactionFilters, type TransactionQuery } from '../transactions.ts'
+import { checkProviders } from '../shapes/providers.ts'
+import { toTransactionFilters, type TransactionQuery } from '../shapes/transaction-filters.ts'
 import { recordAndFindIssues, recordRead, type TenantRead } from './issues.ts'
 
 interface Walk {

@@ -5,7 +5,7 @@
 import type { Refusal, RefusalCode } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError, type OAuthErrorCode } from '../../oauth/index.ts'
-import { toRefusal } from '../problem.ts'
+import { toRefusal } from '../request/problem.ts'
 import { notForm } from './form.ts'
 
 /** RFC 6749 §5.2: 400, but 401 for a client that failed to prove itself. */

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limits } from '../../limits/index.ts'
 import { findClaim, OAuthError, type OauthRequest } from '../../oauth/index.ts'
-import { apply, tell } from '../admission.ts'
+import { apply, tell } from '../request/admission.ts'
 import { toOauthRequest } from './form.ts'
 
 export function limited(limits: Limits, answer: (request: OauthRequest) => Promise<unknown>) {

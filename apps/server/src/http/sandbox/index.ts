@@ -9,7 +9,7 @@ import type { Database } from '../../db/index.ts'
 import { bringJobsForward } from '../../jobs/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
 import { createKeyOf, revokeKeysOf } from '../../sandbox/test-accounts.ts'
-import { parseOrRefuse } from '../invalid.ts'
+import { parseOrRefuse } from '../request/invalid.ts'
 import { authorizationBody, authorize, type AuthorizationDeps } from './authorizations.ts'
 
 export interface SandboxRoutesDeps extends AuthorizationDeps {

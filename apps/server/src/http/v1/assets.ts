@@ -1,8 +1,8 @@
 /** GET /platform/v1/assets: the bare array of the reference, six fields a row. */
 import { listAssetsV1 } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
-import { linkHeaders } from '../pages.ts'
-import { checkProviders } from '../providers.ts'
+import { linkHeaders } from '../paging/pages.ts'
+import { checkProviders } from '../shapes/providers.ts'
 import { toPositionPlace } from '../v2/assets.ts'
 import type { FrontDoors } from '../front-doors.ts'
 

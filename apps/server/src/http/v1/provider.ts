@@ -2,10 +2,10 @@
 import { addProviderV1, completeProviderV1, listProvidersV1, removeProviderV1 } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { AddResult } from '../../connections/index.ts'
-import { applicationOf, ownerOf } from '../owner.ts'
-import { linkHeaders } from '../pages.ts'
-import { toV1Item } from '../problem.ts'
-import { toConnectedMembers, toCredentials, toSelection } from '../providers.ts'
+import { applicationOf, ownerOf } from '../shapes/owner.ts'
+import { linkHeaders } from '../paging/pages.ts'
+import { toV1Item } from '../request/problem.ts'
+import { toConnectedMembers, toCredentials, toSelection } from '../shapes/providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 /** More than any user has: a list without `limit` still has an end. */

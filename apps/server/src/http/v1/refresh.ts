@@ -2,8 +2,8 @@
 import { refreshAssetsV1, refreshTransactionsV1 } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
-import { ownerOf } from '../owner.ts'
-import { toRefreshV1 } from '../refreshes.ts'
+import { ownerOf } from '../shapes/owner.ts'
+import { toRefreshV1 } from '../shapes/refreshes.ts'
 
 export function registerRefresh(app: FastifyInstance, { serve, sync }: FrontDoors): void {
   serve(app, refreshAssetsV1, async ({ body, caller }) => ({

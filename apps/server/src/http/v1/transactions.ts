@@ -1,8 +1,8 @@
 /** GET /platform/v1/transactions: the same records as v2, bare. */
 import { listTransactionsV1 } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
-import { linkHeaders } from '../pages.ts'
-import { checkProviders } from '../providers.ts'
+import { linkHeaders } from '../paging/pages.ts'
+import { checkProviders } from '../shapes/providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 export function registerTransactions(app: FastifyInstance, { serve, portfolio }: FrontDoors): void {

@@ -1,15 +1,15 @@
-/** GET /accounts/v2/assets */
-import { listAssets } from '@assay/contract'
+/** GET /accounts/v2/assets and /accounts/v2/assets/history */
+import { getAssetHistory, listAssets } from '@assay/contract'
 import type { Decimal, ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { Owner } from '../../owner.ts'
 import type { PositionPlace } from '../../portfolio/index.ts'
-import type { Position } from '../cursor.ts'
-import { toExactNumber } from '../exact-number.ts'
 import type { FrontDoors } from '../front-doors.ts'
 import { toAssetIconUrl } from '../icons.ts'
-import { ownerOf } from '../owner.ts'
-import { checkProviders } from '../providers.ts'
+import type { Position } from '../paging/cursor.ts'
+import { toExactNumber } from '../shapes/exact-number.ts'
+import { ownerOf } from '../shapes/owner.ts'
+import { checkProviders } from '../shapes/providers.ts'
 import { checkMoment } from './moments.ts'
 
 export function registerAssets(app: FastifyInstance, { serve, portfolio, sync, now }: FrontDoors): void {
@@ -90,4 +90,21 @@ export function toAsset(row: PositionRow) {
       price_in_usd: row.price_in_usd,
     },
   }
+}
+
+export function registerHistory(app: FastifyInstance, { serve, connections, portfolio, sync }: FrontDoors): void {
+  serve(app, getAssetHistory, async ({ query, caller }) => {
+    const owner = ownerOf(caller)
+    const { fromMs, hole } = await sync.findCompleteness(owner)
+    const { start_time: startTime, end_time: endTime } = query
+    const data = await portfolio.listDailyValues(owner, { startTime, endTime, completeFromMs: fromMs })
+    const errors: ErrorItem[] = await connections.listIssues(owner)
+    if (hole !== undefined) {
+      const { cause, connectionId } = hole
+      const until = new Date(fromMs).toISOString()
+      const message = `Values before ${until} cannot be derived. ${hole.message}`
+      errors.push({ cause, connection_id: connectionId, message })
+    }
+    return { json: { data, errors } }
+  })
 }

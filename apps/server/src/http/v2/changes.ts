@@ -9,7 +9,7 @@ import { listTransactionChanges } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { FeedPlace } from '../../portfolio/index.ts'
-import type { Position } from '../cursor.ts'
+import type { Position } from '../paging/cursor.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 interface Reader {

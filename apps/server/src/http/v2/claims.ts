@@ -2,7 +2,7 @@
 import { makeClaim } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
-import { applicationOf } from '../owner.ts'
+import { applicationOf } from '../shapes/owner.ts'
 import { checkMoment } from './moments.ts'
 
 const gradesDefault = ['proved', 'explained'] as const

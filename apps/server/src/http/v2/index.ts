@@ -1,11 +1,10 @@
 /** Platform v2, under /accounts/v2: shapes over the front doors of connections and portfolio. No rule lives here. */
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
-import { registerAssets } from './assets.ts'
+import { registerAssets, registerHistory } from './assets.ts'
 import { registerChanges } from './changes.ts'
 import { registerClaims } from './claims.ts'
 import { registerExport } from './export.ts'
-import { registerHistory } from './history.ts'
 import { registerProof } from './proof.ts'
 import { registerProviders } from './providers.ts'
 import { registerReading } from './reading.ts'

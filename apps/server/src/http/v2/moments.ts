@@ -1,5 +1,5 @@
 /** Moments in the past that a request asks about: `as_of` and `known_at`. */
-import { refuse, wrongParameter } from '../invalid.ts'
+import { refuse, wrongParameter } from '../request/invalid.ts'
 
 /** Refuses a moment that has not come, or that lies before everything that is kept. */
 export function checkMoment(

@@ -4,7 +4,7 @@ import { hasIdShape, Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { ProofRow } from '../../proof/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { ownerOf } from '../owner.ts'
+import { ownerOf } from '../shapes/owner.ts'
 
 export function registerProof(app: FastifyInstance, { serve, connections, proof }: FrontDoors): void {
   serve(app, getProof, async ({ params, page, caller }) => {

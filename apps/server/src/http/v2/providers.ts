@@ -1,9 +1,9 @@
 /** /accounts/v2/providers: add, list, remove, and the catalogue. */
 import { addProvider, completeProvider, listCatalog, listProviders, removeProvider } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
-import { readCatalog } from '../catalog.ts'
-import { applicationOf, ownerOf } from '../owner.ts'
-import { toAdded, toConnectedMembers, toCredentials, toProofMember, toSelection } from '../providers.ts'
+import { readCatalog } from '../shapes/catalog.ts'
+import { applicationOf, ownerOf } from '../shapes/owner.ts'
+import { toAdded, toConnectedMembers, toCredentials, toProofMember, toSelection } from '../shapes/providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
 
 export function registerProviders(app: FastifyInstance, { serve, connections, connect, catalog }: FrontDoors): void {

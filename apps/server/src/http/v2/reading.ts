@@ -4,8 +4,8 @@ import { hasIdShape, Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { StreamCoverage } from '../../sync/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
-import { ownerOf } from '../owner.ts'
-import { toRefreshData } from '../refreshes.ts'
+import { ownerOf } from '../shapes/owner.ts'
+import { toRefreshData } from '../shapes/refreshes.ts'
 
 export function registerReading(app: FastifyInstance, { serve, connections, sync }: FrontDoors): void {
   serve(app, getCoverage, async ({ params, query, caller }) => {

@@ -1,6 +1,6 @@
 /** The filters of transactions, from the words of the wire to those of the stores. */
 import type { QueryOf, listTransactions } from '@assay/contract'
-import type { TransactionFilters } from '../portfolio/index.ts'
+import type { TransactionFilters } from '../../portfolio/index.ts'
 
 export type TransactionQuery = QueryOf<typeof listTransactions>
 

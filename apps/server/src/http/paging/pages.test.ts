@@ -5,7 +5,7 @@ import { listAssetsV1, listCatalog, listTransactions } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import { createCursors, toSubject } from './cursor.ts'
 import { linkHeaders, listParameters, openPage, type PagedEndpoint, type PageRequest } from './pages.ts'
-import { parseQuery, queryOf } from './query.ts'
+import { parseQuery, queryOf } from '../request/query.ts'
 
 const cursors = createCursors([new Uint8Array(32).fill(3)])
 const transactions: PagedEndpoint = {

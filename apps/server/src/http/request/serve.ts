@@ -15,17 +15,17 @@ import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/con
 import { Refusal } from '@assay/core'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { readBearer, type AccessToken, type Caller } from '../oauth/index.ts'
+import { readBearer, type AccessToken, type Caller } from '../../oauth/index.ts'
 import type { Admission } from './admission.ts'
 import { readBody } from './body.ts'
 import { sendDocument, toDocument, weaken } from './conditional.ts'
-import { noSubject, toSubject, type Cursors, type Position, type Subject } from './cursor.ts'
-import type { RawJson } from './exact-number.ts'
+import { noSubject, toSubject, type Cursors, type Position, type Subject } from '../paging/cursor.ts'
+import type { RawJson } from '../shapes/exact-number.ts'
 import { parseOrRefuse } from './invalid.ts'
-import { listParameters, openPage, type PagedEndpoint, type OpenPage } from './pages.ts'
+import { listParameters, openPage, type PagedEndpoint, type OpenPage } from '../paging/pages.ts'
 import { parseQuery, queryOf } from './query.ts'
 
-export type { Caller } from '../oauth/index.ts'
+export type { Caller } from '../../oauth/index.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

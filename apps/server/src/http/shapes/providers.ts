@@ -3,7 +3,7 @@ import { findProvider } from '@assay/connectors/catalog'
 import type { z } from 'zod'
 import type { connection } from '@assay/contract'
 import { Refusal } from '@assay/core'
-import type { AddResult, ConnectionRow, GivenCredentials } from '../connections/index.ts'
+import type { AddResult, ConnectionRow, GivenCredentials } from '../../connections/index.ts'
 
 /** A provider that does not exist is a mistake of the caller; one that the user has not connected matches nothing. */
 export function checkProviders(parameter: string, ids: readonly string[] | undefined): void {

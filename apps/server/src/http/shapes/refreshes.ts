@@ -1,5 +1,5 @@
 /** What v1 and v2 share when they answer a refresh. */
-import type { Refresh } from '../sync/index.ts'
+import type { Refresh } from '../../sync/index.ts'
 
 export function toRefreshHead({ refreshId, status, requestedAt }: Refresh) {
   return { refresh_id: refreshId, status, requested_at: requestedAt }

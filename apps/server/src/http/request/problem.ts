@@ -8,7 +8,7 @@
 import { statusOf, titleOf, type Endpoint, type ErrorResponse } from '@assay/contract'
 import { Refusal, type ErrorItem, type RefusalCode } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isDatabaseAway } from '../db/index.ts'
+import { isDatabaseAway } from '../../db/index.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -7,10 +7,10 @@ import { Refusal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { z } from 'zod'
-import { createLimits } from '../limits/index.ts'
+import { createLimits } from '../../limits/index.ts'
 import { createAdmission } from './admission.ts'
 import type { Caller } from './serve.ts'
-import { callerNamed, startTestServer } from './test-server.ts'
+import { callerNamed, startTestServer } from '../test-server.ts'
 
 const listRows = defineEndpoint({
   ...{ summary: '', description: '', errors: [], example: { response: {} } },

@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Limits, LimitVerdict } from '../limits/index.ts'
-import { findBearer } from '../oauth/index.ts'
+import type { Limits, LimitVerdict } from '../../limits/index.ts'
+import { findBearer } from '../../oauth/index.ts'
 
 type Headers = Pick<FastifyReply, 'header'>
 

@@ -1,7 +1,7 @@
 /** Contract §2, "CORS". */
 import assert from 'node:assert/strict'
 import { describe, it, before, after } from 'node:test'
-import { startTestServer, type TestServer } from './test-server.ts'
+import { startTestServer, type TestServer } from '../test-server.ts'
 
 let server: TestServer
 const closing: (() => unknown)[] = []

@@ -1,7 +1,7 @@
 /** Pages of the provider catalogue, which is a list in memory: for everybody, and for a tenant. */
 import type { ProviderMetadata } from '@assay/connectors/catalog'
-import type { Position } from './cursor.ts'
-import { toProviderIconUrl } from './icons.ts'
+import type { Position } from '../paging/cursor.ts'
+import { toProviderIconUrl } from '../icons.ts'
 
 interface CatalogPage {
   limit: number

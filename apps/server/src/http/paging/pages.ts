@@ -15,8 +15,8 @@ import { pageParameters, type Endpoint, type Paging } from '@assay/contract'
 import { Refusal } from '@assay/core'
 import { z } from 'zod'
 import { noSubject, type Cursors, type Filters, type Position, type Subject } from './cursor.ts'
-import { parseOrRefuse, refuse, wrongParameter } from './invalid.ts'
-import { parseQuery, queryOf, type Query } from './query.ts'
+import { parseOrRefuse, refuse, wrongParameter } from '../request/invalid.ts'
+import { parseQuery, queryOf, type Query } from '../request/query.ts'
 
 export interface PageRequest {
   /** What the endpoint's query schema gives. */

@@ -1,9 +1,9 @@
 /** Limits on the wire: RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10), 429 and Retry-After. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { createLimits } from '../limits/index.ts'
+import { createLimits } from '../../limits/index.ts'
 import { createAdmission } from './admission.ts'
-import { startTestServer, type TestServer } from './test-server.ts'
+import { startTestServer, type TestServer } from '../test-server.ts'
 
 const settings = { perToken: 3, perClient: 9, oauthFailures: 9, perAddress: 2, slowAfter: 9 }
 

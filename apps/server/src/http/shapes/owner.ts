@@ -1,8 +1,8 @@
 /** Platform endpoints speak for one user; a tenant's own token (enterprise) has none and its scopes keep it out before. */
 import { Refusal } from '@assay/core'
-import type { Application } from '../connect/index.ts'
-import type { Owner } from '../owner.ts'
-import type { Caller } from './serve.ts'
+import type { Application } from '../../connect/index.ts'
+import type { Owner } from '../../owner.ts'
+import type { Caller } from '../request/serve.ts'
 
 export function ownerOf({ tenantKey, tenantId, userKey, userId }: Caller): Owner {
   if (userKey === null || userId === null) {
