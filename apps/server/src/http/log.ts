@@ -1,5 +1,5 @@
 /**
- * The log: JSON lines by pino. A line break or a terminal escape in a value stays inside its JSON string, so nobody can
+ * The log: JSON lines by pino. A line break or a terminal escape in a value stays inside its JSON string, so a caller cannot
  * write a line of their own.
  *
  * Secrets are kept out by name, at any depth, and by shape: what looks like a credential in a header or a URL is cut

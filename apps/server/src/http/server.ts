@@ -172,7 +172,7 @@ function createApp(options: HttpOptions): FastifyInstance {
   return app
 }
 
-/** The access line: the route's pattern and never the URL, whose query may hold what is nobody's business. */
+/** The access line has the route's pattern and never the URL, whose query may hold private data. */
 function record(request: FastifyRequest, reply: FastifyReply, { log, metrics }: HttpOptions): void {
   const { method } = request
   const { statusCode: status, elapsedTime } = reply
@@ -196,7 +196,7 @@ function checkHost(request: FastifyRequest, loopbackHostsOnly: boolean): void {
 async function registerGroup(app: FastifyInstance, table: RouteTable, group: RouteGroup): Promise<void> {
   await app.register(async (child) => {
     child.addHook('onRoute', (route) => {
-      // What exists under one host name alone is no path of the others.
+      // A path that exists under one host name is not found under the others.
       if (route.constraints === undefined) table.add(route.url, route.method, group.cors)
       route.config = { ...route.config, corsPolicy: group.cors, isPage: route.helmet !== undefined }
     })

@@ -4,7 +4,7 @@
  * `widget_url` has another host than `base_url`, the pages are there for requests to that host alone: three names may
  * lead to one process, and a widget that lives elsewhere takes no path from the API.
  *
- * A page may be framed by nobody, but for `display=iframe` and a registered embed origin of the client that asks. Which
+ * A page may not be framed, except with `display=iframe` by a registered embed origin of the client that asks. Which
  * client that is stands in the address; whether its parent is honest the page itself finds out once more.
  */
 import { createHash } from 'node:crypto'

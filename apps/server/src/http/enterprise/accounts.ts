@@ -2,6 +2,7 @@
 import { listAccounts, listEnterpriseProviders } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { FrontDoors } from '../front-doors.ts'
+import { readRows } from '../paging/pages.ts'
 import { readCatalog } from '../shapes/catalog.ts'
 import { toConnectedMembers } from '../shapes/providers.ts'
 import { recordAndFindIssues } from './issues.ts'
@@ -12,9 +13,9 @@ export function registerAccounts(app: FastifyInstance, deps: FrontDoors): void {
   serve(app, listAccounts, async ({ page, caller }) => {
     const [addedAt, id] = page.position ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
-    const rows = await enterprise.listAccounts(caller.tenantKey, { limit: page.limit + 1, after })
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    const { shown, last } = await readRows(page.limit, (limit) =>
+      enterprise.listAccounts(caller.tenantKey, { limit, after }),
+    )
     const data = shown.map((row) => ({
       user_id: row.user_id,
       connection_id: row.id,

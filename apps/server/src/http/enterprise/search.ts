@@ -8,7 +8,7 @@ import { invalidParameter } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { FrontDoors } from '../front-doors.ts'
-import { continueWalk, type PageQuery, type PagedEndpoint } from '../paging/pages.ts'
+import { continueWalk, readRows, type PageQuery, type PagedEndpoint } from '../paging/pages.ts'
 import { subjectOf, type Caller } from '../request/serve.ts'
 import { recordAndFindIssues } from './issues.ts'
 import { toUser } from './users.ts'
@@ -36,13 +36,12 @@ async function search(deps: FrontDoors, caller: Caller, asked: PageQuery) {
   // Read from this body, or signed by us in a cursor.
   const names: Names = filters
   const isForAll = names.external_user_ids === undefined && names.emails === undefined
-  const rows = await deps.enterprise.listUsers(caller.tenantKey, {
-    limit: limit + 1,
-    after: position?.[0],
-    names: isForAll ? undefined : { externalUserIds: names.external_user_ids ?? [], emails: names.emails ?? [] },
-  })
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1) : undefined
+  const wantedNames = isForAll
+    ? undefined
+    : { externalUserIds: names.external_user_ids ?? [], emails: names.emails ?? [] }
+  const { shown, last } = await readRows(limit, (rows) =>
+    deps.enterprise.listUsers(caller.tenantKey, { limit: rows, after: position?.[0], names: wantedNames }),
+  )
   const errors = await recordAndFindIssues(deps, { caller, endpoint: searchUsers }, shown)
   return { json: { page: { next: next(last && [last.user_id]) }, data: shown.map(toUser), errors } }
 }

@@ -4,6 +4,7 @@ import type { ErrorItem } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { RemovedRow, TenantReading, TransactionRow } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
+import { cutRows } from '../paging/pages.ts'
 import { checkProviders } from '../shapes/providers.ts'
 import { toTransactionFilters, type TransactionQuery } from '../shapes/transaction-filters.ts'
 import { recordAndFindIssues, recordRead, type TenantRead } from './issues.ts'
@@ -91,10 +92,8 @@ async function readWalk(deps: FrontDoors, walk: Walk): Promise<Shown> {
           userIds: userId === undefined ? query.user_ids : [userId],
         }),
   ])
-  const shown = rows.slice(0, page.limit)
-  const shownRemoved = removed.slice(0, page.limit)
-  const last = rows.length > page.limit ? shown.at(-1) : undefined
-  const lastRemoved = removed.length > page.limit ? shownRemoved.at(-1) : undefined
+  const { shown, last } = cutRows(rows, page.limit)
+  const { shown: shownRemoved, last: lastRemoved } = cutRows(removed, page.limit)
   return {
     items: shown.map(toText).join(','),
     issues: await recordAndFindIssues(deps, walk.read, shown),

@@ -3,6 +3,7 @@ import { endUser, getUser, listUserAssets, listUsers } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
 import type { UserRow } from '../../enterprise/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
+import { readRows } from '../paging/pages.ts'
 import { toAsset } from '../v2/assets.ts'
 import { recordAndFindIssues } from './issues.ts'
 
@@ -10,9 +11,10 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
   const { serve, enterprise } = deps
 
   serve(app, listUsers, async ({ page, caller }) => {
-    const rows = await enterprise.listUsers(caller.tenantKey, { limit: page.limit + 1, after: page.position?.[0] })
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    const after = page.position?.[0]
+    const { shown, last } = await readRows(page.limit, (limit) =>
+      enterprise.listUsers(caller.tenantKey, { limit, after }),
+    )
     const errors = await recordAndFindIssues(deps, { caller, endpoint: listUsers }, shown)
     return { json: { page: { next: page.next(last && [last.user_id]) }, data: shown.map(toUser), errors } }
   })
@@ -35,9 +37,9 @@ export function registerUsers(app: FastifyInstance, deps: FrontDoors): void {
         ? undefined
         : { connectionId, symbol, assetId }
     const user = await enterprise.getCovered(caller.tenantKey, params.id, 'assets:read')
-    const rows = await enterprise.listPositions(user.userKey, { limit: page.limit + 1, after })
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    const { shown, last } = await readRows(page.limit, (limit) =>
+      enterprise.listPositions(user.userKey, { limit, after }),
+    )
     const next = page.next(last && [last.connection_id, last.asset_symbol, last.asset_id])
     const errors = await recordAndFindIssues(deps, { caller, endpoint: listUserAssets }, [{ user_key: user.userKey }])
     return { json: { page: { next }, data: shown.map(toAsset), errors } }

@@ -1,7 +1,7 @@
 /**
  * Limits of the OAuth endpoints (contract §10). What counts is what failed: an application that refreshes thousands of
  * tokens from one address is not held up, and a caller who guesses soon is. A client that brings its secret is always
- * heard, even from an address full of failures: otherwise anybody behind the same proxy could lock it out.
+ * heard, even from an address full of failures: otherwise another caller behind the same proxy could lock it out.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'

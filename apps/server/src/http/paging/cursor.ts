@@ -57,7 +57,7 @@ export function toSubject(text: string): Subject {
   return { digest: hash('sha256', text, 'base64url').slice(0, digestLength) }
 }
 
-/** Of a list that is the same for everybody. */
+/** The subject of a list that is the same for every caller. */
 export const noSubject = toSubject('')
 
 /** The first key signs, all of them verify: a rotation ends no walk. */

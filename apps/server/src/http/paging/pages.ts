@@ -8,8 +8,8 @@
  * - `limit` is not a filter and may change. Beside a bare cursor it falls back to the default; a whole `next` value has
  *   its own, which a `limit` beside it overrides.
  *
- * A page is opened before the caller is known (serve.ts) and claimed afterwards: only then can a cursor of somebody else
- * be told, and the next one be written.
+ * A page is opened before the caller is known (request/serve.ts) and claimed afterwards: only then can another caller's cursor
+ * be refused, and the next one be written.
  */
 import { pageParameters, type Endpoint, type Paging } from '@assay/contract'
 import { Refusal } from '@assay/core'
@@ -21,7 +21,7 @@ import { parseQuery, queryOf, type Query } from '../request/query.ts'
 export interface PageRequest {
   /** What the endpoint's query schema gives. */
   filters: Filters
-  /** Null: all rows. */
+  /** Null for all rows. */
   limit: number | null
   /** Undefined on the first page. */
   position: Position | undefined
@@ -58,12 +58,12 @@ const placeSchemas = {
   page: z.strictObject(pageParameters.page),
 }
 
-/** Every name that a list takes. */
+/** Every parameter that a list takes. */
 export function listParameters(list: PagedEndpoint): ReadonlySet<string> {
   return new Set([...Object.keys(list.filters.shape), ...Object.keys(pageParameters[list.paging.style])])
 }
 
-/** Who walks, and where: the path is the endpoint's with the values of this request, such as a user's id. */
+/** The caller and the path of a walk: the endpoint's path with the values of this request, such as a user's id. */
 interface Walker {
   subject: Subject
   path: string
@@ -126,7 +126,27 @@ function nextUri(path: string, filters: Filters, limit: number | null, cursor: s
   return `${path}?${parts.join('&')}`
 }
 
-/** RFC 8288; how v1's bare arrays announce that rows are left. */
+export interface ShownRows<Row> {
+  shown: Row[]
+  /** The last row that is shown, where the next page begins; undefined when there is no next page. */
+  last: Row | undefined
+}
+
+/** Reads one row more than the page shows, and so learns without a count whether there is a next page. */
+export async function readRows<Row>(
+  limit: number,
+  list: (limit: number) => Promise<readonly Row[]>,
+): Promise<ShownRows<Row>> {
+  return cutRows(await list(limit + 1), limit)
+}
+
+/** For rows that are already there: `rows` may be longer than the page. */
+export function cutRows<Row>(rows: readonly Row[], limit: number): ShownRows<Row> {
+  const shown = rows.slice(0, limit)
+  return { shown, last: rows.length > limit ? shown.at(-1) : undefined }
+}
+
+/** RFC 8288: v1 answers bare arrays, so a header announces the next page. */
 export function linkHeaders(next: string): Readonly<Record<string, string>> {
   return next === '' ? {} : { Link: `<${next}>; rel="next"` }
 }

@@ -1,4 +1,4 @@
-/** Conditional requests (RFC 9110 §13.1.2) for answers that are the same for everybody. */
+/** Conditional requests (RFC 9110 §13.1.2) for answers that are the same for every caller. */
 import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 

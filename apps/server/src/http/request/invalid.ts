@@ -33,7 +33,7 @@ export function wrongParameter(parameter: string, rule: string, given?: string):
   return { cause: 'invalid_parameter', parameter: cut(parameter), message }
 }
 
-/** A number needs no quotation marks: it has no blanks to show. */
+/** A number is shown without quotation marks: it has no blanks that they would have to show. */
 function quote(given: string): string {
   const text = cut(given)
   return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) ? text : JSON.stringify(text)

@@ -7,8 +7,8 @@
  * A caller without a valid token learns nothing and costs no parsing. Errors go to `problem.ts`.
  *
  * `serve` checks the token with a statement of its own, then calls the handler. `serve.reading` leaves the check to the
- * statement that reads, so that the whole request takes one round trip. Its order is the same to the outside: whatever is
- * refused before the token is known (a parameter, a limit that is used up) is said only after the token was checked alone.
+ * statement that reads, so that the whole request takes one round trip. A caller sees the same order: if something is refused
+ * before that statement (a parameter, a limit), the token is checked alone first.
  */
 import type { Readable } from 'node:stream'
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ResponseOf } from '@assay/contract'
@@ -290,7 +290,7 @@ function send<E extends Endpoint>(reply: FastifyReply, endpoint: Endpoint, answe
   if (answer.headers !== undefined) void reply.headers(answer.headers)
   if ('stream' in answer) return reply.type(answer.mediaType).send(answer.stream)
   const text = 'text' in answer ? answer.text : JSON.stringify(answer.json)
-  // The same for everybody, so it may be kept and asked about.
+  // The answer is the same for every caller, so a client may cache it and revalidate it.
   if (endpoint.scope === null && endpoint.method === 'GET') {
     return sendDocument(reply, weaken(toDocument(text)), 'application/json')
   }

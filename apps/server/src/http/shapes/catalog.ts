@@ -1,6 +1,7 @@
-/** Pages of the provider catalogue, which is a list in memory: for everybody, and for a tenant. */
+/** Pages of the provider catalogue, which is a list in memory. Every caller sees the same list. */
 import type { ProviderMetadata } from '@assay/connectors/catalog'
 import type { Position } from '../paging/cursor.ts'
+import { cutRows } from '../paging/pages.ts'
 import { toProviderIconUrl } from '../icons.ts'
 
 interface CatalogPage {
@@ -23,13 +24,12 @@ export function readCatalog(
     )
     .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     .filter((provider) => after === undefined || placeOf(provider) > after)
-  const shown = rows.slice(0, page.limit)
-  const last = rows.length > page.limit ? shown.at(-1) : undefined
+  const { shown, last } = cutRows(rows, page.limit)
   const data = shown.map((provider) => ({ ...provider, icon_url: toProviderIconUrl(provider.provider_id) }))
   return { page: { next: page.next(last && [placeOf(last)]) }, data, errors: [] }
 }
 
-/** What most people look for is on the first page; the rest follows by id. */
+/** The most popular providers come first; the others follow by id. */
 function placeOf({ popularity_rank: rank, provider_id: id }: ProviderMetadata): string {
   return `${rank === null ? '9999' : String(rank).padStart(4, '0')} ${id}`
 }

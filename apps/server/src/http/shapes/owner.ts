@@ -1,4 +1,4 @@
-/** Platform endpoints speak for one user; a tenant's own token (enterprise) has none and its scopes keep it out before. */
+/** Platform endpoints speak for one user. A tenant's own token (enterprise) has no user, and its scopes are refused earlier. */
 import { Refusal } from '@assay/core'
 import type { Application } from '../../connect/index.ts'
 import type { Owner } from '../../owner.ts'

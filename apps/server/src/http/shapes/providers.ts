@@ -85,7 +85,7 @@ export function toConnectedMembers(row: Omit<ConnectionRow, 'proof_grade' | 'pro
     last_synced_at: row.last_synced_at,
     next_sync_at: row.next_sync_at,
     history_from: row.history_from,
-    // A count of rows is no money.
+    // This is a count of rows, not an amount of money.
     transaction_count: Number(row.transaction_count),
   }
 }

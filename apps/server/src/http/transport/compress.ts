@@ -1,6 +1,6 @@
 /**
  * gzip for those who ask for it: pages of transactions shrink to a seventh. Only for the resource API. Its answers repeat
- * filters of the request beside private data, but a token is in no cookie: nobody but its holder can make a browser send
+ * filters of the request beside private data, but a token is never in a cookie: only its holder can make a browser send
  * requests whose lengths would tell something (BREACH).
  */
 import { pipeline, Readable } from 'node:stream'

@@ -3,7 +3,7 @@ import { addProviderV1, completeProviderV1, listProvidersV1, removeProviderV1 } 
 import type { FastifyInstance } from 'fastify'
 import type { AddResult } from '../../connections/index.ts'
 import { applicationOf, ownerOf } from '../shapes/owner.ts'
-import { linkHeaders } from '../paging/pages.ts'
+import { linkHeaders, readRows } from '../paging/pages.ts'
 import { toV1Item } from '../request/problem.ts'
 import { toConnectedMembers, toCredentials, toSelection } from '../shapes/providers.ts'
 import type { FrontDoors } from '../front-doors.ts'
@@ -30,9 +30,7 @@ export function registerProvider(app: FastifyInstance, { serve, connections, con
     const [addedAt, id] = page.position ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
     const limit = page.limit ?? connectionsMax
-    const rows = await connections.list(ownerOf(caller), { limit: limit + 1, after })
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
+    const { shown, last } = await readRows(limit, (rows) => connections.list(ownerOf(caller), { limit: rows, after }))
     return {
       json: shown.map((row) => ({
         connection_id: row.id,

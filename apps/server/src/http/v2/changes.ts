@@ -62,7 +62,7 @@ function toPosition({ after, completeAt, removedAfterSeq }: Required<Reader>): P
   return [after.seq, after.sub, completeAt ?? '', removedAfterSeq ?? '']
 }
 
-/** A position is as young as its number: whoever has come to a change of today has missed nothing before it. */
+/** A position is as recent as its number: a client that has read a change of today has missed nothing before it. */
 function checkAge({ after, completeAt }: Reader, keptSinceMs: number): void {
   if (completeAt === undefined) return
   const reachedMs = Number(BigInt(after.seq) >> 20n)

@@ -4,6 +4,7 @@ import { hasIdShape, Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { ProofRow } from '../../proof/index.ts'
 import type { FrontDoors } from '../front-doors.ts'
+import { cutRows } from '../paging/pages.ts'
 import { ownerOf } from '../shapes/owner.ts'
 
 export function registerProof(app: FastifyInstance, { serve, connections, proof }: FrontDoors): void {
@@ -17,8 +18,7 @@ export function registerProof(app: FastifyInstance, { serve, connections, proof 
       : undefined
     if (found === undefined) throw new Refusal('not_found', 'No such connection.')
     const { summary, observedAt, rows } = found
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
+    const { shown, last } = cutRows(rows, page.limit)
     return {
       json: {
         page: { next: page.next(last && [last.asset_symbol, last.asset_id]) },

@@ -1,6 +1,7 @@
 /** /accounts/v2/providers: add, list, remove, and the catalogue. */
 import { addProvider, completeProvider, listCatalog, listProviders, removeProvider } from '@assay/contract'
 import type { FastifyInstance } from 'fastify'
+import { readRows } from '../paging/pages.ts'
 import { readCatalog } from '../shapes/catalog.ts'
 import { applicationOf, ownerOf } from '../shapes/owner.ts'
 import { toAdded, toConnectedMembers, toCredentials, toProofMember, toSelection } from '../shapes/providers.ts'
@@ -25,12 +26,10 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
     const owner = ownerOf(caller)
     const [addedAt, id] = page.position ?? []
     const after = addedAt === undefined || id === undefined ? undefined : { addedAt, id }
-    const [rows, errors] = await Promise.all([
-      connections.list(owner, { limit: page.limit + 1, after }),
+    const [{ shown, last }, errors] = await Promise.all([
+      readRows(page.limit, (limit) => connections.list(owner, { limit, after })),
       connections.listIssues(owner),
     ])
-    const shown = rows.slice(0, page.limit)
-    const last = rows.length > page.limit ? shown.at(-1) : undefined
     const data = shown.map((row) => ({
       connection_id: row.id,
       provider_id: row.provider_id,
