@@ -45,8 +45,8 @@ export function describeSources<Name extends KeySetting>(of: Name): Record<Sourc
 }
 
 /**
- * A process of role api never looks at the private keys, not even to find a mistake in them. It is refused instead, so that
- * an installation with one environment for all of its processes does not pass for one that keeps its keys apart.
+ * A process with the role api never reads the private keys, not even to find a mistake in them. It refuses to start, so that
+ * an installation with one environment for all processes is not mistaken for one that keeps its keys apart.
  */
 export function readKeys(environment: Environment, as: ProcessKind, problems: string[]): KeySettings {
   function read(of: KeySetting): KeyRing | undefined {
@@ -75,7 +75,7 @@ export function readKeys(environment: Environment, as: ProcessKind, problems: st
   }
 }
 
-/** The names by which a setting was given. */
+/** The sources that were given for a setting. */
 function listSources(environment: Environment, of: KeySetting): string[] {
   return [of, `${of}_FILE`, `${of}_COMMAND`].filter((source) => (environment[source] ?? '') !== '')
 }
@@ -95,11 +95,11 @@ export function readFile(file: string): string {
   }
 }
 
-/** A key service may be slow to answer, and must not keep a start waiting for ever. */
+/** A key service may be slow, but must not block a start forever. */
 const commandTimeoutMs = 30_000
 const outputBytesMax = 65_536
 
-/** By a shell, so that it may have arguments and pipes. What it says on standard error is for the operator to see. */
+/** A shell runs it, so it may have arguments and pipes. The operator sees what it writes to standard error. */
 function runCommand(command: string): string {
   try {
     return execFileSync('/bin/sh', ['-c', command], {
@@ -138,7 +138,7 @@ export function listKeyProblems({ mode, keys }: { mode: Mode; keys: KeySettings 
   return [...problems, ...listMismatches(keys)]
 }
 
-/** Halves that are not of one pair would be noticed only when the first credential does not open. */
+/** Without this check, halves of different pairs would be noticed only when the first credential does not open. */
 function listMismatches({ server, sealingPublic, sealingPrivate }: KeySettings): string[] {
   const problems: string[] = []
   for (const { name, bytes } of sealingPublic ?? []) {

@@ -9,7 +9,7 @@ import type { Owner } from './owner.ts'
 
 const jobMaxMs = 20_000
 
-/** In the transaction that makes it necessary. */
+/** Call it in the transaction that makes matching necessary. */
 export async function queueMatching(tx: Sql, owner: Owner): Promise<void> {
   await addJob(tx, 'match', { owner })
 }

@@ -1,4 +1,4 @@
-/** How the text of a setting becomes a value. Each throws a RangeError whose sentence completes "NAME …". */
+/** Parsers of settings. Each throws a RangeError whose message completes the sentence "NAME …". */
 
 /** What an installation is for. `live` is for one person who tries the service with accounts of their own. */
 export type Mode = 'production' | 'sandbox' | 'live'
@@ -25,7 +25,7 @@ export interface NamedKey {
 /** Newest first. */
 export type KeyRing = readonly [NamedKey, ...NamedKey[]]
 
-/** Key material as the settings have it. What each process needs is decided by config.ts. */
+/** Key material as the settings have it. key-settings.ts decides what each process needs. */
 export interface KeySettings {
   server: KeyRing | undefined
   sealingPublic: KeyRing | undefined
@@ -127,7 +127,7 @@ export function name(value: string): string {
 
 export function day(value: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : Number.NaN
-  // Some days that no month has are read as days of the next one.
+  // JavaScript reads some days that do not exist, such as 30 February, as days of the next month.
   if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value) {
     throw new RangeError(`must be a day such as 2027-06-30, got ${JSON.stringify(value)}`)
   }
@@ -142,7 +142,7 @@ export function postgresUrl(value: string): string {
 export function smtpUrl(value: string): string {
   // Never quoted: it may hold a password.
   if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new RangeError('must begin with smtp:// or smtps://')
-  // Options in the query would reach the mail library, which can be told there to do without TLS.
+  // Options in the query would reach the mail library, and could switch TLS off.
   if (new URL(value).search !== '') throw new RangeError('must not have options (the part after a question mark)')
   return value
 }

@@ -1,11 +1,11 @@
 /**
- * What has to be cleared away, a minute after it has lapsed at the latest: provisional connections with their keys and
- * data, sessions, codes, tokens; and statistics to be brought up to date. One job for the whole fleet, which queues
- * itself again; the queue keeps it through restarts, and a sandbox clock that jumps makes it due like everything else.
+ * Upkeep runs every minute. It deletes what has lapsed (provisional connections with their keys and data, sessions, codes,
+ * tokens) and brings statistics up to date. One job serves the whole fleet and queues itself again; the queue keeps it
+ * through restarts, and a sandbox clock that jumps makes it due like every other job.
  *
  * Every step asks an index for what is due, so that a round with nothing to do costs the same for ten connections and for
- * a million. Each step is a bulkhead: one that fails is logged and tried again in the next round, and keeps none of the
- * others.
+ * a million. Each step is a bulkhead: a failure is logged, does not stop the other steps, and is retried in the next
+ * round.
  */
 import type { Logger } from 'pino'
 import { chainAudit } from './audit-log/index.ts'
@@ -79,13 +79,13 @@ function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
     statistics: () => statistics.fold(),
     audit: () => chainAudit(db, deps.log),
     feed: () => sweepFeed(db, deps.removalsKeptMs),
-    // Last: it waits for a source outside, and nothing here waits for it.
+    // Prices come last, because they wait for an outside source and no other step needs them.
     prices: () => prices.backfill(),
     reprice: () => ledger.reprice(),
   }
 }
 
-/** Connections of users who have allowed no application anything for that long. One transaction for each user. */
+/** Removes connections of users whose last grant ended that long ago, in one transaction for each user. */
 async function removeAbandoned({ db, oauth, connections, abandonedAfterMs }: UpkeepDeps): Promise<void> {
   const before = new Date(db.clock.now() - abandonedAfterMs).toISOString()
   for (const owner of await oauth.listLapsed(before, abandonedBatchSize)) {

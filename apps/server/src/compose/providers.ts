@@ -57,7 +57,7 @@ function toSandboxed(provider: ProviderMetadata, simulated: Readonly<Record<stri
   return Object.hasOwn(simulated, provider.provider_id) ? provider : { ...provider, status: 'not_in_sandbox' }
 }
 
-/** Without a registration at the provider its page would refuse everybody, so the sign-in is not offered. */
+/** Without a registration at the provider its page would refuse every person, so the sign-in is not offered. */
 function toOffered(provider: ProviderMetadata, isRegistered: boolean): ProviderMetadata[] {
   if (isRegistered) return [provider]
   const types = provider.connection_types.filter((type) => type !== 'oauth2')

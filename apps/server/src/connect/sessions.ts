@@ -37,7 +37,7 @@ export interface SessionDeps {
 export type SessionStep = 'sign_in' | 'consent' | 'connect' | 'ended'
 
 const lifeSeconds = 1_800
-/** More than anybody has; a page shows them all. */
+/** More connections than a user has; a page shows them all. */
 export const connectionsMax = 500
 
 /** The connect URL's parameters, as they came. Throws an OAuthError that says whether it may go back to the client. */

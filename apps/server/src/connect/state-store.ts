@@ -74,7 +74,7 @@ export async function listSealedCodes(sql: Sql): Promise<{ stateHash: Buffer; se
   )
 }
 
-/** Only for the one it was made for, and with the handle if there is one: anybody else who shows it spends nothing. */
+/** Only for the caller it was made for, and with the handle if there is one: any other caller spends nothing. */
 export async function takeState(
   sql: Sql,
   stateHash: Buffer,

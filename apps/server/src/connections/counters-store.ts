@@ -1,6 +1,6 @@
 /**
- * What other rooms count into a connection's row, in the transaction that makes the change, so that no list has to count
- * rows: the ledger its transactions and balances, sync its records.
+ * Counters in a connection's row, which other rooms update in the transaction that makes the change, so that lists never
+ * count rows: the ledger its transactions and balances, sync its records.
  */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef } from '../owner.ts'

@@ -56,7 +56,7 @@ export interface EndedRun {
   keyLane: string
   /** Spreads runs: a factor of the interval, around 1. */
   jitter: number
-  /** Nothing changed, and the history was read until then: the verdict on the balances holds for what was read before. */
+  /** Set when nothing changed: the history was read until then, and the verdict on the balances still holds. */
   provedUntilMs?: number | undefined
 }
 
@@ -70,8 +70,8 @@ export interface Connections extends Provisional {
     page: { limit: number; after: { addedAt: string; id: string } | undefined },
   ): Promise<ConnectionRow[]>
   /**
-   * From its commit on their keys are gone and their data is hidden. `dataDestroyed` is false when some of it is left for
-   * a job to delete. Refuses when there is nothing to remove.
+   * Once this commits, their keys are gone and their data is hidden. `dataDestroyed` is false when a job has to delete the
+   * rest of it. Refuses when there is nothing to remove.
    */
   remove(
     owner: Owner,
@@ -92,11 +92,11 @@ export interface Connections extends Provisional {
    * excess_permission or missing_permission when they are no longer those that it was accepted with.
    */
   checkRights(ref: ConnectionRef, opened: OpenedConnection, ask: Ask): Promise<Stop | undefined>
-  /** Somebody reads the data of users who were idle: their connections are read as often as those of active ones. */
+  /** An application reads the data of users who were idle: their connections are now read as often as those of active users. */
   onUserReads(owners: readonly Pick<Owner, 'userKey'>[]): Promise<void>
-  /** True when waiting may mend it; false when the owner has to act, or has acted already. */
+  /** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
   recordFault(ref: ConnectionRef, failure: Failure): Promise<boolean>
-  /** Something of ours failed; false when there is nothing to read any more. */
+  /** Our own code failed. False when the connection is no longer read. */
   recordBreakdown(ref: ConnectionRef, nextTryInMs: number): Promise<boolean>
   /**
    * A run has read everything: when the next one is due, by the schedule. Undefined, with nothing recorded, when the
@@ -104,23 +104,23 @@ export interface Connections extends Provisional {
    */
   recordRun(tx: Sql, ref: ConnectionRef, run: EndedRun): Promise<{ nextSyncInMs: number } | undefined>
   /**
-   * The same for a run that found nothing, with the job of the next one, in one statement. False, with nothing done, when
-   * there is something to tell after all: then `recordRun` has to be called.
+   * The same for a run that found nothing, and queues the next run, in one statement. Returns false and does nothing when
+   * the run changes the connection after all: then call `recordRun`.
    */
   recordIdleRun(ref: ConnectionRef, run: EndedRun, nextRun: PayloadOf<'sync'>): Promise<boolean>
-  /** A refresh has read the history; the next run stays where it is planned. */
+  /** A refresh has read the history. The next run stays as planned. */
   recordRefresh(tx: Sql, ref: ConnectionRef, keyLane: string): Promise<void>
-  /** The run goes on then. False when this is not its key any more. */
+  /** The run continues after `inMs`. False when the connection has another key by now. */
   planNext(tx: Sql, ref: ConnectionRef, keyLane: string, inMs: number): Promise<boolean>
-  /** Upkeep: connections that should have been read long ago, and have no job. */
+  /** Upkeep: connections whose run is long overdue and has no job. */
   listStalled(limit: number): Promise<DueConnection[]>
   /** The job that verifies a pending connection. */
   task: Handler<'verify'>
   /** The job that destroys what is left of a removed connection. */
   destroyTask: Handler<'destroy'>
-  /** Upkeep: pending rows whose caller is gone, what sessions left behind, and removals whose job was lost. */
+  /** Upkeep: deletes pending rows whose caller is gone and what sessions left behind, and requeues lost removals. */
   sweep(): Promise<void>
-  /** The user's last grant ended long ago: everything goes, as if the user had removed it. */
+  /** The user's last grant ended long ago: removes everything, as if the user had done it. */
   removeAbandoned(tx: Sql, owner: Owner): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * How often a connection is read: often while an application reads the data, seldom otherwise. A person who connects an
- * account looks at it, so a new connection counts as read when it is added.
+ * How often a connection is read: often while an application reads the data, rarely otherwise. A person who connects an
+ * account looks at it, so a connection counts as read when it is added.
  *
  * The interval is computed in SQL, by the statement that plans the next run: it must see a user who came back a moment
  * ago. For a user who comes back later, `onUserReads` shortens the plan.
@@ -9,10 +9,10 @@
 export interface Schedule {
   /** A user whose data was read within this time is active. */
   activeForMs: number
-  /** The same for recent: less than active, more than idle. */
+  /** A user whose data was read within this time, but who is not active, is recent; every other user is idle. */
   recentForMs: number
   activeEveryMs: number
-  /** Also for users of a tenant that has a webhook: it wants to hear of changes without asking. */
+  /** Also for users of a tenant that has a webhook, because it waits to be told of changes. */
   recentEveryMs: number
   idleEveryMs: number
 }

@@ -1,6 +1,6 @@
 /**
- * How a connection stands: what reading it came to, as a status with a cause, and as the issue that goes with data that
- * is not complete.
+ * The status of a connection after reading it: a status with a cause, and the issue that is served beside data that is not
+ * complete.
  */
 import { faults, type ErrorItem, type Fault } from '@assay/core'
 import { findProvider } from '@assay/connectors/catalog'
@@ -19,7 +19,7 @@ export interface StandingDeps {
 
 export interface Failure {
   providerId: string
-  /** The key that was used: a failure of the old key says nothing of a connection that was repaired since. */
+  /** The key that was used: a failure of an old key does not concern a connection that was repaired since. */
   keyLane: string
   fault: Fault
   /** When the regular reading tries again. */
@@ -30,18 +30,18 @@ export interface Failure {
 
 const readable = ['syncing', 'active', 'degraded'] as const
 
-/** True when waiting may mend it; false when the owner has to act, or has acted already. */
+/** True when the fault may pass by itself; false when the owner has to act, or has already acted. */
 export async function recordFault(deps: StandingDeps, ref: ConnectionRef, failure: Failure): Promise<boolean> {
   const { providerId, keyLane, fault, nextTryInMs, sinceMs } = failure
   if (needsTheOwner(fault)) {
-    // Providers say "unknown key" of one that has run out; they said before when it would.
+    // Providers answer "unknown key" for an expired key; we know its end from when it was verified.
     const expired = fault === 'invalid_credentials' && (await store.hasKeyExpired(deps.db, ref))
     const cause = expired ? 'key_expired' : fault
     const { message } = describeFault(cause, providerName(providerId))
     await deps.db.transaction(async (tx) => {
       const to = { status: 'needs_reauth', from: readable, keyLane, cause, message } as const
       const changed = await store.setStatus(tx, ref, to)
-      // Of a connection that no application sees yet, the redemption of its session tells (provisional.ts).
+      // A connection that applications do not see yet is announced when its session is redeemed (provisional.ts).
       if (changed > 0 && (await store.isConnectionShown(tx, ref))) await deps.onChanged(tx, ref, 'needs_reauth')
     })
     return false
@@ -57,7 +57,7 @@ export async function recordBreakdown(deps: StandingDeps, ref: ConnectionRef, ne
   return setBack(deps.db, ref, { cause: 'internal', message, nextSyncInMs: nextTryInMs })
 }
 
-/** During the first read there is nothing to be degraded from: it stays `syncing`, with the cause beside it. */
+/** A connection that was never fully read is not degraded: it stays `syncing`, with the cause beside it. */
 async function setBack(
   db: Database,
   ref: ConnectionRef,
@@ -68,7 +68,7 @@ async function setBack(
   return first + later > 0
 }
 
-/** Faults that waiting does not mend. */
+/** Faults that do not pass by themselves. */
 function needsTheOwner(fault: Fault): boolean {
   const owners: Record<Fault, boolean> = {
     invalid_credentials: true,
@@ -86,7 +86,7 @@ function needsTheOwner(fault: Fault): boolean {
   return owners[fault]
 }
 
-/** Pure: what `errors` says of a connection that is still being read, or cannot be read now. */
+/** Pure: the item in `errors` for a connection that is still being read, or cannot be read now. */
 export function toIssue(row: IssueRow, nowMs: number): ErrorItem {
   const ids = { provider_id: row.provider_id, connection_id: row.id }
   const name = providerName(row.provider_id)

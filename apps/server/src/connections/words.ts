@@ -64,7 +64,7 @@ export function describeFault(fault: Fault, providerName: string, rights: readon
   return words[fault](providerName, rights.map((right) => `“${right}”`).join(', '))
 }
 
-/** Where a new connection is refused, some words are others: nothing goes on by itself, and a sign-in has no key. */
+/** A refused connection gets different words: it is not retried, and a sign-in has no key. */
 export function describeRefusal(
   fault: Fault,
   { name, connectionType }: { name: string; connectionType: ConnectionType },
@@ -73,7 +73,7 @@ export function describeRefusal(
   return (fault === 'invalid_credentials' ? credentialTypes[connectionType].describeRefused(name) : undefined) ?? {}
 }
 
-/** Our or the operator's failure, such as a lost sealing key: neither the provider nor the owner can mend it. */
+/** Our or the operator's failure, such as a lost sealing key: neither the provider nor the owner can fix it. */
 export function describeBreakdown(): Words {
   return {
     message: 'Something failed on our side.',

@@ -9,7 +9,7 @@
  *
  * The newest committed number is a consistent bound. A commit takes its numbers by updating the user's row of
  * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all smaller
- * ones of that user are committed, and their rows are visible to whoever reads the announced range later.
+ * ones of that user are committed, and their rows are visible to every later reader of the announced range.
  */
 import type { Sql } from '../db/index.ts'
 import { isLive } from './grants.ts'

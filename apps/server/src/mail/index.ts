@@ -34,7 +34,7 @@ export interface SmtpOptions {
 export function createSmtpMailer({ url, from, requireTls }: SmtpOptions): Mailer {
   const transport = createTransport({
     url,
-    // Without this nodemailer goes on in clear text when the server, or somebody between, offers no STARTTLS
+    // Without this nodemailer goes on in clear text when the server, or an attacker between, offers no STARTTLS
     // (RFC 3207 §6), and sends the code and the mailbox's password that way. The URL cannot say otherwise: config.ts
     // refuses options in it.
     requireTLS: requireTls,

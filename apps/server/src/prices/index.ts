@@ -83,7 +83,7 @@ export function createPrices(deps: PricesDeps): Prices {
   }
 }
 
-/** Of a settled day: refused while its price is provisional, and for what is no price. */
+/** Once a day has settled, its price can be corrected. Refuses a provisional day, and a text that is not a price. */
 export async function correctPrice(
   { db, now }: Pick<PricesDeps, 'db' | 'now'>,
   assetId: string,

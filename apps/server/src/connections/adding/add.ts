@@ -1,6 +1,6 @@
 /**
- * Adding a connection, on the side that serves requests: check what was sent, seal it, store it as pending, have a worker
- * verify it, and wait for the verdict. A refusal leaves nothing behind.
+ * Adds a connection in the process that serves the request: checks what was sent, seals it, stores it as pending, queues its
+ * verification and waits for the worker's verdict. A refusal leaves nothing behind.
  */
 import type { ProviderMetadata } from '@assay/connectors'
 import { findSignIn, toAuthorizationUrl } from '@assay/connectors/catalog'
@@ -28,14 +28,14 @@ export interface AddDeps extends CheckPolicy {
   keyring: Keyring
   /** What can be connected here. */
   catalog: readonly ProviderMetadata[]
-  /** What one user may try, so that invented keys do not keep workers from the keys of others. */
+  /** Limits for one user, so that invented keys do not keep workers from the keys of other users. */
   keyLimits?: KeyLimits
   /** How long `add` waits for a worker; half a minute by default. */
   verdictTimeoutMs?: number
 }
 
 export interface KeyLimits {
-  /** Under verification at a time. */
+  /** How many keys may be under verification at a time. */
   pending: number
   refusedPerHour: number
 }
@@ -85,7 +85,7 @@ export async function addConnection(
       connectionType: credentials.type,
       stored,
     })
-    // After the insert, which waits for the user's other requests: they are counted here and not overlooked.
+    // This comes after the insert, which waits for the user's other requests, so that all of them are counted.
     await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits)
     const made = { ...owner, connectionKey, connectionId }
     // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
@@ -126,7 +126,7 @@ function toRefused(provider: ProviderMetadata, displayLabel: string | null, erro
 
 const verdictPollMs = 25
 
-/** Short polling: it needs no connection of its own and works through every pooler. */
+/** Short polling needs no connection of its own and works through every pooler. */
 async function waitForVerdict({ db, verdictTimeoutMs = verifyTimeoutMs }: AddDeps, ref: ConnectionRef): Promise<void> {
   const deadline = performance.now() + verdictTimeoutMs
   while (performance.now() < deadline && (await pending.isUndecided(db, ref))) {
@@ -134,7 +134,7 @@ async function waitForVerdict({ db, verdictTimeoutMs = verifyTimeoutMs }: AddDep
   }
 }
 
-/** No worker came to it: our failure, and nothing is known of the provider or the key. */
+/** A worker did not verify the key in time. That is our failure, and says nothing about the provider or the key. */
 function toUnheard(provider: ProviderMetadata): ErrorItem {
   const message = `The key could not be checked in time. Nothing was stored.`
   return { cause: 'internal', provider_id: provider.provider_id, message, fix: 'Try again in a few minutes.' }
@@ -153,7 +153,7 @@ async function checkRepair(
   }
 }
 
-/** Refuses a provider that is not in the catalogue, and a way to connect it that it does not have. */
+/** Refuses a provider that is not in the catalogue, and a connection type that it does not offer. */
 export function getOffered(
   catalog: readonly ProviderMetadata[],
   providerId: string,

@@ -1,7 +1,7 @@
 /**
- * The read-only gate. Before a key is accepted its rights are read from the provider; one that can trade or withdraw is
- * refused, naming what to untick. A passing provider failure is tried again while the person waits. Afterwards the rights
- * are read once a day (setting), because a key can be given more of them later.
+ * The read-only gate. Before a key is accepted, its rights are read from the provider. A key that can trade or withdraw is
+ * refused with the names of the rights to untick. A passing provider failure is retried while the person waits. Later the
+ * rights are read once a day (a setting), because a key can be given more of them.
  */
 import { SourceError, type ErrorItem } from '@assay/core'
 import { requestTimeoutMs, type Account, type ConnectionType, type ConnectorState } from '@assay/connectors'
@@ -21,9 +21,9 @@ import { describeRefusal, toErrorItem } from '../words.ts'
 export interface GateDeps extends RemovalDeps {
   /** How the account is remembered: keyed for each tenant (fingerprints.ts). */
   toFingerprint: ToFingerprint
-  /** What the operator lets through: `refuse` is the default. */
+  /** What happens to a key that can do more than read. */
   excessPermission: 'refuse' | 'allow'
-  /** The way to speak to a provider; a person waits for the answer. */
+  /** Starts the calls to a provider for a person who waits. */
   startAsking(opened: OpenedConnection): Ask
   now(): number
   /** How often the rights of a key are read again. */
@@ -58,9 +58,9 @@ export async function checkRights(
   return { kind: 'fault', error: new SourceError('missing_permission', `the key lacks ${missing.join(', ')}`) }
 }
 
-/** How long a person looks at "checking your key". */
+/** How long a person waits for a verdict. */
 export const verifyTimeoutMs = 30_000
-/** A later attempt could end after the person has stopped waiting, who would then not hear what the provider said. */
+/** An attempt that begins later could end after the person has stopped waiting, and its result would be lost. */
 const lastTryAfterMs = verifyTimeoutMs - requestTimeoutMs - 2_000
 const attemptsMax = 4
 const retryDelayMs = 1_000
@@ -105,12 +105,12 @@ export async function verifyConnection(
   }
 }
 
-/** The key itself was not at fault, so the refusal does not count against its user. */
+/** True when the key itself was not at fault: such a refusal does not count against the user. */
 function isInnocent({ cause }: ErrorItem): boolean {
   return ['rate_limited', 'venue_down', 'unreadable_answer', 'clock_skew', 'already_connected'].includes(cause)
 }
 
-/** False when the credentials are of another account. */
+/** False when the credentials belong to another account. */
 async function repair(
   deps: GateDeps,
   tx: Sql,
@@ -155,7 +155,7 @@ async function accept(
   return undefined
 }
 
-/** In a session the person acts, elsewhere an application for them. */
+/** In a session the person acts; elsewhere an application acts for them. */
 function toAudited({ tenantId, userId, connectionId }: ConnectionRef, { providerId, sessionId }: OpenedConnection) {
   const actor = sessionId === null ? 'application' : 'user'
   return { tenantId, userId, providerId, subject: connectionId, actor } as const
@@ -171,7 +171,7 @@ function toMismatch(provider: { id: string; name: string }, connectionId: string
   }
 }
 
-/** Why nothing was added. A failure that passes says when to come back, where that is known. */
+/** Why the connection was refused. A passing failure says when to try again, if that is known. */
 export function toRefusedItem(
   error: SourceError,
   provider: { id: string; name: string; connectionType: ConnectionType },
@@ -181,7 +181,7 @@ export function toRefusedItem(
   return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
 }
 
-/** The account, or why the provider did not show it. A passing failure is tried again while the person waits. */
+/** The account, or why the provider did not show it. */
 async function askAccount(deps: GateDeps, opened: OpenedConnection): Promise<Account | SourceError> {
   const ask = deps.startAsking(opened)
   const lastTryAt = performance.now() + lastTryAfterMs

@@ -1,6 +1,6 @@
 /**
- * The ways to connect an account, one record each: how what a caller sends is checked, what of it is sealed, in which lane
- * its jobs run, and what a connector gets. Code elsewhere asks these records and never looks at the type itself.
+ * The ways to connect an account, one record each: how the credentials are checked, what is sealed, in which lane their jobs
+ * run, and what a connector gets. Code elsewhere uses these records and never switches on the type itself.
  *
  *   api_key   key, secret and passphrase are sealed
  *   oauth2    the provider's code is sealed, and replaced by tokens at their first use (tokens.ts)
@@ -20,13 +20,13 @@ import { z } from 'zod'
 import type { Sealer } from './seal.ts'
 import { holdTokens, keptSignIn, type HeldTokenDeps } from './tokens.ts'
 
-/** What a process that serves requests hands in, ready to be verified. */
+/** Credentials as a request gives them, ready to be verified. */
 export interface NewApiKey extends ApiKeyCredentials {
-  /** The person said that the key can only read, where the provider does not tell. */
+  /** The person confirmed that the key can only read, because the provider does not say. */
   confirmedReadOnly?: boolean
 }
 
-/** Back from the provider's page: not tokens yet. */
+/** The code from the provider's page, which is not yet exchanged for tokens. */
 export interface NewSignIn {
   type: 'oauth2'
   code: string
@@ -56,7 +56,7 @@ export function isSignIn(given: GivenCredentials): given is SignInRequest {
   return credentialTypes[given.type].isGivenAtProvider
 }
 
-/** As the row has it. All null: it was destroyed. */
+/** Credentials as the row has them. They were destroyed if all members are null. */
 export interface StoredCredentials {
   sealedCredentials: string | null
   address: string | null
@@ -64,7 +64,7 @@ export interface StoredCredentials {
 }
 
 export interface CheckPolicy {
-  /** What the operator wants of keys whose rights cannot be read. */
+  /** What happens to keys whose rights cannot be read. */
   uncheckedKeys: 'confirm' | 'refuse'
 }
 
@@ -78,15 +78,15 @@ interface CredentialType<New extends NewCredentials> {
   /** What is sealed, as JSON; undefined members are left out. */
   schema: z.ZodType
   /**
-   * Looks at what can be known without asking the provider. Throws a Refusal when the call is malformed; returns what the
-   * person has to be told when the credentials are refused.
+   * Checks what can be known without asking the provider. Throws a Refusal when the request is malformed; returns an item
+   * for the person when the credentials are refused.
    */
   check(given: New, provider: ProviderMetadata, policy: CheckPolicy): ErrorItem | undefined
   seal(given: New, seal: (kept: object) => Promise<string>): Promise<StoredCredentials>
-  /** What jobs have to take turns for: the same text, the same lane. */
+  /** Jobs whose text is the same run one after another, in one lane. */
   lane(given: New, connectionId: string): string
   open(context: OpenContext): Promise<Credentials>
-  /** In other words than for a key, where a person is told that the provider does not accept them. */
+  /** What a person reads when the provider does not accept them; undefined for the words that fit a key. */
   describeRefused(providerName: string): { message: string; fix: string } | undefined
 }
 
@@ -167,7 +167,7 @@ export const credentialTypes: { readonly [Type in ConnectionType]: CredentialTyp
   },
 }
 
-/** Types of methods are compared loosely, so a record of one type passes for a record of any; `type` keeps them together. */
+/** TypeScript compares methods loosely, so this compiles; looking the record up by its own `type` makes it correct. */
 function getType(type: ConnectionType): CredentialType<NewCredentials> {
   return credentialTypes[type]
 }

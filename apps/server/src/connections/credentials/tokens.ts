@@ -44,9 +44,9 @@ export interface HeldTokenDeps {
   sealed: string
 }
 
-/** The provider may have redeemed the code, although its answer did not reach us or could not be read. */
+/** After these faults the provider may have redeemed the code, although we could not read its answer. */
 const mayBeSpent: readonly Fault[] = ['venue_down', 'unreadable_answer']
-/** Renewed this long before its end, so that a call on its way does not meet it. */
+/** A token is renewed this long before its end, so that it does not expire during a call. */
 const marginMs = 30_000
 
 export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: string) => Promise<string> {
@@ -54,7 +54,7 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
   let held = first
   let { sealed } = deps
   let renewing: Promise<void> | undefined
-  /** How the code was tried in vain, when it may have been spent all the same. */
+  /** The error of a failed exchange that may have spent the code all the same. */
   let lost: SourceError | undefined
 
   async function replace(): Promise<void> {
@@ -93,7 +93,7 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
     }
     if (held.refreshToken === null) throw new SourceError('needs_reauth', 'the sign-in has run out')
     const tokens = await renewTokens(io, signIn, client, held.refreshToken)
-    // RFC 6749 §6: a provider that sends no new one lets the old one go on.
+    // RFC 6749 §6: if the provider sends no new refresh token, the old one stays valid.
     return { ...tokens, refreshToken: tokens.refreshToken ?? held.refreshToken }
   }
 
