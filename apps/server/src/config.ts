@@ -31,6 +31,7 @@ export interface Config {
   chainUrls: Readonly<Record<string, { rpc?: string; index?: string }>>
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent'
   metricsToken: string | undefined
+  traces: { url: string; percent: number } | undefined
   worker: { concurrency: number; silentAfterMs: number; providerTimeoutMs: number; egress: string }
   trustedProxies: readonly string[]
   /** Midnight UTC at the beginning of the day that ASSAY_V1_SUNSET names. */
@@ -102,6 +103,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     chainUrls: find('ASSAY_CHAIN_URLS') ?? {},
     logLevel: get('ASSAY_LOG_LEVEL'),
     metricsToken: find('ASSAY_METRICS_TOKEN'),
+    traces: readTraces(find, get),
     worker: {
       concurrency: get('ASSAY_WORKER_CONCURRENCY'),
       silentAfterMs: get('ASSAY_WORKER_SILENT_AFTER'),
@@ -168,6 +170,11 @@ function readGiven(environment: Environment, name: string, source: string): stri
   const value = environment[source] ?? ''
   // An editor ends a file with a line break, which belongs to no secret.
   return source === name ? value : readFile(value).trim()
+}
+
+function readTraces(find: Find, get: Get): Config['traces'] {
+  const url = find('ASSAY_TRACES_URL')
+  return url === undefined ? undefined : { url, percent: get('ASSAY_TRACES_PERCENT') }
 }
 
 function readMail(find: Find, problems: string[]): Config['mail'] {

@@ -23,6 +23,7 @@ import { installQueue } from './jobs/index.ts'
 import { ensureOwnKeys, openKeyring, type Keyring } from './keys.ts'
 import { readFleet } from './operations/index.ts'
 import { collectProcess, createFleetMetrics, createMetrics, type Metrics } from './telemetry/index.ts'
+import type { Tracer, Tracing } from './tracing/index.ts'
 import { createTenants } from './tenants/index.ts'
 
 export type { Role } from './config.ts'
@@ -47,17 +48,33 @@ export async function startService(
   const metrics = createMetrics()
   collectProcess(metrics)
   const onWaited = (seconds: number): void => metrics.poolWaitSeconds.observe(seconds)
+  const tracing = await openTracing(config, role, log, build)
   const opened = await openDatabase({ ...config.database, onWaited }, log)
   metrics.watchPool(() => opened.db.usage())
+  const seen = { metrics, tracer: tracing?.tracer }
+  const close = async (): Promise<void> => {
+    await opened.close()
+    await tracing?.stop()
+  }
   try {
     return await whenAnswering({ db: opened.db, log, signal }, async () => {
       await prepareDatabase(config, opened, log)
-      return startAtAddresses(config, (addresses) => startParts(config, role, log, build, opened, addresses, metrics))
+      return startAtAddresses(config, (addresses) =>
+        startParts(config, role, log, build, { ...opened, close }, addresses, seen),
+      )
     })
   } catch (error) {
-    await opened.close()
+    await close()
     throw error
   }
+}
+
+/** Loaded only where it is wanted: most installations never trace. */
+async function openTracing({ traces }: Config, role: Role, log: Log, { version }: Build): Promise<Tracing | undefined> {
+  if (traces === undefined) return undefined
+  const { startTracing } = await import('./tracing/index.ts')
+  const onFailure = (reason: string, dropped: number): void => log.warn({ reason, dropped }, 'traces were dropped')
+  return startTracing({ ...traces, fetch, resource: { version, role }, onFailure })
 }
 
 export async function prepareDatabase(config: Config, opened: OpenedDatabase, log: Log): Promise<void> {
@@ -79,7 +96,7 @@ async function startParts(
   build: Build,
   opened: OpenedDatabase,
   addresses: Addresses,
-  metrics: Metrics,
+  { metrics, tracer }: { metrics: Metrics; tracer: Tracer | undefined },
 ): Promise<Service> {
   const { db } = opened
   const { clock } = db
@@ -87,7 +104,7 @@ async function startParts(
   const tenants = createTenants({ db })
   const sandbox = await openSandbox(config, clock, tenants)
   const providers = describeProviders(config, sandbox)
-  const engine = createEngine({ config, db, clock, keyring, log, providers, metrics })
+  const engine = createEngine({ config, db, clock, keyring, log, providers, metrics, tracer })
   const post = openPost(config, db)
   const door = createDoor({ config, db, clock, keyring, tenants, ...engine, addresses, post })
 
@@ -98,6 +115,7 @@ async function startParts(
     keyring,
     log,
     metrics,
+    tracer,
     fleetMetrics: createFleetMetrics(() => readFleet(db, config.worker)),
     build,
     tenants,

@@ -169,6 +169,17 @@ export const settings = {
     parse: text,
   }),
   ...describeFile('ASSAY_METRICS_TOKEN'),
+  ASSAY_TRACES_URL: setting({
+    description:
+      'Where traces are sent, by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces of an OpenTelemetry collector. Without it nothing is traced.',
+    parse: url,
+  }),
+  ASSAY_TRACES_PERCENT: setting({
+    description: 'Of a hundred requests, and of jobs that no request has caused, so many are traced.',
+    unit: 'percent',
+    default: '100',
+    parse: wholeNumber(0, 100),
+  }),
   ASSAY_WORKER_CONCURRENCY: setting({
     description: 'How many jobs one worker process runs at a time.',
     unit: 'jobs',

@@ -15,8 +15,10 @@ import { createProof, type Proof, type ProofDeps } from '../proof/index.ts'
 import { createCoinGecko, createPrices, type Prices } from '../prices/index.ts'
 import { createSync, type Sync } from '../sync/index.ts'
 import { createMetrics, type Metrics } from '../telemetry/index.ts'
+import type { Tracer } from '../tracing/index.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/index.ts'
 import type { Providers } from './providers.ts'
+import { traceFetch, traceMetering } from './trace.ts'
 import { watchDeliveries, watchLedger, watchMetering, watchReading } from './watch.ts'
 
 /** In sandbox mode the time of every provider limit is divided by this, in the simulators and here alike. */
@@ -43,6 +45,8 @@ export interface EngineDeps {
   registry?: Registry
   /** Those of the process; a command that is over in a moment has none that anybody reads. */
   metrics?: Metrics
+  /** Where traces are on. */
+  tracer?: Tracer | undefined
 }
 
 export interface Registry {
@@ -61,7 +65,8 @@ export function createEngine(deps: EngineDeps): Engine {
   const pace = paceOf(config)
   const now = (): number => clock.now()
   const limits = { random: Math.random, pace, egress: config.worker.egress }
-  const metering = watchMetering(createMetering({ db, ...limits, log }), metrics)
+  const metering = traceMetering(watchMetering(createMetering({ db, ...limits, log }), metrics), deps.tracer)
+  const outgoing = traceFetch(fetch, deps.tracer)
   const priceLane = { connector: coinGeckoBudget, keyLane: '' }
   const priceCost = coinGeckoBudget.budget.balances
   const budget = {
@@ -70,7 +75,7 @@ export function createEngine(deps: EngineDeps): Engine {
   }
   const pricesUrl = providers.providerUrls['coingecko']
   const source = createCoinGecko({
-    fetch: restrictFetch(fetch, listPriceOrigins(pricesUrl)),
+    fetch: restrictFetch(outgoing, listPriceOrigins(pricesUrl)),
     baseUrl: pricesUrl,
     priceKey: config.priceKey,
     ...{ now, budget, pace },
@@ -78,7 +83,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const prices = createPrices({ db, source, now, pace, log })
   const isWallet = (providerId: string): boolean => findProvider(providerId)?.kind === 'wallet'
   const assets = createAssets({ db })
-  const webhooks = openWebhooks({ config, db, clock, keyring, log, metrics })
+  const webhooks = openWebhooks({ config, db, clock, keyring, log, metrics, tracer: deps.tracer })
   const plainLedger = createLedger({
     ...{ db, assets, prices, log },
     ...registry,
@@ -91,9 +96,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const connections = createConnections({
     db,
     keyring,
-    ...registry,
-    fetch,
-    now,
+    ...{ ...registry, fetch: outgoing, now },
     ...providers,
     ...{ requestTimeoutMs: config.worker.providerTimeoutMs, chainUrls: config.chainUrls },
     verdictTimeoutMs: config.keyCheckTimeoutMs,
@@ -134,11 +137,12 @@ export function openWebhooks({
   keyring,
   log,
   metrics = createMetrics(),
-}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring' | 'log' | 'metrics'>): Webhooks {
+  tracer,
+}: Pick<EngineDeps, 'config' | 'db' | 'clock' | 'keyring' | 'log' | 'metrics' | 'tracer'>): Webhooks {
   return createWebhooks({
     db,
     keyring,
-    fetch: watchDeliveries(fetch, metrics),
+    fetch: traceFetch(watchDeliveries(fetch, metrics), tracer),
     now: () => clock.now(),
     // A sandbox is on one machine with its database, so the machine's clock is the one that was not moved.
     realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),

@@ -74,6 +74,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     v1SunsetMs: config.v1SunsetMs,
     loopbackHostsOnly: config.mode !== 'production',
     trustedProxies: config.trustedProxies,
+    tracer: parts.tracer,
   })
   const stop = async (): Promise<void> => {
     await server.stop(config.stopGraceMs)

@@ -6,6 +6,7 @@ import { repeat, startWorker, type Handler, type Handlers, type JobName, type Wo
 import { createMatchTask } from '../match-job.ts'
 import { createUpkeep, queueUpkeep } from '../upkeep.ts'
 import type { Parts } from './parts.ts'
+import { traceHandlers } from './trace.ts'
 import { watchHandlers, watchMailer } from './watch.ts'
 
 /** A tenant's feed has every change within two seconds. */
@@ -51,7 +52,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     db: opened.db,
     connection: listenUrl === undefined ? opened.connection : { url: listenUrl },
     pooler: listenUrl === undefined ? config.database.pooler : 'none',
-    handlers: watchHandlers(handlers, metrics),
+    handlers: traceHandlers(watchHandlers(handlers, metrics), parts.tracer),
     concurrency: config.worker.concurrency,
     silentAfterMs: config.worker.silentAfterMs,
     alone: config.database.url === undefined,

@@ -26,6 +26,8 @@ import { bodyBytesMax, sendProblem, toProblem } from './request/problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
 import { systemRoutes } from './system.ts'
+import type { Tracer } from '../tracing/index.ts'
+import { traceRequests } from './trace-requests.ts'
 import { sunsetHeaders } from './v1/sunset.ts'
 
 export interface HttpOptions {
@@ -48,6 +50,8 @@ export interface HttpOptions {
   loopbackHostsOnly: boolean
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]
+  /** Where traces are on. */
+  tracer?: Tracer | undefined
 }
 
 export interface HttpServer {
@@ -79,6 +83,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   acceptJsonOnly(app)
   // Before the first route, also those of plugins: a route keeps the handler it finds.
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
+  if (options.tracer !== undefined) traceRequests(app, options.tracer)
   // These hooks take a callback: a promise for each of them costs more than what they do.
   app.addHook('onRequest', (request, reply, done) => {
     if (!openAnswer(request, reply)) done()

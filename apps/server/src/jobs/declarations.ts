@@ -116,14 +116,23 @@ export type Handler<Name extends JobName> = (payload: PayloadOf<Name>, signal: A
 /** One for each job, so that a new job without a handler does not compile. Undefined leaves its jobs to other workers. */
 export type Handlers = { [Name in JobName]: Handler<Name> | undefined }
 
-/** The one place where names change: snake_case in the table, camelCase in code. Values are left alone. */
-export function toStored(name: JobName, payload: unknown): string {
+/**
+ * The one place where names change: snake_case in the table, camelCase in code. Values are left alone. `traceparent` is the
+ * trace that the job goes on in; it is no part of the payload that a handler gets.
+ */
+export function toStored(name: JobName, payload: unknown, traceparent?: string): string {
   // Parsed on the way in too: an object that has more members than the job needs leaves them behind.
-  return JSON.stringify(renameKeys(declarations[name].payload.parse(payload), toSnake))
+  const stored = renameKeys(declarations[name].payload.parse(payload), toSnake)
+  return JSON.stringify(traceparent === undefined ? stored : { ...(stored as object), traceparent })
 }
 
 export function parseStored<Name extends JobName>(name: Name, stored: unknown): PayloadOf<Name> {
   return declarations[name].payload.parse(renameKeys(stored, toCamel)) as PayloadOf<Name>
+}
+
+export function findStoredTrace(stored: unknown): string | undefined {
+  if (typeof stored !== 'object' || stored === null || !('traceparent' in stored)) return undefined
+  return typeof stored.traceparent === 'string' ? stored.traceparent : undefined
 }
 
 const toSnake = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -3,6 +3,7 @@
  * necessary, or not at all. declarations.ts says which jobs there are.
  */
 import type { Sql } from '../db/index.ts'
+import { findTraceparent } from '../trace-context.ts'
 import { declarations, toStored, type Declaration, type JobName, type PayloadOf } from './declarations.ts'
 import { insertJob, isKeyFree, toInsertJob, type QueuedJob } from './queue-store.ts'
 
@@ -19,7 +20,8 @@ export async function addJob<Name extends JobName>(
   payload: PayloadOf<Name>,
   { delayMs = 0 }: { delayMs?: number } = {},
 ): Promise<void> {
-  await insertJob(sql, toQueued(name, payload), delayMs)
+  // A job that is due later is another story: traces would otherwise go on from run to run and never end.
+  await insertJob(sql, toQueued(name, payload, delayMs === 0 ? findTraceparent() : undefined), delayMs)
 }
 
 /**
@@ -38,12 +40,12 @@ export function toAddJob<Name extends JobName>(
 /** SQL: no such job waits or runs; `subject` is an SQL expression for what it is about. */
 export const isNotQueued = (name: JobName, subject: string): string => isKeyFree(`'${name}:' || ${subject}`)
 
-function toQueued<Name extends JobName>(name: Name, payload: PayloadOf<Name>): QueuedJob {
+function toQueued<Name extends JobName>(name: Name, payload: PayloadOf<Name>, traceparent?: string): QueuedJob {
   const declaration: Declaration = declarations[name]
   const subject = declaration.subject?.(payload)
   return {
     task: name,
-    payload: toStored(name, payload),
+    payload: toStored(name, payload, traceparent),
     key: subject === undefined ? name : `${name}:${subject}`,
     lane: declaration.lane?.(payload),
     priority: declaration.priority(payload),

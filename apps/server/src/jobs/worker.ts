@@ -20,7 +20,8 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import { isDatabaseAway, openPool, type Database, type DatabaseAddress } from '../db/index.ts'
-import { declarations, parseStored, type Handlers, type JobName } from './declarations.ts'
+import { runInTrace } from '../trace-context.ts'
+import { declarations, findStoredTrace, parseStored, type Handlers, type JobName } from './declarations.ts'
 import { createRoom, type Room } from './make-room.ts'
 import { deleteOldLanes, forgetWorkers } from './queue-store.ts'
 import { freeSilentWorkers, repeat, startRounds } from './rounds.ts'
@@ -71,7 +72,11 @@ export function startWorker({ handlers, ...settings }: RunnerSettings & { handle
 function addTask<Name extends JobName>(tasks: Record<string, Task>, name: Name, handlers: Pick<Handlers, Name>): void {
   const handle = handlers[name]
   if (handle === undefined) return
-  const run: Task['run'] = (payload, signal) => handle(parseStored(name, payload), signal)
+  const run: Task['run'] = (payload, signal) => {
+    const work = (): Promise<void> => handle(parseStored(name, payload), signal)
+    const traceparent = findStoredTrace(payload)
+    return traceparent === undefined ? work() : runInTrace(traceparent, work)
+  }
   tasks[name] = { run, makesRoom: declarations[name].makesRoom }
 }
 
