@@ -345,23 +345,28 @@ describe('the connector over ccxt', () => {
     assert.deepEqual([legs(draft?.inputs ?? []), draft?.fees], [['100.012 EUR'], []])
   })
 
-  it('both sides of a conversion in a ledger are one transaction', () => {
-    const body = (id: string, amount: string, currency: string): string =>
-      JSON.stringify({ ccxt: { id, timestamp: nowMs, type: 'trade', ownType: 'CURRENCY_SELL', currency, amount } })
-    const records = [body('1', '-100', 'USDT'), body('2', '99.0911', 'USDC')].map((text, index): StoredRecord => ({
-      stream: 'ledger',
-      partition: '',
-      key: String(index),
-      occurredAtMs: nowMs,
-      body: text,
-    }))
-    assert.equal(new Set(records.map((record) => connector.linkKeys(record)[0])).size, 1)
-    const [draft] = connector.toTransactions(records, { addresses: new Set(), state: {} })
-    assert.deepEqual(
-      [draft?.category, legs(draft?.inputs ?? []), legs(draft?.outputs ?? [])],
-      ['convert', ['99.0911 USDC'], ['100 USDT']],
-    )
-  })
+  for (const [told, own] of Object.entries({
+    'a word': { ownType: 'CURRENCY_SELL' },
+    'a sentence that ccxt takes for a trade': { ownText: 'Conversion of 100.0 UST to 99.0911 UDC on wallet exchange' },
+  })) {
+    it(`both sides of a conversion that a ledger tells by ${told} are one transaction`, () => {
+      const body = (id: string, amount: string, currency: string): string =>
+        JSON.stringify({ ccxt: { id, timestamp: nowMs, type: 'trade', ...own, currency, amount } })
+      const records = [body('1', '-100', 'USDT'), body('2', '99.0911', 'USDC')].map((text, index): StoredRecord => ({
+        stream: 'ledger',
+        partition: '',
+        key: String(index),
+        occurredAtMs: nowMs,
+        body: text,
+      }))
+      assert.equal(new Set(records.map((record) => connector.linkKeys(record)[0])).size, 1)
+      const [draft] = connector.toTransactions(records, { addresses: new Set(), state: {} })
+      assert.deepEqual(
+        [draft?.category, legs(draft?.inputs ?? []), legs(draft?.outputs ?? [])],
+        ['convert', ['99.0911 USDC'], ['100 USDT']],
+      )
+    })
+  }
 
   it('a wrong secret is refused by the signature', async () => {
     await assert.rejects(open('wrong').verify(), (error: SourceError) => error.fault === 'invalid_credentials')

@@ -67,6 +67,8 @@ const entrySchema = z.object({
   status: text,
   /** Ours: the exchange's own word for the type, where it is one. */
   ownType: text,
+  /** Ours: the exchange's own sentence about an entry, where it has no word for the type. */
+  ownText: text,
 })
 
 export type Trade = z.infer<typeof tradeSchema>
@@ -128,10 +130,21 @@ function pick(row: Row, names: readonly string[]): Record<string, unknown> {
 function additions(stream: StreamName, row: Row, markets: ReadonlyMap<string, Market>): object {
   if (stream === 'ledger') {
     const { type } = (row['info'] ?? {}) as { type?: unknown }
-    return typeof type === 'string' ? { ownType: type } : {}
+    if (typeof type === 'string') return { ownType: type }
+    const sentence = findSentence(row['info'])
+    return sentence === undefined ? {} : { ownText: sentence }
   }
   const market = stream === 'trades' ? markets.get(String(row['symbol'])) : undefined
   return market === undefined ? {} : { base: market.base, quote: market.quote, isSpot: market.isSpot }
+}
+
+/** The first text of several words in a row, which some exchanges write as an array and ccxt may wrap in an object. */
+function findSentence(info: unknown): string | undefined {
+  if (typeof info === 'string') return /\S \S/.test(info) ? info : undefined
+  if (typeof info !== 'object' || info === null) return undefined
+  return Object.values(info)
+    .map(findSentence)
+    .find((found) => found !== undefined)
 }
 
 function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: string): ReadRow {

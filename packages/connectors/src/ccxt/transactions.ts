@@ -32,7 +32,7 @@ export function linkKeys({ stream, partition, key, body }: StoredRecord): [strin
   if (stream === 'ledger') {
     const entry = parseEntry(body)
     // Both sides of a conversion are booked at one moment.
-    if (wordsOf(entry).some((word) => convertWords.test(word))) return [`convert:${entry.timestamp}`]
+    if (isConversion(entry)) return [`convert:${entry.timestamp}`]
   }
   return [`${stream}:${partition}:${key}`]
 }
@@ -225,6 +225,13 @@ const gains: readonly (readonly [RegExp, Category])[] = [
 
 /** Conversions are trades that no list of trades has. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
 const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
+
+/** Bitfinex has no word for it, but a sentence, which ccxt takes for a trade: "Conversion of 100.0 UST to … on wallet exchange". */
+const convertSentence = /^conver(?:t|sion)\b/i
+
+function isConversion(entry: Entry): boolean {
+  return wordsOf(entry).some((word) => convertWords.test(word)) || convertSentence.test(entry.ownText ?? '')
+}
 
 /**
  * Words of movements that the other lists have, where the exchange has those lists. A rebate is a trade's fee below zero:
