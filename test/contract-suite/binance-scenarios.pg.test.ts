@@ -8,7 +8,7 @@ import { symbolOf, toHeld, type BinanceState } from './binance-books.ts'
 import { explained, heldBalances, heldChanges, heldKeys, storedBalances, storedKeys } from './reckoning.ts'
 
 describe('Binance: accounts with troubles', async () => {
-  const engine = await openEngine({})
+  const engine = await openEngine({ ASSAY_SANDBOX_PACE: 'fastest' })
   const { db } = engine
 
   async function control<T>(method: string, path: string, body?: object): Promise<T> {

@@ -1,8 +1,8 @@
 /**
- * Binance keeps the contract of a provider, as far as reading goes. Binance answers two calls for fiat orders a minute, so a
- * history takes half an hour, and half a minute at the sandbox's pace: the other parts are in binance-rest.ts.
+ * Binance keeps the contract of a provider: what is read, and what each failure is called. A first read is some four hundred
+ * calls, and the other parts need many of them: those are in binance-rest.ts.
  */
 import { binanceContract } from './binance-contract.ts'
 import { describeContract } from './suite.ts'
 
-describeContract(binanceContract, ['reading'])
+describeContract(binanceContract, ['reading', 'faults'])

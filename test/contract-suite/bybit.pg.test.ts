@@ -1,6 +1,6 @@
 /**
  * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days, about
- * four hundred calls for a first read: the parts for faults, strange records and resuming are run by hand.
+ * four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
  */
 import { describeContract } from './suite.ts'
 import { countedByList, toSpotHeld, type SpotState } from './spot-books.ts'
@@ -29,6 +29,7 @@ describeContract(
     symbolOf: (code) => code,
     identify: countedByList,
     unexplained: 'what is credited to the funding wallet is in no list that ccxt reads',
+    forgets: true,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
@@ -43,5 +44,5 @@ describeContract(
     // Bybit does not say which right is missing.
     rights: { excess: 'Read-Write', missing: 'Bybit' },
   },
-  ['reading', 'withdrawn'],
+  ['reading', 'faults', 'withdrawn'],
 )

@@ -25,6 +25,7 @@ describeContract(
     symbolOf: (code) => code,
     identify: countedByList,
     unexplained: 'OKX forgets trades after three months, and its bills have numbers for types',
+    forgets: true,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,

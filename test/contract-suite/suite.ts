@@ -17,6 +17,7 @@ import { SourceError, type Fault } from '@assay/core'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { ownedBySuite } from '../../apps/server/src/oauth/test-oauth.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
+import { toUnits } from '../reconciler.ts'
 import { until } from '../until.ts'
 import {
   explained,
@@ -28,6 +29,7 @@ import {
   storedKeys,
 } from './reckoning.ts'
 import { createSandboxSimulator, type SandboxDialect } from './sandbox-simulator.ts'
+import { listVerdicts, reckonVerdicts } from './verdict.ts'
 import type { ArmedFault, Booking, SimulatedAccount, SimulatorUnderTest } from './simulator.ts'
 
 export interface ProviderUnderTest {
@@ -61,6 +63,8 @@ export interface ProviderUnderTest {
   identify?(stream: string, partition: string, key: string): string | undefined
   /** What the provider holds and tells in no list that is read: the reason why its balances are not fully explained. */
   unexplained?: string
+  /** The provider forgets old records: a proof can only begin where we first looked. */
+  forgets?: true
 }
 
 interface Connected {
@@ -94,6 +98,8 @@ interface World extends ProviderUnderTest {
   streams: readonly Stream[]
   /** Added, verified, and read to the end unless told otherwise. */
   connect(choices?: { account?: SimulatedAccount; read?: boolean }): Promise<Connected>
+  /** One account with a history that checks share, because a first read is most of their time. None of them spoils it. */
+  shared(): Promise<Connected>
   readAgain(ref: ConnectionRef): Promise<void>
   moveClock(ms: number): Promise<void>
   /** A session of the suite's own; the engine does not read the connection afterwards. */
@@ -107,7 +113,8 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
   const own = 'start' in choice ? await choice.start() : undefined
   if (own !== undefined) ownedBySuite().after(() => own.close())
   const engine = await openEngine(
-    {},
+    // What limits do is tested elsewhere. Here every list is read many times, and some may be asked for twice a minute.
+    { ASSAY_SANDBOX_PACE: 'fastest' },
     own === undefined
       ? {}
       : {
@@ -131,6 +138,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
   }
 
   let nonceLast = 1_000_000_000n
+  let shared: Promise<Connected> | undefined
   const world: World = {
     ...provider,
     engine,
@@ -145,6 +153,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
       if (read) await engine.drain({ delayed: true })
       return { ref, account }
     },
+    shared: () => (shared ??= world.connect()),
     async readAgain(ref) {
       const { key_lane: lane } = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
         ref.connectionId,
@@ -176,17 +185,18 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
 
 function checkReading(world: World): void {
   it('a full read stores every record, every balance and every change, to the last digit', async () => {
-    const connected = await world.connect()
+    const connected = await world.shared()
     assert.ok(
       (await connected.account.hold()).records.length > (world.recordsMin ?? 100),
       'the default account has a history of several pages',
     )
     await world.assertSame(connected)
+    await assertVerdict(world, connected)
   })
 
   const gap = world.unexplained
   it(`the sum of all transactions explains each balance${gap === undefined ? '' : `, except that ${gap}`}`, async () => {
-    const { ref } = await world.connect()
+    const { ref } = await world.shared()
     const [summed, stored] = [await explained(world.engine.db, ref), await storedBalances(world.engine.db, ref)]
     // A gap that is closed has to leave the description of its provider.
     if (gap === undefined) assert.deepEqual(summed, stored)
@@ -201,7 +211,7 @@ function checkReading(world: World): void {
 
   it('reading again creates no duplicate, changes nothing, and adds what is new exactly once', async () => {
     const { db } = world.engine
-    const connected = await world.connect()
+    const connected = await world.shared()
     const before = await listTransactions(db, connected.ref)
     await world.readAgain(connected.ref)
     assert.deepEqual(await listTransactions(db, connected.ref), before)
@@ -210,12 +220,28 @@ function checkReading(world: World): void {
     await world.readAgain(connected.ref)
     assert.equal((await listTransactions(db, connected.ref)).length, before.length + 1)
     await world.assertSame(connected)
+    await assertVerdict(world, connected, { isFirst: false })
   })
+}
+
+/** The proof comes to the verdict that is reckoned from the simulator's books. */
+async function assertVerdict(world: World, { ref, account }: Connected, { isFirst = true } = {}): Promise<void> {
+  const { verdicts, rows, grade } = await listVerdicts(world.engine, ref)
+  const expected = reckonVerdicts(await account.hold(), world.symbolOf, { forgets: world.forgets === true, isFirst })
+  assert.deepEqual(verdicts, expected)
+  assert.equal(
+    grade,
+    ['open', 'unprovable', 'proved'].find((one) => rows.some((row) => row.grade === one)),
+  )
+  for (const { opening, posted, computed, observed, difference } of rows) {
+    assert.equal(toUnits(computed), toUnits(opening) + toUnits(posted))
+    assert.equal(toUnits(difference ?? '0'), toUnits(observed ?? '0') - toUnits(computed))
+  }
 }
 
 function checkResuming(world: World): void {
   it('every position of every list can be resumed by a new session, and leads to the same end', async () => {
-    const { ref } = await world.connect()
+    const { ref } = await world.shared()
     const end = world.engine.clock.now()
     const window: Window = { unit: 'ms', start: Math.max(0, end - (world.resumedMs ?? end)), end }
     for (const stream of world.streams.filter(({ unit }) => unit === 'ms')) {
@@ -322,8 +348,10 @@ function keysOf(pages: readonly WalkedPage[]): string[] {
 function checkFaults(world: World): void {
   for (const [name, { arm, expects }] of Object.entries(world.faults)) {
     it(`${name} is ${expects}, and what was stored stays right`, async () => {
-      const connected = await world.connect()
+      const connected = await world.shared()
       const session = await world.open(connected.ref)
+      // It works until the fault comes. A sign-in renews its token here, and does not lose the next one to the fault.
+      await session.fetchBalances({})
       await connected.account.arm(arm)
       await assert.rejects(session.fetchBalances({}), (error) => {
         assert.ok(error instanceof SourceError, String(error))

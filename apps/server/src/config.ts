@@ -63,7 +63,7 @@ export interface Config {
   keyCheckTimeoutMs: number
   stopGraceMs: number
   /** The command line sets `startsEmpty` for one start: `assay start --fresh`. */
-  sandbox: { url: string | undefined; pace: 'fast' | 'real'; demoPort: number; startsEmpty?: boolean }
+  sandbox: { url: string | undefined; pace: 'fast' | 'fastest' | 'real'; demoPort: number; startsEmpty?: boolean }
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -71,7 +71,8 @@ export async function openEngine(
   const offsetMs = await db.clock.advance(msUntilNoon(db.clock.now()))
   const log = createLog({ level: 'silent' })
   await installQueue(connection, log)
-  const sandbox = await startSandbox({ seed: 'test', pace: 'fast', log: () => undefined })
+  const { pace } = parseConfig({ ASSAY_MODE: 'sandbox', ...settings }).sandbox
+  const sandbox = await startSandbox({ seed: 'test', pace, log: () => undefined })
   t.after(() => sandbox.close())
   const { clock } = db
   const keyring = testKeyring('test')

@@ -22,7 +22,7 @@ import { traceFetch, traceMetering } from './trace.ts'
 import { watchDeliveries, watchLedger, watchMetering, watchReading } from './watch.ts'
 
 /** In sandbox mode the time of every provider limit is divided by this, in the simulators and here alike. */
-const fastPace = 100
+const paces: Readonly<Record<Config['sandbox']['pace'], number>> = { fastest: 10_000, fast: 100, real: 1 }
 
 export interface Engine {
   assets: Assets
@@ -57,7 +57,7 @@ export interface Registry {
 const everyProvider: Registry = { loadConnector, getDefinition }
 
 function paceOf(config: Config): number {
-  return config.mode === 'sandbox' && config.sandbox.pace === 'fast' ? fastPace : 1
+  return config.mode === 'sandbox' ? paces[config.sandbox.pace] : 1
 }
 
 export function createEngine(deps: EngineDeps): Engine {
