@@ -40,6 +40,8 @@ export interface Plan {
   instructions: readonly Instruction[]
   version?: 'legacy' | 0
   table?: { address: Address; addresses: readonly Address[] }
+  /** It belongs to the world around a story, and does not go with a fork. */
+  isBackground?: true
   /** Lamports on top of the fee for signatures. The instructions that ask for it are in the list. */
   priorityFee?: bigint
 }
@@ -132,28 +134,36 @@ export class Chain {
       units: metadata.computeUnitsConsumed(),
     }
     const written = message.keys.map(({ address }, index) => [address, before[index]] as const)
-    this.#remember(slot, entry.signature, new Map(written.filter((_, index) => message.keys[index]?.isWritable)))
+    if (plan.isBackground !== true) {
+      this.#remember(slot, entry.signature, new Map(written.filter((_, index) => message.keys[index]?.isWritable)))
+    }
     for (const account of after) if (account !== undefined) this.#note(account.address, account.programAddress)
     this.history.add(entry)
     return entry
   }
 
-  /** Takes back transactions with the fork that they were on. They must be the newest ones, and not final. */
+  /** Takes back transactions with the fork that they were on, all or none. Throws a RangeError when one has to stay. */
   drop(signatures: readonly string[]): void {
-    const wanted = new Set(signatures)
     this.advance()
-    const newest = this.#changes.slice(-wanted.size)
-    const isNewest = newest.length === wanted.size && newest.every(({ signature }) => wanted.has(signature ?? ''))
-    if (!isNewest) throw new RangeError('only the newest transactions can be dropped, while they are not final')
-    for (const { before, signature } of newest.toReversed()) {
+    const wanted = new Set(signatures)
+    const touchedLater = new Set<Address>()
+    const dropped: Change[] = []
+    for (const change of this.#changes.toReversed()) {
+      const addresses = [...change.before.keys()]
+      if (!wanted.delete(change.signature ?? '')) for (const address of addresses) touchedLater.add(address)
+      else if (!addresses.some((address) => touchedLater.has(address))) dropped.push(change)
+      else throw new RangeError(`a later transaction depends on ${change.signature}, which has to go with it`)
+    }
+    for (const signature of wanted) throw new RangeError(`${signature} is final, or unknown, and stays`)
+    for (const { before, signature = '' } of dropped) {
       for (const [address, account] of before) {
         const gone = { address, data: new Uint8Array(), lamports: toLamports(0n), programAddress: systemProgram }
         this.svm.setAccount(account ?? { ...gone, executable: false, space: 0n })
         this.#read(address)
       }
-      if (signature !== undefined) this.history.remove(signature)
+      this.history.remove(signature)
     }
-    this.#changes = this.#changes.slice(0, -wanted.size)
+    this.#changes = this.#changes.filter((change) => !dropped.includes(change))
   }
 
   /** Forgets what can no longer be undone. */

@@ -4,13 +4,15 @@
  *   entries    { type: "deposit" | "withdrawal", asset, amount, subtype? }: a transfer from or to the wallet's exchange, in
  *              the newest slot, so `finalized` shows it 13 seconds later. `asset` is SOL or a code of `tokens.ts`; `subtype`
  *              is a memo. The ids are signatures. A chain books nothing in the past, so `time` is refused.
- *   withdrawn  { ids }: the fork that these transactions were on is abandoned. They must be the newest, and not final.
+ *   withdrawn  { ids }: the fork that these transactions were on is abandoned, all or none. They must not be final, and what
+ *              came later on the same accounts goes with them.
  */
 import type { Controlled, NewEntry } from '../control.ts'
 import { toUnits } from '../core/units.ts'
 import type { Solana } from './index.ts'
 import type { AssetCode, Deed } from './story.ts'
 import { tokens } from './tokens.ts'
+import type { Wallet, World } from './world.ts'
 
 export function controlSolana(solana: Solana, url: string, nowMs: () => number): Controlled {
   const { accounts } = solana.wallets
@@ -39,7 +41,7 @@ export function controlSolana(solana: Solana, url: string, nowMs: () => number):
       if (account === undefined) return undefined
       const deeds = entries.map(toDeed)
       const { world, wallet } = await solana.openWallet(account)
-      return deeds.map((deed) => world.act(wallet, deed).signature)
+      return bookAll(world, wallet, deeds)
     },
     async withdraw(id, ids) {
       const account = accounts.findById(id)
@@ -53,6 +55,19 @@ export function controlSolana(solana: Solana, url: string, nowMs: () => number):
       throw new RangeError('a wallet has no key: anyone can read its address')
     },
   }
+}
+
+/** All or none. Throws a RangeError when a transfer fails, which the chain itself would keep and charge for. */
+function bookAll(world: World, wallet: Wallet, deeds: readonly Deed[]): string[] {
+  const booked: string[] = []
+  for (const deed of deeds) {
+    const { err, logs, signature } = world.act(wallet, deed)
+    booked.push(signature)
+    if (err === null) continue
+    world.chain.drop(booked)
+    throw new RangeError(`the transfer fails: ${logs.join('; ').slice(0, 300)}`)
+  }
+  return booked
 }
 
 function toDeed({ type, subtype, asset, amount, ...rest }: NewEntry): Deed {

@@ -12,7 +12,7 @@ import { encodeMetadata, metadataAddressOf, metadataProgram } from './token-name
 import { tokenOf, tokens, type Token, type TokenCode } from './tokens.ts'
 
 /** Lamports that each of the others in a story has. */
-const rich = 10n ** 15n
+const rich = 10n ** 17n
 /** Each of the others holds this part of a token's supply. */
 const shares = 16n
 
@@ -45,7 +45,7 @@ export function createFunds(chain: Chain, founder: Key): Funds {
         { programAddress: program },
       ),
     ]
-    chain.send({ payer: key, signers: [founder], instructions }, slot, accountId)
+    chain.send({ payer: key, signers: [founder], instructions, isBackground: true }, slot, accountId)
   }
 
   return {

@@ -4,8 +4,8 @@ import type { Story } from '../../solana/story.ts'
 export function oddStory(): Story {
   return {
     steps: [
-      { at: '2026-01-05 10:00:00', deed: { kind: 'receive', asset: 'SOL', amount: '900000.000000001' } },
       // 2^53 + 1 is the first whole number that a double cannot hold.
+      { at: '2026-01-05 10:00:00', deed: { kind: 'receive', asset: 'SOL', amount: '9007199.254740993' } },
       { at: '2026-01-06 10:00:00', deed: { kind: 'receive', asset: 'POINTS', amount: '9007199254740993' } },
       { at: '2026-01-07 10:00:00', deed: { kind: 'receive', asset: 'POINTS', amount: '1000000000000000007' } },
       { at: '2026-01-08 10:00:00', deed: { kind: 'send', asset: 'POINTS', amount: '1', to: 'friend' } },
