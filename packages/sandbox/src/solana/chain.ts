@@ -265,10 +265,15 @@ function toInner(meta: Metadata): Entry['inner'] {
     .filter(({ instructions }) => instructions.length > 0)
 }
 
-/** The machine's classes do not name the error; its text does. */
+/**
+ * The machine's classes do not name the error; its text does. Any other error than these two keeps a transaction out of the
+ * ledger.
+ */
 function toWireError(failed: FailedTransactionMetadata): TransactionError {
   const text = failed.toString()
   const [, index, word = '', code] = /InstructionError\((\d+), (\w+)(?:\((\d+)\))?/.exec(text) ?? []
+  const [, account] = /InsufficientFundsForRent \{ account_index: (\d+)/.exec(text) ?? []
+  if (account !== undefined) return { InsufficientFundsForRent: { account_index: Number(account) } }
   if (index === undefined) throw new RangeError(`the network refuses the transaction: ${text.slice(0, 300)}`)
   return { InstructionError: [Number(index), code === undefined ? word : { [word]: Number(code) }] }
 }

@@ -108,6 +108,30 @@ describe('booked transfers', () => {
     assert.deepEqual(accounts.value, [])
   })
 
+  it('go from one wallet to another', async () => {
+    node.pass(60_000)
+    const [from, to] = [await node.open('empty', 'sender'), await node.open('empty', 'receiver')]
+    await from.book(deposit('SOL', '1'), deposit('USDC', '40'))
+    const pay = (asset: string, amount: string): object => ({ type: 'withdrawal', asset, amount, address: to.address })
+    const [sol, token] = await from.book(pay('SOL', '0.25'), pay('USDC', '15.5'))
+    node.pass(20_000)
+    assert.equal(await balance(to.address, 'finalized'), 250_000_000)
+    assert.deepEqual(await listed(to.address, 'finalized'), [token, sol])
+    const { accounts, effects } = await to.state()
+    assert.equal(accounts.find(({ kind }) => kind === 'token')?.token?.amount, '15500000')
+    assert.ok(effects.every(({ kind }) => kind !== 'fee'))
+    // An account below the rent is refused by the chain, and the fee was for nothing.
+    const poor = {
+      type: 'withdrawal',
+      asset: 'SOL',
+      amount: '0.0000001',
+      address: 'A7SwFqm5bvRveT8YqV85WRb7t3ZPuRNrzt3qYMmtpz1C',
+    }
+    await assert.rejects(from.book(poor), /InsufficientFundsForRent/)
+    await assert.rejects(from.book({ ...poor, address: 'nowhere' }), /not an address: nowhere/)
+    await assert.rejects(from.book({ ...poor, type: 'deposit' }), /book a withdrawal at the other wallet/)
+  })
+
   it('carry a memo', async () => {
     node.pass(60_000)
     const { address, book } = await node.open('empty', 'memos')

@@ -38,6 +38,8 @@ export function toPlan(chain: Chain, actors: Actors, deed: Deed): Plan {
       return toTransfer(chain, actors.of('spammer'), actors.self.address, deed)
     case 'send':
       return toTransfer(chain, actors.self, actors.of(deed.to).address, deed)
+    case 'pay':
+      return toTransfer(chain, actors.self, deed.address, deed)
     case 'swap':
       return toSwap(chain, actors, deed)
     case 'wrap':

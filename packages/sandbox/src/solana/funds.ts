@@ -4,11 +4,10 @@ import { createNoopSigner, lamports as toLamports, type Address } from '@solana/
 import type { Key } from './addresses.ts'
 import type { Chain } from './chain.ts'
 import { accountOf, validator } from './deeds.ts'
-import { encodeMint, encodeVoteAccount } from './layouts.ts'
-import { systemProgram, voteProgram } from './programs.ts'
+import { encodeMetadata, encodeMint, encodeVoteAccount } from './layouts.ts'
+import { metadataAddress, metadataProgram, systemProgram, voteProgram } from './programs.ts'
 import { commission } from './rewards.ts'
 import type { AssetCode } from './story.ts'
-import { encodeMetadata, metadataAddressOf, metadataProgram } from './token-names.ts'
 import { tokenOf, tokens, type Token, type TokenCode } from './tokens.ts'
 
 /** Lamports that each of the others in a story has. */
@@ -25,8 +24,7 @@ export interface Funds {
 export function createFunds(chain: Chain, founder: Key): Funds {
   for (const [code, token] of Object.entries(tokens)) {
     if (code !== 'WSOL') placeMint(chain, token, founder.address, token.supply)
-    const metadata = encodeMetadata(code as TokenCode, token.mint, founder.address)
-    place(chain, metadataAddressOf(token.mint), metadata, metadataProgram)
+    place(chain, metadataAddress(token.mint), encodeMetadata(token, founder.address), metadataProgram)
   }
   place(chain, validator, encodeVoteAccount(validator, commission), voteProgram)
 

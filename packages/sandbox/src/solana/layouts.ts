@@ -1,7 +1,8 @@
 /**
  * How accounts are laid out in bytes: what the simulator reads (token and stake accounts) and what it writes itself (mints,
  * a vote account, lookup tables), because these belong to the world before the first story.
- * https://github.com/solana-program/token, …/token-2022, …/stake, …/address-lookup-table; anza-xyz/agave's vote interface.
+ * https://github.com/solana-program/token, …/token-2022, …/stake, …/address-lookup-table; anza-xyz/agave's vote interface;
+ * https://developers.metaplex.com/token-metadata (the account "Metadata").
  */
 import type { Address, EncodedAccount } from '@solana/kit'
 import { bytesOf, toBase58 } from './addresses.ts'
@@ -13,6 +14,7 @@ export const tokenAccountBytes = 165
 export const stakeAccountBytes = 200
 const mintBytes = 82
 const voteAccountBytes = 3_762
+const metadataBytes = 607
 /** Where Token-2022 says what kind of account has extensions, and the kinds. */
 const kindOffset = 165
 const kinds = { mint: 1, account: 2 } as const
@@ -99,6 +101,20 @@ export function encodeMint(token: Token, authority: Address, supply: bigint): Bu
   head.writeUInt16LE(1)
   head.writeUInt16LE(config.length, 2)
   return Buffer.concat([base, Buffer.alloc(kindOffset - mintBytes), Buffer.of(kinds.mint), head, config])
+}
+
+/** What Metaplex's program keeps of a token: names are padded with zeros to their greatest length. */
+export function encodeMetadata({ mint, name, symbol }: Token, authority: Address): Buffer {
+  const padded = (text: string, length: number): Buffer => {
+    const bytes = Buffer.alloc(4 + length)
+    bytes.writeUInt32LE(length)
+    bytes.write(text, 4, 'utf8')
+    return bytes
+  }
+  const head = Buffer.concat([Buffer.of(4), bytesOf(authority), bytesOf(mint)])
+  const data = Buffer.concat([head, padded(name, 32), padded(symbol, 10), padded('', 200)])
+  // Neither royalties nor creators; sold; can be changed.
+  return Buffer.concat([data, Buffer.of(0, 0, 0, 1, 1), Buffer.alloc(metadataBytes - data.length - 5)])
 }
 
 export interface StakeAccount {

@@ -10,6 +10,7 @@ export const memoProgramV1 = 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo' as Ad
 export const stakeProgram = 'Stake11111111111111111111111111111111111111' as Address
 export const voteProgram = 'Vote111111111111111111111111111111111111111' as Address
 export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111' as Address
+export const metadataProgram = 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s' as Address
 export const lookupTableProgram = 'AddressLookupTab1e1111111111111111111111111' as Address
 export const sysvars = {
   clock: 'SysvarC1ock11111111111111111111111111111111' as Address,
@@ -44,6 +45,11 @@ export function associatedAddress(owner: Address, { mint, program }: { mint: Add
   if (associated.size >= associatedMax) associated.clear()
   associated.set(name, found)
   return found
+}
+
+/** Where Metaplex's program keeps a token's name and symbol. */
+export function metadataAddress(mint: Address): Address {
+  return programAddress([Buffer.from('metadata'), bytesOf(metadataProgram), bytesOf(mint)], metadataProgram)
 }
 
 export function addressWithSeed(base: Address, seed: string, owner: Address): Address {

@@ -375,6 +375,18 @@ describe('accounts', () => {
     assert.match((await node.refusal('getProgramAccounts', stakeProgram, { filters: four }))?.message ?? '', /max 4/)
   })
 
+  // https://developers.metaplex.com/token-metadata, "Metadata account"
+  it("keeps a token's name and symbol where Metaplex keeps them", async () => {
+    // The address that every explorer shows for the metadata of USDC.
+    const metadata = '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq'
+    const { value } = await node.ask<InContext<Json>>('getAccountInfo', metadata, { encoding: 'base64' })
+    const bytes = Buffer.from((value['data'] as string[])[0] ?? '', 'base64')
+    assert.equal(value['owner'], 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
+    const textAt = (offset: number): string =>
+      bytes.toString('utf8', offset + 4, offset + 4 + bytes.readUInt32LE(offset)).replaceAll('\0', '')
+    assert.deepEqual([textAt(65), textAt(101)], ['USD Coin', 'USDC'])
+  })
+
   it('answers several accounts at once, null for those that are not there', async () => {
     const addresses = [wallet.address, 'Fz1Y6hUvNvL8kYwGzKQvxXk4nUQ1kGJxPvHq3dFJ4Rj9', usdc]
     const { value } = await node.ask<InContext<(Json | null)[]>>('getMultipleAccounts', addresses)

@@ -2,6 +2,7 @@
  * What happens to a wallet, in plain terms. `deeds.ts` turns a step into a transaction, and the chain decides what comes
  * of it: a payment that the wallet cannot afford is a failed transaction that costs its fee.
  */
+import type { Address } from '@solana/kit'
 import type { Role } from './addresses.ts'
 import type { TokenCode } from './tokens.ts'
 
@@ -10,6 +11,8 @@ export type AssetCode = 'SOL' | TokenCode
 export type Deed =
   | { kind: 'receive'; asset: AssetCode; amount: string; from?: Role; memo?: string }
   | { kind: 'send'; asset: AssetCode; amount: string; to: Role; memo?: string; priority?: number }
+  /** To any address, which may be that of another wallet of this sandbox. */
+  | { kind: 'pay'; asset: AssetCode; amount: string; address: Address; memo?: string }
   /** The wallet and a market maker sign one transaction that moves both sides, through a lookup table. */
   | { kind: 'swap'; give: AssetCode; amount: string; take: AssetCode; taken: string }
   | { kind: 'wrap'; amount: string }

@@ -125,7 +125,7 @@ describe('the sandbox’s own endpoints', async () => {
     }>('GET', '/sandbox/scenarios')
     const always = 'default empty large rate_limited down flaky'.split(' ')
     const ofKeys = 'invalid_credentials can_trade revoked_later'.split(' ')
-    const wallets = ['bitcoin', 'evm']
+    const wallets = ['bitcoin', 'evm', 'solana']
     for (const { provider_id: provider, scenarios } of body.data) {
       const names = scenarios.map(({ name }) => name)
       const wanted = wallets.includes(provider) ? always : [...always, ...ofKeys]
