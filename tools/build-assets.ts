@@ -21,7 +21,7 @@ const networks: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What the source lacks: the wrapped coins, Tether beyond Ethereum and Lido's stETH. The addresses are those that public
+ * What the source lacks: the wrapped coins, Tether beyond Ethereum, Lido's stETH and the great tokens of Solana. The addresses are those that public
  * projects agree on; they were not held against the issuers' own pages.
  */
 const further: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -40,6 +40,10 @@ const further: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'evm:42161': '0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9',
     'evm:56': '0x55d398326f99059ff775485246999027b3197955',
   },
+  bonk: { solana: 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263' },
+  dogwifcoin: { solana: 'EKpQGSJtjMFqKZ9KQanSqYXRcF8fBopzLHYxdM65zcjm' },
+  'jupiter-exchange-solana': { solana: 'JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN' },
+  'paypal-usd': { solana: '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo' },
   'staked-ether': { 'evm:1': '0xae7ab96520de3a18e5e111b5eaab095312d7fe84' },
 }
 
