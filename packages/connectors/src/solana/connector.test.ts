@@ -245,6 +245,7 @@ describe('lists of a Solana wallet', () => {
     for (const epoch of [791, 795, 799, 800]) {
       node.rewards.set(`${stake}:${epoch}`, { amount: 7_000_001n, effectiveSlot: (epoch + 1) * 432_000 })
     }
+    node.accounts.set(stake, { owner: 'Stake11111111111111111111111111111111111111' })
     const rewards = await walk(open(node), stake, recent, { stream: 'rewards' })
     assert.deepEqual([rewards.keys, rewards.cursor], [['791', '795', '799'], '800'])
     const [record] = rewards.pages.flatMap(({ records }) => records)
@@ -256,6 +257,18 @@ describe('lists of a Solana wallet', () => {
     Object.assign(node.epoch, { slotIndex: 9_000, absoluteSlot: 801 * 432_000 + 9_000 })
     const later = await walk(open(node), stake, recent, { stream: 'rewards', cursor: '800' })
     assert.deepEqual([later.keys, later.cursor, later.pages.length], [['800'], '801', 1])
+  })
+
+  it('an account that was closed is asked for up to its last transaction, and later epochs as they come', async () => {
+    const node = startNode()
+    for (const epoch of [700, 703]) {
+      const accounts = [{ key: stake, before: 0n, after: 5n }]
+      node.transactions.push({ signature: `in ${epoch}`, atSeconds: epoch * 432_000 + 5, accounts })
+      node.rewards.set(`${stake}:${epoch}`, { amount: 1n, effectiveSlot: (epoch + 1) * 432_000 })
+    }
+    const { keys, cursor } = await walk(open(node), stake, recent, { stream: 'rewards' })
+    assert.deepEqual([keys, cursor], [['700', '703'], '800'])
+    assert.equal(node.asked.filter(({ method }) => method === 'getInflationReward').length, 4)
   })
 
   for (const [code, fault] of [

@@ -82,7 +82,7 @@ export const solanaDefinition = {
       windowMax: null,
       retentionMs: null,
       overlap: 0,
-      cost: { rpc: 6 },
+      cost: { rpc: 8 },
       required: true,
       providerLimit: null,
       remedy: null,

@@ -30,7 +30,7 @@ class World {
     ['FriendOther', { lamports: rent, token: { mint: otherMint, owner: friend, units: 10n ** 15n } }],
   ])
   count = 0
-  atSeconds = 1_759_000_000
+  atSeconds = 1_700_000_000
 
   constructor() {
     const before = new Map<string, Held>([[wallet, { lamports: 0n }]])
@@ -181,19 +181,18 @@ const events: Readonly<Record<string, Event>> = {
   'an epoch paid': (world, amount, which) => {
     const name = `Stake ${which}`
     if (!world.accounts.has(name)) return
-    const { node, count } = world
+    const epoch = epochOf(world.atSeconds)
+    world.atSeconds += epochLength
     world.lamports(name, amount)
-    // Slots of these tests are seconds: epochs end where the test says so.
-    node.rewards.set(`${name}:${epochOf(world) + count}`, { amount, effectiveSlot: world.atSeconds })
-    world.count += 1
+    world.node.rewards.set(`${name}:${epoch}`, { amount, effectiveSlot: (epoch + 1) * epochLength })
   },
 }
 
+/** Slots of these tests are seconds. */
 const epochLength = 432_000
 
-/** The epoch in which the first transaction of these tests lies. */
-function epochOf({ node: { transactions } }: World): number {
-  return Math.floor((transactions[0]?.atSeconds ?? 0) / epochLength)
+function epochOf(slot: number): number {
+  return Math.floor(slot / epochLength)
 }
 
 const window = { unit: 'ms', start: 0, end: 1_760_000_000_000 } as const
@@ -252,13 +251,10 @@ describe('the sums of a Solana wallet', () => {
         const world = new World()
         for (const { name, amount, which } of happenings) events[name]?.(world, amount, which)
         const node = world.observe()
-        const epoch = epochOf(world) + world.count + 1
-        node.epoch = {
-          epoch,
-          slotIndex: 100_000,
-          slotsInEpoch: epochLength,
-          absoluteSlot: epoch * epochLength + 100_000,
-        }
+        const epoch = epochOf(world.atSeconds) + 1
+        const absoluteSlot = epoch * epochLength + 100_000
+        node.epoch = { epoch, slotIndex: 100_000, slotsInEpoch: epochLength, absoluteSlot }
+        for (const pubkey of node.stakes.keys()) node.accounts.set(pubkey, {})
         const { drafts, balances } = await readAll(node)
         assert.deepEqual(addUp(drafts), balances)
       }),
