@@ -1,0 +1,340 @@
+/**
+ * Wallets on Solana, through the real engine, a real Solana virtual machine and a real PostgreSQL. The suite for exchanges
+ * does not fit: a wallet has no key, and its records cannot be booked in the past. The reckoning here is of its own: it knows
+ * the simulator's effects and the reads of @solana/kit, and nothing of the connector.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { SourceError } from '@assay/core'
+import { address as toAddress, createSolanaRpc } from '@solana/kit'
+import type { ConnectionRef } from '../../apps/server/src/owner.ts'
+import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
+import { toUnits } from '../reconciler.ts'
+import { until } from '../until.ts'
+
+interface State {
+  accounts: {
+    address: string
+    kind: 'wallet' | 'token' | 'stake'
+    lamports: string
+    token?: { mint: string; program: string; amount: string; decimals: number }
+  }[]
+  effects: { account: string; asset: string; amount: string; signature: string | null }[]
+}
+
+const sol = 'crypto:solana'
+/** Wrapped SOL is among the lamports of its account. */
+const nativeMint = 'So11111111111111111111111111111111111111112'
+/** What the registry of assets calls the mints of the simulated chain. */
+const known: Readonly<Record<string, string>> = {
+  EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v: 'crypto:usd-coin',
+  DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263: 'crypto:bonk',
+  JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN: 'crypto:jupiter',
+  '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo': 'crypto:paypal-usd',
+}
+
+type Sums = Record<string, bigint>
+
+/** By asset, in 10⁻³⁰; zeros are left out. */
+function sum(pairs: readonly (readonly [assetId: string, units: bigint])[]): Sums {
+  const sums = new Map<string, bigint>()
+  for (const [assetId, units] of pairs) sums.set(assetId, (sums.get(assetId) ?? 0n) + units)
+  return Object.fromEntries([...sums].filter(([, units]) => units !== 0n).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function toScaled(units: string | bigint, decimals: number): bigint {
+  return BigInt(units) * 10n ** BigInt(30 - decimals)
+}
+
+function toAssetId(mint: string): string {
+  return known[mint] ?? `solana:${mint}`
+}
+
+/** What lies in the wallet's accounts, by the virtual machine. */
+function heldNow({ accounts }: State, kinds: readonly string[] = ['wallet', 'token', 'stake']): Sums {
+  return sum(
+    accounts
+      .filter(({ kind }) => kinds.includes(kind))
+      .flatMap(({ lamports, token }): [string, bigint][] => [
+        [sol, toScaled(lamports, 9)],
+        ...(token === undefined || token.mint === nativeMint
+          ? []
+          : [[toAssetId(token.mint), toScaled(token.amount, token.decimals)] as [string, bigint]]),
+      ]),
+  )
+}
+
+interface Wallet {
+  address: string
+  path: string
+  state(): Promise<State>
+  book(...entries: object[]): Promise<string[]>
+}
+
+interface World {
+  engine: TestEngine
+  newWallet(scenario: string): Promise<Wallet>
+  connect(wallet: Pick<Wallet, 'address'>, choices?: { read?: boolean }): Promise<ConnectionRef>
+  readAgain(ref: ConnectionRef): Promise<void>
+}
+
+async function openWorld(): Promise<World> {
+  const engine = await openEngine()
+  const { db } = engine
+  let count = 0
+  return {
+    engine,
+    async newWallet(scenario) {
+      count += 1
+      const minted = await engine.control<{ account_id: string; credentials: { address: string } }>('accounts', {
+        ...{ provider_id: 'solana', scenario, account: `wallet-${count}` },
+      })
+      const path = `accounts/${minted.account_id}`
+      return {
+        address: minted.credentials.address,
+        path,
+        state: () => engine.control<State>(`${path}/state`),
+        book: async (...entries) => (await engine.control<{ ids: string[] }>(`${path}/entries`, { entries })).ids,
+      }
+    },
+    async connect({ address }, { read = true } = {}) {
+      const owner = await engine.newOwner()
+      const credentials = { type: 'wallet', address } as const
+      const request = { providerId: 'solana', displayLabel: null, credentials, sessionId: null }
+      const adding = engine.connections.add(owner, request)
+      const verifying = "select from graphile_worker.jobs where task_identifier = 'verify'"
+      await until('the verification', async () => ((await db.rows(verifying)).length > 0 ? true : undefined))
+      await engine.drain({ delayed: true, enough: async () => (await db.rows(verifying)).length === 0 })
+      const { connectionId, errors } = await adding
+      if (connectionId === null) throw new Error(JSON.stringify(errors))
+      if (read) await engine.drain({ delayed: true })
+      return engine.toRef(owner, connectionId)
+    },
+    async readAgain(ref) {
+      const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
+        ref.connectionId,
+      ])
+      await engine.sync.begin(db, ref, row.key_lane)
+      await engine.drain({ delayed: true })
+    },
+  }
+}
+
+async function explained({ engine: { db } }: World, ref: ConnectionRef): Promise<Sums> {
+  const rows = await db.rows<{ id: string; amount: string }>(
+    `select a.id, p.amount::text as amount from postings p join assets a using (asset_key)
+     where p.user_key = $1 and p.connection_key = $2`,
+    [ref.userKey, ref.connectionKey],
+  )
+  return sum(rows.map(({ id, amount }) => [id, toUnits(amount)]))
+}
+
+async function holdings({ engine: { db } }: World, ref: ConnectionRef, part = 'liquid + h.staked'): Promise<Sums> {
+  const rows = await db.rows<{ id: string; amount: string }>(
+    `select a.id, (h.${part})::text as amount from holdings h join assets a using (asset_key)
+     where h.user_key = $1 and h.connection_key = $2`,
+    [ref.userKey, ref.connectionKey],
+  )
+  return sum(rows.map(({ id, amount }) => [id, toUnits(amount)]))
+}
+
+interface StoredTransaction {
+  id: string
+  status: string
+  type: string
+  category: string
+  hash: string | null
+  spam: boolean
+}
+
+function listTransactions({ engine: { db } }: World, ref: ConnectionRef): Promise<StoredTransaction[]> {
+  return db.rows<StoredTransaction>(
+    `select t.id::text, d.body ->> 'status' as status, t.type::text, t.category::text, d.body ->> 'hash' as hash,
+       (d.body ->> 'spam')::boolean as spam
+     from transactions t cross join lateral (select ('{' || t.document)::jsonb as body) d
+     where t.user_key = $1 and t.connection_key = $2 order by t.id`,
+    [ref.userKey, ref.connectionKey],
+  )
+}
+
+/** The transactions explain what the chain says, and each signature and each reward is one transaction. */
+async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Promise<void> {
+  const state = await wallet.state()
+  const held = heldNow(state)
+  assert.deepEqual(await explained(world, ref), held)
+  assert.deepEqual(await holdings(world, ref), held)
+  assert.deepEqual(await holdings(world, ref, 'staked'), heldNow(state, ['stake']))
+  const transactions = await listTransactions(world, ref)
+  const signatures = new Set(state.effects.flatMap(({ signature }) => signature ?? []))
+  const shown = transactions.flatMap(({ hash }) => hash ?? [])
+  assert.equal(new Set(shown).size, shown.length)
+  assert.deepEqual([...signatures.difference(new Set(shown))], [])
+  const rewards = state.effects.filter(({ signature }) => signature === null)
+  assert.equal(transactions.filter(({ hash }) => hash === null).length, rewards.length)
+}
+
+const minuteMs = 60_000
+/** Two slots and 32 slots after its own a transaction is confirmed and final; our own reading stops some seconds ago. */
+const confirmedMs = 1_500
+const finalMs = minuteMs
+
+describe('wallets on Solana', async () => {
+  const world = await openWorld()
+  const { engine } = world
+
+  // The longest history of these tests is read once: nearly a thousand epochs are asked for.
+  const wallet = await world.newWallet('default')
+  const ref = await world.connect(wallet)
+
+  it('a full read explains every balance to the lamport, and @solana/kit reads the same', async () => {
+    await assertSame(world, ref, wallet)
+    const rpc = createSolanaRpc(engine.sandbox.urls.solana)
+    const owner = toAddress(wallet.address)
+    const expected: [string, bigint][] = [[sol, toScaled((await rpc.getBalance(owner).send()).value, 9)]]
+    for (const programId of [
+      'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+      'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+    ]) {
+      const { value } = await rpc
+        .getTokenAccountsByOwner(owner, { programId: toAddress(programId) }, { encoding: 'jsonParsed' })
+        .send()
+      for (const { account } of value) {
+        const { mint, tokenAmount } = account.data.parsed.info
+        expected.push([sol, toScaled(account.lamports, 9)])
+        if (mint !== nativeMint) expected.push([toAssetId(mint), toScaled(tokenAmount.amount, tokenAmount.decimals)])
+      }
+    }
+    assert.deepEqual(await holdings(world, ref, 'liquid'), sum(expected))
+    assert.ok(Object.keys(sum(expected)).length > 4)
+  })
+
+  it('every kind of event has its own meaning, and the balances are proved', async () => {
+    // The run after a balance was read proves it.
+    await engine.moveClock(finalMs)
+    await world.readAgain(ref)
+    assert.equal((await engine.connections.find(ref, ref.connectionId))?.proof_grade, 'proved')
+    const transactions = await listTransactions(world, ref)
+    const kinds = new Set(transactions.map(({ type, category, status }) => `${type} ${category} ${status}`))
+    for (const kind of [
+      'send withdrawal confirmed',
+      'receive deposit confirmed',
+      'input_and_output trade confirmed',
+      'input_and_output staking_lock confirmed',
+      'input_and_output staking_unlock confirmed',
+      'input_only staking_reward confirmed',
+      'output_only fee confirmed',
+      'output_only fee failed',
+    ]) {
+      assert.ok(kinds.has(kind), `${kind} is not among ${[...kinds].join(', ')}`)
+    }
+    assert.ok(transactions.some(({ spam }) => spam))
+    const coverage = await engine.sync.findCoverage(ref, ref.connectionId)
+    assert.deepEqual(
+      coverage?.flatMap(({ holes }) => holes),
+      [],
+    )
+    assert.deepEqual(
+      coverage?.map(({ partitions }) => partitions.incomplete),
+      [0, 0],
+    )
+  })
+
+  it('whole numbers beyond 2⁵³, 18 decimals and a token that taxes its transfers are exact', async () => {
+    const odd = await world.newWallet('odd')
+    await assertSame(world, await world.connect(odd), odd)
+  })
+
+  it('an address that was never used is read without fault, and what it is sent later appears once', async () => {
+    const fresh = await world.newWallet('empty')
+    const empty = await world.connect(fresh)
+    assert.deepEqual(await listTransactions(world, empty), [])
+    assert.equal((await engine.connections.find(empty, empty.connectionId))?.status, 'active')
+    await fresh.book({ type: 'deposit', asset: 'SOL', amount: '0.25' }, { type: 'deposit', asset: 'USDC', amount: '5' })
+    await engine.moveClock(finalMs)
+    for (let reads = 0; reads < 2; reads += 1) {
+      await world.readAgain(empty)
+      assert.equal((await listTransactions(world, empty)).length, 2)
+      await assertSame(world, empty, fresh)
+    }
+  })
+
+  it('what is new is pending until it is final, counts at once, and keeps its id; what was dropped disappears', async () => {
+    const fresh = await world.newWallet('empty')
+    await fresh.book({ type: 'deposit', asset: 'SOL', amount: '1' })
+    await engine.moveClock(finalMs)
+    const empty = await world.connect(fresh)
+    // The chain goes on while it is read: on a slow machine a block may be final too soon, and another one is tried.
+    const { kept, dropped, id } = await until('a block that is read and dropped before it is final', async () => {
+      const booked = [
+        ...(await fresh.book({ type: 'withdrawal', asset: 'SOL', amount: '0.01' })),
+        ...(await fresh.book({ type: 'deposit', asset: 'SOL', amount: '5' })),
+      ]
+      await engine.moveClock(confirmedMs)
+      await world.readAgain(empty)
+      await assertSame(world, empty, fresh)
+      const shown = (await listTransactions(world, empty)).filter(({ hash }) => booked.includes(hash ?? ''))
+      assert.equal(shown.length, 2)
+      const [first = '', second = ''] = booked
+      const hasDropped = await engine.control(`${fresh.path}/withdrawn`, { ids: [second] }).then(
+        () => true,
+        () => false,
+      )
+      if (!hasDropped || shown.some(({ status }) => status !== 'pending')) return undefined
+      return { kept: first, dropped: second, id: shown.find(({ hash }) => hash === first)?.id }
+    })
+    await engine.moveClock(finalMs)
+    await world.readAgain(empty)
+    const after = await listTransactions(world, empty)
+    assert.deepEqual([...new Set(after.map(({ status }) => status))], ['confirmed'])
+    assert.equal(after.find(({ hash }) => hash === kept)?.id, id)
+    assert.ok(!after.some(({ hash }) => hash === dropped))
+    await assertSame(world, empty, fresh)
+  })
+
+  it('no record is lost or doubled when the node fails in the middle of a history', async () => {
+    const odd = await world.newWallet('odd')
+    const reading = await world.connect(odd, { read: false })
+    let interruptions = 0
+    for (let after = 4; after < 40; after += 12) {
+      await engine.control('providers/solana/faults', { kind: 'http_5xx', after })
+      let jobs = 0
+      await engine.drain({ delayed: true, enough: async () => (jobs += 1) > 2 })
+      await clearFaults(world)
+      if ((await engine.connections.listIssues(reading)).length > 0) interruptions += 1
+      await engine.moveClock(10 * minuteMs)
+    }
+    assert.ok(interruptions > 0, 'reading was never interrupted')
+    await world.readAgain(reading)
+    await assertSame(world, reading, odd)
+  })
+
+  it('an address of a mint is refused', async () => {
+    const usdc = { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' }
+    await assert.rejects(world.connect(usdc), /invalid_credentials/)
+  })
+
+  for (const [kind, fault] of [
+    ['http_5xx', 'venue_down'],
+    ['http_429_retry_after', 'rate_limited'],
+    ['rate_limited', 'rate_limited'],
+    ['reset', 'venue_down'],
+    ['truncated_json', 'unreadable_answer'],
+    ['html', 'venue_down'],
+  ] as const) {
+    it(`${kind} is ${fault}`, async () => {
+      const opened = await engine.connections.open(ref)
+      await engine.control('providers/solana/faults', { kind })
+      const reading = opened?.session.fetchBalances({})
+      await assert.rejects(reading ?? Promise.resolve(), (error) => {
+        assert.ok(error instanceof SourceError, String(error))
+        return error.fault === fault
+      })
+      await clearFaults(world)
+    })
+  }
+})
+
+async function clearFaults({ engine }: World): Promise<void> {
+  const url = `${engine.sandbox.controlUrl}/control/providers/solana/faults`
+  assert.equal((await fetch(url, { method: 'DELETE' })).status, 200)
+}
