@@ -35,11 +35,11 @@ describe('a wallet in the widget', () => {
     await seeHeading(page, 'Connect Bitcoin')
   }
 
-  async function mintWallet(scenario: string): Promise<Record<string, string>> {
+  async function mintWallet(scenario: string, providerId = 'bitcoin'): Promise<Record<string, string>> {
     const response = await fetch(`${world().service.sandbox.controlUrl}/control/accounts`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ provider_id: 'bitcoin', scenario, account: randomUUID() }),
+      body: JSON.stringify({ provider_id: providerId, scenario, account: randomUUID() }),
     })
     return ((await response.json()) as { credentials: Record<string, string> }).credentials
   }
@@ -51,12 +51,12 @@ describe('a wallet in the widget', () => {
     assert.ok(excess <= 0, `the page is ${excess} pixels wider than its window`)
   }
 
-  async function seeHoldings(page: Page): Promise<void> {
+  async function seeHoldings(page: Page, symbol = 'BTC'): Promise<void> {
     await seeHeading(page, 'Connected')
     await assertFits(page)
     await button(page, 'Finish').click()
     await page.getByRole('heading', { name: 'Holdings' }).waitFor()
-    await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
+    await page.getByRole('rowheader', { name: symbol }).waitFor()
   }
 
   for (const [size, options] of Object.entries(sizes)) {
@@ -82,6 +82,18 @@ describe('a wallet in the widget', () => {
       await page.getByText('This is a Bitcoin address.').waitFor()
       await button(page, 'Connect').click()
       await seeHoldings(page)
+    }))
+
+  it('an address of Solana is told from those of other chains, and Phantom finds it as well', () =>
+    visit({}, async (page) => {
+      const { address = '' } = await mintWallet('odd', 'solana')
+      await page.getByRole('combobox').fill('phantom')
+      await page.getByText('Solana').waitFor()
+      await page.getByRole('combobox').fill(address)
+      await button(page, /^Connect this Solana wallet/).click()
+      await page.getByText('This is a Solana address.').waitFor()
+      await button(page, 'Connect').click()
+      await seeHoldings(page, 'SOL')
     }))
 
   it('the sandbox fills in a test wallet of any kind', () =>
