@@ -86,7 +86,7 @@ const settings = {
 
 describe('a client generated from the documents', async () => {
   const api = await openResource()
-  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'odd' }] })
   let folder = ''
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'assay-generated-'))
@@ -118,7 +118,7 @@ describe('a client generated from the documents', async () => {
     assert.equal(new Set(ids).size, ids.length)
     assert.deepEqual(found, {
       providers: [['kraken', 'active']],
-      held: [0.441707602, 123456789012.12346],
+      held: [0.359087602, 123456789012.12346],
       types: ['receive', 'send'],
       refused: [400, 'invalid_request', ['unknown_provider']],
     })

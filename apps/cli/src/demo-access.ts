@@ -1,11 +1,18 @@
 /**
  * A live token for the demo user, got as an application would get it: authorization, code, token. The first time it
- * connects an account at the most popular provider that takes keys, which is a simulated one here, and waits until that
- * was read.
+ * connects three simulated accounts, one for each way there is (a key, a sign-in, a wallet), and waits until they were
+ * read.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 
 const clientId = 'cli_demo'
+/** Whose accounts the demo application shows as samples. */
+export const demoUser = 'demo'
+const demoProviders = [
+  { provider_id: 'kraken' },
+  { provider_id: 'coinbase' },
+  { provider_id: 'bitcoin', scenario: 'savings' },
+]
 const firstReadMaxMs = 60_000
 const pollMs = 250
 const unavailableMaxMs = 60_000
@@ -33,14 +40,16 @@ export async function openDemoAccess(
 async function openOnce(url: string, redirectUri: string, tell: (line: string) => void): Promise<{ token: string }> {
   const token = await authorize(url, redirectUri, [])
   if ((await listConnections(url, token)).length > 0) return { token }
-  const provider = await getDemoProvider(url)
-  tell(`Connecting a demo account at the simulated ${provider.name} and reading its history …`)
-  const connected = await authorize(url, redirectUri, [provider.provider_id])
+  tell(
+    'Connecting demo accounts at the simulated Kraken and Coinbase and a Bitcoin wallet, and reading their history …',
+  )
+  const connected = await authorize(url, redirectUri, demoProviders)
   const deadline = performance.now() + firstReadMaxMs
   for (;;) {
-    const [connection] = await listConnections(url, connected)
-    if (connection?.status === 'active') {
-      tell(`Read ${connection.transaction_count} transactions.`)
+    const connections = await listConnections(url, connected)
+    if (connections.length > 0 && connections.every(({ status }) => status === 'active')) {
+      const count = connections.reduce((sum, { transaction_count }) => sum + transaction_count, 0)
+      tell(`Read ${count} transactions.`)
       return { token: connected }
     }
     if (performance.now() > deadline) {
@@ -51,34 +60,19 @@ async function openOnce(url: string, redirectUri: string, tell: (line: string) =
   }
 }
 
-interface Provider {
-  provider_id: string
-  name: string
-  connection_types: string[]
-  popularity_rank: number | null
-}
-
-async function getDemoProvider(url: string): Promise<Provider> {
-  const { data } = (await answerOf(await fetch(`${url}/accounts/v2/providers/catalog?limit=100`))) as {
-    data: Provider[]
-  }
-  const rankOf = ({ popularity_rank: rank }: Provider): number => rank ?? Infinity
-  const [first] = data
-    .filter(({ connection_types: types }) => types.includes('api_key'))
-    .toSorted((a, b) => rankOf(a) - rankOf(b))
-  if (first === undefined) throw new Error('The catalogue has no provider that takes API keys.')
-  return first
-}
-
-async function authorize(url: string, redirectUri: string, providers: readonly string[]): Promise<string> {
+async function authorize(
+  url: string,
+  redirectUri: string,
+  providers: readonly { provider_id: string; scenario?: string }[],
+): Promise<string> {
   const verifier = randomBytes(32).toString('base64url')
   const answer = await post<{ code: string }>(`${url}/sandbox/authorizations`, 'application/json', {
     client_id: clientId,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
     state: randomUUID(),
-    user: 'demo',
-    providers: providers.map((provider_id) => ({ provider_id })),
+    user: demoUser,
+    providers,
   })
   const form = { grant_type: 'authorization_code', code: answer.code, code_verifier: verifier, client_id: clientId }
   const tokens = await post<{ access_token: string }>(`${url}/oauth/token`, 'application/x-www-form-urlencoded', {

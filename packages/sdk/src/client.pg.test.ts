@@ -26,7 +26,7 @@ const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1
 describe('the client, against a running service', async () => {
   const api = await openResource()
   const noonMs = await api.moveToNoon()
-  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'odd' }] })
   await api.untilPriced()
   const app = { baseUrl: api.url, clientId: demo.clientId, clientSecret: demo.secret }
   const clientOf = (who: SignedIn, more: { expiresAtMs?: number; onTokens?: (tokens: Tokens) => void } = {}) => {

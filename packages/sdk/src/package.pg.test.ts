@@ -46,7 +46,7 @@ const settings = {
 
 describe('the packed package', async () => {
   const api = await openResource()
-  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
+  const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'odd' }] })
   const folder = await mkdtemp(path.join(os.tmpdir(), 'assay-sdk-'))
   after(() => rm(folder, { recursive: true, force: true }))
 

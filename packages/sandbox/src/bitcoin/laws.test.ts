@@ -17,6 +17,7 @@ after(() => sandbox.close())
 
 const scenarios = [
   'default',
+  'savings',
   'empty',
   'single_address',
   'legacy',

@@ -15,6 +15,11 @@ export interface Story {
   standard: Standard
   /** After so many the change comes back to the first address again; a new one every time when left out. */
   changeAddresses?: number
+  /**
+   * Every account of the scenario opens the same wallet, in every sandbox: another simulator can name its addresses and
+   * transactions. The keys come from this text instead of the sandbox's seed.
+   */
+  sharedKeys?: string
   events: readonly StoryEvent[]
 }
 

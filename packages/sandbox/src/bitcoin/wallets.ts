@@ -27,13 +27,21 @@ export function createWallets(
   const ownerOf = new Map<string, string>()
   let earlier: readonly string[] | undefined
 
-  function open(account: BitcoinAccount): Wallet {
+  /** The account that a wallet is built for, and that its calls are counted for. */
+  function ownerAccountOf(account: BitcoinAccount): BitcoinAccount {
+    const { sharedKeys } = account.world()
+    return (sharedKeys === undefined ? undefined : accounts.mint(account.scenario.name, sharedKeys)) ?? account
+  }
+
+  function open(asked: BitcoinAccount): Wallet {
     network.chain.advance(nowMs())
+    const account = ownerAccountOf(asked)
     const known = opened.get(account.id)
     if (known !== undefined) return known
     if (opened.size >= walletsMax) throw new RangeError(`${walletsMax} wallets are open already`)
     const story = account.world()
-    const wallet = createWallet(seed, account.id, story, ({ script }) => ownerOf.set(script, account.id))
+    const keys = story.sharedKeys ?? seed
+    const wallet = createWallet(keys, account.id, story, ({ script }) => ownerOf.set(script, account.id))
     tellStory(network, wallet, story, nowMs())
     opened.set(account.id, wallet)
     list.add(account.id)

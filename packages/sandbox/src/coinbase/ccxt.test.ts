@@ -25,7 +25,7 @@ function connect({ name, secret }: ApiKey): CoinbaseClient {
 
 before(async () => {
   ;({ sandbox } = await startCoinbase({ now: Date.now }))
-  minted = await mint(sandbox, 'default', 'ccxt')
+  minted = await mint(sandbox, 'odd', 'ccxt')
   client = connect(minted.ecdsa)
   await client.loadMarkets()
 })
@@ -110,7 +110,7 @@ describe('ccxt reads the account', () => {
     const user = (await client.v2PrivateGetUser()) as { data: { id: string } }
     const other = (await connect(minted.ed25519).v2PrivateGetUser()) as { data: { id: string } }
     assert.equal(other.data.id, user.data.id)
-    const { access_token: token } = await openSignIn(sandbox).signIn('default:ccxt')
+    const { access_token: token } = await openSignIn(sandbox).signIn('odd:ccxt')
     const signedIn = new ccxt.coinbase({
       token,
       urls: { api: { rest: sandbox.urls.coinbase } },

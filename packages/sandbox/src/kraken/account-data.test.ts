@@ -50,7 +50,7 @@ describe('GetApiKeyInfo', () => {
 
 describe('Balance', () => {
   it('lists every code ever held, staked and earning ones too, as BalanceEx does', async () => {
-    const account = await openAccount(sandbox, 'default')
+    const account = await openAccount(sandbox, 'odd')
     const balance = (await account.ask('Balance')).result as Record<string, string>
     for (const code of ['XXBT', 'ZEUR', 'DOT.S', 'DOT.P', 'DOT.B', 'USDC.F', 'XBT.M', 'KFEE', 'ZQNT'])
       assert.ok(code in balance, code)

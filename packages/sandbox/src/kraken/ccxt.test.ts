@@ -88,7 +88,7 @@ describe('ccxt reads the account', () => {
       ],
     )
     const withdrawals = await client.fetchWithdrawals()
-    assert.equal(withdrawals.length, 9)
+    assert.equal(withdrawals.length, 12)
     assert.equal(withdrawals.filter((withdrawal) => withdrawal.status === 'failed').length, 2)
   })
 })

@@ -73,6 +73,7 @@ function statusOf({ event, holdEnded }: FundingRow): { status: string; property?
 }
 
 function transactionIdOf(account: KrakenAccount, row: FundingRow): string {
+  if (row.event.hash !== undefined) return row.event.hash
   if (row.event.network === undefined) return hexOf(account.id, 'bank', row.number, 16).toUpperCase()
   const hex = hexOf(account.id, 'tx', row.number, 64)
   return row.event.network.startsWith('Ethereum') ? `0x${hex}` : hex
@@ -80,7 +81,8 @@ function transactionIdOf(account: KrakenAccount, row: FundingRow): string {
 
 /** Looks like an address of its network and is nobody's. */
 function addressOf(account: KrakenAccount, row: FundingRow): string {
-  const { network } = row.event
+  const { network, address } = row.event
+  if (address !== undefined) return address
   // One address of the person's for each network on the way in, three of theirs on the way out.
   const which = row.event.kind === 'deposit' ? 0 : 1 + (row.number % 3)
   const hex = hexOf(account.id, `address/${network ?? 'bank'}`, which, 40)

@@ -26,6 +26,9 @@ export interface Funding extends Happening {
   method: string
   /** Absent for money that moved through a bank. */
   network?: string
+  /** What another simulator shows of the same transfer; an invented one for each account when left out. */
+  hash?: string
+  address?: string
   /** A failed withdrawal is booked, then booked back, fee and all. */
   failed?: true
   /** Held for review from the start until this time; then it is sent, or booked back like a failed one. */

@@ -55,6 +55,8 @@ export const coins: readonly Coin[] = [
   coin('near', 'near', 'NEAR Protocol', '1 1.4 14.6 1.27 3.7 5 1.5 1.8'),
   coin('the-graph', 'grt', 'The Graph', '0.1 0.35 0.65 0.056 0.18 0.2 0.036 0.04'),
   coin('mina-protocol', 'mina', 'Mina Protocol', '2 3 3.7 0.43 1.36 0.58 0.08 0.09'),
+  coin('numeraire', 'nmr', 'Numeraire', '7 24 32 13 19 17 10 11'),
+  coin('ondo-finance', 'ondo', 'Ondo', '0.2 0.2 0.2 0.2 0.23 1.4 0.4 0.5'),
   coin('celestia', 'tia', 'Celestia', '2 2 2 2 12 4.7 0.47 0.5'),
   coin(
     'shiba-inu',

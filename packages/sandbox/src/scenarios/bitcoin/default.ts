@@ -29,7 +29,7 @@ function defaultEvents(): StoryEvent[] {
       strangers: index % 4,
     })),
     // Moved from an older wallet, in two coins at once.
-    { at: '2024-12-24 18:30:05', kind: 'receive', amounts: ['0.35', '0.1250001'] },
+    { at: '2024-12-24 18:30:05', kind: 'receive', amounts: ['0.05', '0.0250001'] },
     // A friend paid to an address that was used before.
     { at: '2025-02-03 11:02:47', kind: 'receive', amounts: ['0.0021'], to: [1] },
     { at: '2025-03-15 20:14:09', kind: 'send', amount: '0.0187', payee: 'bicycle shop' },

@@ -7,6 +7,7 @@ import type { Scenario } from '../../core/scenario.ts'
 import { defaultStory } from './default.ts'
 import { addressStory, gapStory, minerStory, shortStory, unconfirmedStory } from './forms.ts'
 import { largeStory } from './large.ts'
+import { savingsStory } from './savings.ts'
 
 const calm = { key: { permissions: [] }, limit: 'documented', weather: 'calm', story: () => defaultStory() } as const
 
@@ -18,6 +19,14 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
     description:
       'A zpub (BIP-84) with some sixty transactions over two years: withdrawals from an exchange, purchases, joined coins.',
     expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
+  },
+  {
+    ...calm,
+    name: 'savings',
+    title: 'Savings from Kraken',
+    description: 'One zpub for everybody: what the lived-in Kraken account withdrew, and payments from a client.',
+    expects: 'Connects; together with Kraken’s default, three withdrawals and deposits are matched by their hash.',
+    story: savingsStory,
   },
   {
     ...calm,

@@ -6,6 +6,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../coinbase/story.ts'
 import { defaultStory } from './default.ts'
 import { largeStory } from './large.ts'
+import { oddStory } from './odd.ts'
 import { flaky } from '../flaky.ts'
 
 const readOnly: KeyTraits = { permissions: ['view'] }
@@ -82,4 +83,12 @@ export const coinbaseScenarios: readonly Scenario<Story>[] = [
     key: { ...readOnly, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
   },
   { ...calm, ...flaky('rate_limited') },
+  {
+    ...calm,
+    name: 'odd',
+    title: 'Odd digits',
+    description: 'The lived-in account with two tokens on top: one unknown, both with up to thirty digits.',
+    expects: 'Connects; every digit is kept, and the unknown token has no price.',
+    story: oddStory,
+  },
 ]

@@ -3,7 +3,7 @@
  * hashes and addresses have their network's shape and exist on no chain.
  */
 export const outsideTransfers = {
-  /** 0.4125 BTC arrive at Kraken eighteen minutes later (`scenarios/kraken/default.ts`). */
+  /** 0.4125 BTC arrive at Kraken eighteen minutes later (`scenarios/kraken/default.ts`), under the same hash. */
   bitcoinOut: {
     at: '2021-03-19T07:23:11Z',
     code: 'BTC',

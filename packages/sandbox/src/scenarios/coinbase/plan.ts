@@ -16,7 +16,7 @@ export function plan(): StoryEvent[] {
     ...every(monthly, '2021-01-05', end, (date, index) =>
       buy(`${date}T09:30:0${index % 10}Z`, '120 EUR', 'BTC', 'wallet'),
     ),
-    ...every({ months: 2 }, '2021-02-06', end, (date) => buy(`${date}T18:04:41Z`, '75 EUR', 'ETH', 'card')),
+    ...every({ months: 2 }, '2021-02-06', end, (date) => buy(`${date}T18:04:41Z`, '250 EUR', 'ETH', 'card')),
     ...every({ months: 2 }, '2023-03-09', end, (date, index) =>
       fill(`${date}T20:11:0${index % 10}Z`, 'ETH-EUR', 'buy', ['0.013', '0.0071'], { isMaker: index % 2 === 0 }),
     ),

@@ -15,19 +15,32 @@ import {
   type Story,
   type StoryEvent,
 } from '../../kraken/story.ts'
+import { fromKraken } from '../bitcoin/savings.ts'
+import { outsideTransfers } from '../coinbase/outside.ts'
 import { savings } from './savings.ts'
 
 /** Coins that came from a wallet of her own, and from friends. */
 const arrivals: StoryEvent[] = [
-  deposit('2021-03-19 07:41:05.3312', 'XXBT', '0.41250000', 'Bitcoin', { network: 'Bitcoin' }),
+  deposit('2021-03-19 07:41:05.3312', 'XXBT', '0.41250000', 'Bitcoin', {
+    network: 'Bitcoin',
+    hash: outsideTransfers.bitcoinOut.hash,
+    address: outsideTransfers.bitcoinOut.address,
+  }),
   deposit('2021-04-22 19:03:44.9017', 'XETH', '4.2000000001', 'Ether (Hex)', { network: 'Ethereum' }),
   deposit('2021-06-02 11:20:09.0150', 'DOT', '180.5', 'Polkadot', { network: 'Polkadot' }),
-  deposit('2021-07-14 22:15:31.6604', 'XXRP', '2500', 'Ripple XRP', { network: 'XRP Ledger' }),
+  deposit('2021-07-14 22:15:31.6604', 'XXRP', '7500', 'Ripple XRP', { network: 'XRP Ledger' }),
   deposit('2022-02-08 06:50:12.2040', 'USDC', '3000', 'USDC', { network: 'Ethereum' }),
   deposit('2023-05-30 15:45:59.0071', 'USDT', '1250.25', 'Tether USD (TRC20)', { network: 'Tron', fee: '2.5' }),
   deposit('2024-04-19 20:09:10.1234', 'XXBT', '0.03150000', 'Bitcoin', { network: 'Bitcoin' }),
-  deposit('2025-01-11 10:10:10.1010', 'SOL', '22.75', 'Solana', { network: 'Solana' }),
+  deposit('2025-01-11 10:10:10.1010', 'SOL', '62.75', 'Solana', { network: 'Solana' }),
 ]
+
+/** Some minutes before the chain has them. */
+const toOwnWallet = fromKraken.map(({ at, amount, hash, address }) =>
+  withdrawal(at.replace(/:\d\d$/, ':02.2500'), 'XXBT', amount, 'Bitcoin', {
+    ...{ network: 'Bitcoin', fee: '0.00004', hash, address },
+  }),
+)
 
 const departures: StoryEvent[] = [
   withdrawal('2021-11-10 17:30:22.4416', 'XXBT', '0.15000000', 'Bitcoin', { network: 'Bitcoin', fee: '0.00015' }),
@@ -35,6 +48,7 @@ const departures: StoryEvent[] = [
   withdrawal('2022-11-12 23:59:59.9999', 'XETH', '1.5', 'Ether', { network: 'Ethereum', fee: '0.0035' }),
   withdrawal('2023-08-21 12:00:00.0001', 'USDC', '500', 'USDC', { network: 'Ethereum', fee: '4' }),
   withdrawal('2024-03-14 14:14:14.1414', 'XXBT', '0.05', 'Bitcoin', { network: 'Bitcoin', fee: '0.0001' }),
+  ...toOwnWallet,
   withdrawal('2025-07-02 09:00:41.5520', 'ZEUR', '1200', 'SEPA', { fee: '1' }),
   withdrawal('2026-05-18 18:22:07.3090', 'SOL', '3', 'Solana', { network: 'Solana', fee: '0.01' }),
   // The address was refused: booked, and booked back with its fee.
@@ -114,14 +128,10 @@ const house: StoryEvent[] = [
     subtype: 'release',
   }),
   entries('2025-05-05 05:05:05.5050', 'custodytransfer', [leg('-0.0100000000 XXBT'), leg('0.0100000000 XXBT')]),
-  // Things no reader can know yet: a type, a code, and as many digits as eighteen decimals hold.
+  // A type that no reader can know yet.
   entries('2026-03-03 03:03:03.3030', 'quantumsettlement', [leg('1.2300 ZUSD')], { subtype: 'entangled' }),
-  entries('2026-04-01 00:00:00.4010', 'transfer', [leg('123456789012.123456789012345678 ZQNT')], {
-    subtype: 'airdrop',
-  }),
-  entries('2026-04-02 00:00:00.4020', 'transfer', [leg('0.000000000000000001 ZQNT')], { subtype: 'airdrop' }),
-  // The same at the limits of codes that everybody knows.
-  entries('2026-06-30 12:00:00.6300', 'transfer', [leg('98765432109.8765432101 PEPE')], { subtype: 'airdrop' }),
+  // A big amount and a tiny one.
+  entries('2026-06-30 12:00:00.6300', 'transfer', [leg('8765432.1098765432 PEPE')], { subtype: 'airdrop' }),
   entries('2026-07-01 12:00:00.7010', 'earn', [leg('0.0000000001 XBT.M')], { subtype: 'reward' }),
 ]
 

@@ -6,6 +6,7 @@ import type { KeyTraits, Scenario } from '../../core/scenario.ts'
 import type { Story } from '../../kraken/story.ts'
 import { defaultStory } from './default.ts'
 import { largeStory } from './large.ts'
+import { oddStory } from './odd.ts'
 import { realityStory } from './reality.ts'
 import { flaky } from '../flaky.ts'
 
@@ -21,7 +22,7 @@ export const krakenScenarios: readonly Scenario<Story>[] = [
     name: 'default',
     title: 'A lived-in account',
     description:
-      'Some 550 transactions of every kind from March 2021 to October 2026, with staking, dust and odd digits.',
+      'Some 550 transactions of every kind from March 2021 to October 2026, with staking, dust and own transfers.',
     expects: 'Connects; the whole history is read within seconds; holdings equal the sum of the transactions.',
   },
   {
@@ -82,6 +83,14 @@ export const krakenScenarios: readonly Scenario<Story>[] = [
     key: { ...readOnly, revoked: { afterCalls: 12, afterMs: 3_600_000 } },
   },
   { ...calm, ...flaky('http_429') },
+  {
+    ...calm,
+    name: 'odd',
+    title: 'Odd digits',
+    description: 'The lived-in account with two tokens on top: one unknown, both with up to thirty digits.',
+    expects: 'Connects; every digit is kept, and the unknown token has no price.',
+    story: oddStory,
+  },
   {
     ...calm,
     name: 'reality',

@@ -18,7 +18,7 @@ export function savings(): StoryEvent[] {
       buy(`${date} 09:30:0${index % 10}.04${index % 10}7`, 'XXBTZEUR', { spend: '240' }),
     ),
     ...every(monthly, '2021-03-05', '2026-11-01', (date, index) =>
-      buy(`${date} 09:31:0${index % 10}.0811`, 'XETHZEUR', { spend: '190', ...(index % 3 === 0 && { maker: true }) }),
+      buy(`${date} 09:31:0${index % 10}.0811`, 'XETHZEUR', { spend: '280', ...(index % 3 === 0 && { maker: true }) }),
     ),
     ...rewards(),
   ]
