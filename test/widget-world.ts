@@ -13,6 +13,9 @@ import { reservePort } from './reserve-port.ts'
 import { startTestService, type TestService } from './service.ts'
 import { startStaticHost } from './static-host.ts'
 
+/** Whose accounts the demo application shows to visitors who connect none. */
+export const sampleUser = 'sample'
+
 /** As the service hosts it, with all its headers; or the package on another origin, as an integrator may host it. */
 export type WidgetHost = 'service' | 'static'
 
@@ -67,7 +70,7 @@ async function startWorld(host: WidgetHost, onEnd: (end: () => Promise<unknown>)
   const addresses = { authUrl: service.url, baseUrl: service.url, widgetUrl }
   if (host === 'static') onEnd((await startStaticHost(staticPort, addresses)).stop)
   const access = { clientId: client.clientId, clientSecret: secret ?? '' }
-  const demo = await startDemo({ ...addresses, ...access, port: demoPort, onBug: assert.ifError })
+  const demo = await startDemo({ ...addresses, ...access, port: demoPort, sampleUser, onBug: assert.ifError })
   onEnd(() => demo.stop())
   const browser = await launchBrowser()
   onEnd(() => browser.close())

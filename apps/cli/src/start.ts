@@ -16,7 +16,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuild } from './build.ts'
 import { listenForStop, UsageError, writeLine } from './console.ts'
-import { openDemoAccess } from './demo-access.ts'
+import { demoUser, openDemoAccess } from './demo-access.ts'
 import { usage } from './usage.ts'
 import { toLiveWelcome, toWelcome, type LiveSecrets, type Running as Addresses } from './welcome.ts'
 
@@ -98,6 +98,8 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
       widgetUrl,
       clientId: 'cli_demo',
       clientSecret: secrets?.demo ?? 'sandbox-demo-secret',
+      // Only simulated accounts can be looked at without signing in.
+      ...(secrets === undefined ? { sampleUser: demoUser } : {}),
       onBug: (error) => log.error({ err: error }, 'the demo application failed to answer'),
     })
     ends.push(() => demo.stop())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { toAmount, toDecimal, toDollars, toScaled, toShare } from './decimal-text.ts'
+import { toAmount, toDecimal, toDollars, toScaled, toShare, toPercent, toShortAmount } from './decimal-text.ts'
 
 describe('amounts', () => {
   it('sums exactly what floats would not', () => {
@@ -23,5 +23,21 @@ describe('amounts', () => {
   it('a share of nothing is nothing', () => {
     assert.equal(toShare(1n, 0n), 0)
     assert.equal(toShare(toScaled('1'), toScaled('4')), 0.25)
+  })
+
+  it('a short amount keeps eight digits, more where it would be nothing, and as many as asked for', () => {
+    assert.equal(toShortAmount('1234.567890123456'), '1,234.56789012')
+    assert.equal(toShortAmount('18.500'), '18.5')
+    assert.equal(toShortAmount('7'), '7')
+    assert.equal(toShortAmount('0.000000000000123456'), '0.000000000000123')
+    assert.equal(toShortAmount('-0.10'), '−0.1')
+    assert.equal(toShortAmount('28328.9', 2), '28,328.90')
+    assert.equal(toShortAmount('26343.1170178', 2), '26,343.11')
+  })
+
+  it('a change in percent is cut to a tenth, and absent where there was nothing before', () => {
+    assert.equal(toPercent(toScaled('30203.51'), toScaled('233266.21')), '+12.9%')
+    assert.equal(toPercent(toScaled('-5'), toScaled('1000')), '−0.5%')
+    assert.equal(toPercent(toScaled('1'), 0n), undefined)
   })
 })

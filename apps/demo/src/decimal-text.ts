@@ -39,6 +39,31 @@ export function toAmount(decimal: string): string {
   return `${decimal.startsWith('-') ? '−' : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`
 }
 
+/**
+ * 1,234.56789012: as many digits as a person reads, or as many as asked for. Further ones are cut; what they were is in
+ * the exact text.
+ */
+export function toShortAmount(decimal: string, digits?: number): string {
+  const [whole = '0', fraction = ''] = decimal.split('.')
+  if (digits !== undefined) return toAmount(`${whole}.${fraction.slice(0, digits).padEnd(digits, '0')}`)
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0
+  // A tiny amount keeps the digits that make it more than nothing.
+  const kept = /^-?0$/.test(whole) ? Math.max(fractionDigitsMax, zeros + tinyDigits) : fractionDigitsMax
+  const short = fraction.slice(0, kept).replace(/0+$/, '')
+  return toAmount(short === '' ? whole : `${whole}.${short}`)
+}
+
+const fractionDigitsMax = 8
+const tinyDigits = 3
+
+/** +4.6 %, as text; undefined where there was nothing before. */
+export function toPercent(difference: bigint, before: bigint): string | undefined {
+  if (before <= 0n) return undefined
+  const tenths = (difference * 1_000n) / before
+  const absolute = tenths < 0n ? -tenths : tenths
+  return `${difference < 0n ? '−' : '+'}${group(String(absolute / 10n))}.${String(absolute % 10n)}%`
+}
+
 function group(digits: string): string {
   return digits.replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }

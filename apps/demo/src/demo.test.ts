@@ -15,6 +15,7 @@ async function open(t: TestContext, onBug: (error: unknown) => void = assert.ifE
     widgetUrl: 'http://127.0.0.1:9/connect',
     clientId: 'cli_demo',
     clientSecret: 'not-a-secret',
+    sampleUser: 'sample',
     onBug,
   })
   t.after(() => demo.stop())
@@ -81,14 +82,30 @@ describe('Northwind', () => {
       'clientId',
       'codeChallenge',
       'redirectUri',
+      'scope',
       'state',
       'widgetUrl',
     ])
   })
 
+  it('asks for what it uses and nothing more', async (t) => {
+    const { url } = await open(t)
+    const answer = await fetch(`${url}/connect`, { redirect: 'manual' })
+    const { searchParams } = new URL(answer.headers.get('location') ?? '')
+    const wanted = 'providers:read providers:write assets:read transactions:read offline_access'
+    assert.equal(searchParams.get('scope'), wanted)
+  })
+
+  it('a service that does not answer is a 502 with one thing to do', async (t) => {
+    const { url } = await open(t)
+    const answer = await fetch(`${url}/sample`, { method: 'POST', redirect: 'manual' })
+    assert.equal(answer.status, 502)
+    assert.match(await answer.text(), /cannot be read at the moment.*href="\/">Try again</s)
+  })
+
   it('a form on another site cannot act', async (t) => {
     const { url } = await open(t)
-    for (const path of ['/disconnect', '/sign-out', '/connect/request']) {
+    for (const path of ['/disconnect', '/sign-out', '/sample', '/connect/request']) {
       const answer = await fetch(url + path, { method: 'POST', headers: { origin: 'https://evil.example' } })
       assert.equal(answer.status, 403, path)
     }

@@ -9,6 +9,15 @@ export async function begin({ service, sessions }: DemoDeps, { url, session }: V
   return goTo(begun.url, visitor)
 }
 
+/** As if the owner of the sample accounts had gone through the widget. The sandbox answers for the person. */
+export async function beginSample({ service, sessions, sampleUser }: DemoDeps, { session }: Visit): Promise<Answer> {
+  if (sampleUser === undefined) return goTo('/')
+  const visitor = session ?? sessions.create()
+  const begun = await service.begin()
+  sessions.remember(visitor, begun)
+  return goTo(await service.answerAs(sampleUser, begun), visitor)
+}
+
 /** The same request as data, for the embedding loader on our page. The verifier stays here. */
 export async function beginEmbedded(deps: DemoDeps, { session }: Visit): Promise<Answer> {
   const { service, sessions, widgetUrl, clientId } = deps
@@ -16,7 +25,7 @@ export async function beginEmbedded(deps: DemoDeps, { session }: Visit): Promise
   const begun = await service.begin()
   sessions.remember(visitor, begun)
   const { codeChallenge, state } = begun
-  const request = { widgetUrl, clientId, codeChallenge, state, redirectUri: service.redirectUri }
+  const request = { widgetUrl, clientId, codeChallenge, state, redirectUri: service.redirectUri, scope: service.scope }
   return {
     status: 200,
     headers: { ...setCookie(visitor), 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },

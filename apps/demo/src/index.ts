@@ -19,6 +19,8 @@ export interface DemoOptions {
   clientSecret: string
   /** Hears of every error that a request met and this application did not expect. */
   onBug: (error: unknown) => void
+  /** In the sandbox: a user whose accounts a visitor may look at without connecting any. */
+  sampleUser?: string
 }
 
 export interface Demo {
@@ -42,7 +44,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   // The redirect URI must be known to the letter, hence after the port.
   const service = createService({ ...options, redirectUri: `${url}/callback` })
   const webhooks = createWebhookBox(Date.now)
-  const answer = createRoutes({ ...options, url, service, sessions: createSessions(), webhooks })
+  const { sampleUser } = options
+  const answer = createRoutes({ ...options, url, service, sessions: createSessions(), webhooks, sampleUser })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { ConnectionError, OAuthError, ProblemError } from '@assay/sdk'
-import { begin, beginEmbedded, complete, disconnect, receiveEvent, signOut } from './handlers.ts'
-import { welcomePage } from './pages/welcome.ts'
-import { notices, showCoverage, showEvents, showMore, showPortfolio } from './show.ts'
+import { begin, beginEmbedded, beginSample, complete, disconnect, receiveEvent, signOut } from './handlers.ts'
+import { failedPage, missingPage } from './pages/failed.ts'
+import { showCoverage, showEvents, showMore, showPortfolio } from './show.ts'
 import { BodyBroken, BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
 // These are maps and not objects, because a request chooses the key: every object has a `constructor`.
@@ -24,6 +24,7 @@ const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['GET /coverage', showCoverage],
   ['GET /connect', begin],
   ['POST /connect/request', beginEmbedded],
+  ['POST /sample', beginSample],
   ['GET /callback', complete],
   ['POST /disconnect', disconnect],
   ['POST /sign-out', signOut],
@@ -32,7 +33,7 @@ const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 ])
 
 export function createRoutes(deps: DemoDeps): (request: IncomingMessage) => Promise<Answer> {
-  const policy = toPolicy(deps.widgetUrl)
+  const policy = toPolicy(deps)
   return async (request) => {
     const answer = await route(deps, request)
     return { ...answer, headers: { ...policy, ...answer.headers } }
@@ -45,7 +46,7 @@ async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> 
   const type = publicFiles.get(url.pathname)
   if (type !== undefined) return { status: 200, headers: { 'Content-Type': type }, body: readPublic(url.pathname) }
   const handle = routes.get(`${request.method ?? 'GET'} ${url.pathname}`)
-  if (handle === undefined) return page(welcomePage('There is no such page.'), 404)
+  if (handle === undefined) return page(missingPage(), 404)
   // A form on another site must not act with this browser's cookie. The service itself sends no Origin.
   if (request.method === 'POST' && (request.headers.origin ?? deps.url) !== deps.url) return page('Forbidden', 403)
   const session = deps.sessions.find(request.headers.cookie)
@@ -58,7 +59,7 @@ async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> 
     }
     if (error instanceof BodyTooLarge) return page('Too large', 413)
     if (error instanceof BodyBroken) return page('Bad request', 400)
-    if (isServiceFailing(error)) return page(welcomePage(notices.get('failed')), 502)
+    if (isServiceFailing(error)) return page(failedPage(), 502)
     throw error
   }
 }
@@ -73,14 +74,14 @@ function isServiceFailing(error: unknown): boolean {
   return error instanceof ConnectionError || error instanceof OAuthError || error instanceof ProblemError
 }
 
-/** Scripts and frames of the widget's origin, for the embedding loader; nothing else from elsewhere. */
-function toPolicy(widgetUrl: string): Record<string, string> {
+/** Scripts and frames of the widget's origin, for the embedding loader, and the service's icons; nothing else from elsewhere. */
+function toPolicy({ widgetUrl, baseUrl }: DemoDeps): Record<string, string> {
   const { origin } = new URL(widgetUrl)
   const rules = [
     "default-src 'none'",
     `script-src 'self' ${origin}`,
     "style-src 'self'",
-    "img-src 'self'",
+    `img-src 'self' ${new URL(baseUrl).origin}`,
     "connect-src 'self'",
     `frame-src ${origin}`,
     "form-action 'self'",
@@ -89,7 +90,8 @@ function toPolicy(widgetUrl: string): Record<string, string> {
   ]
   return {
     'Content-Security-Policy': rules.join('; '),
-    'Referrer-Policy': 'no-referrer',
+    // Not no-referrer: with it a browser sends `Origin: null` even from our own forms, and the check above refuses them.
+    'Referrer-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
   }
 }

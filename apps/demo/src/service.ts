@@ -3,6 +3,7 @@
  * server), and a client for each visitor that renews its tokens by itself.
  */
 import {
+  ConnectionError,
   createClient,
   createPkce,
   createState,
@@ -34,6 +35,9 @@ export interface BegunAuthorization extends Authorization {
   url: string
 }
 
+/** What Northwind does with it: show accounts and remove them, holdings and transactions, also tomorrow. */
+const scope = 'providers:read providers:write assets:read transactions:read offline_access'
+
 /** A page waits for these calls: better an honest "try again" than half a minute of nothing. */
 const patience = { retriesMax: 1, waitMaxMs: 2_000 }
 
@@ -42,12 +46,29 @@ export function createService(options: ServiceOptions) {
 
   return {
     redirectUri,
+    scope,
 
     async begin(more: { connectionId?: string } = {}): Promise<BegunAuthorization> {
       const { codeVerifier, codeChallenge } = await createPkce()
       const state = createState()
-      const url = toAuthorizationUrl({ widgetUrl, clientId, codeChallenge, state, redirectUri, ...more })
+      const url = toAuthorizationUrl({ widgetUrl, clientId, codeChallenge, state, redirectUri, scope, ...more })
       return { url, state, codeVerifier, codeChallenge }
+    },
+
+    /** Sandbox only: goes through the whole flow for a test user, and says where the browser goes next. */
+    async answerAs(user: string, { codeChallenge, state }: BegunAuthorization): Promise<string> {
+      const response = await fetch(`${options.authUrl}/sandbox/authorizations`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ client_id: clientId, redirect_uri: redirectUri, scope, state, user, providers: [] },
+          ...{ code_challenge: codeChallenge, code_challenge_method: 'S256' },
+        }),
+      }).catch(() => undefined)
+      if (response?.ok !== true) {
+        throw new ConnectionError('the sandbox did not authorize the sample user', response?.status)
+      }
+      return ((await response.json()) as { redirect_to: string }).redirect_to
     },
 
     async redeem(code: string, { codeVerifier }: Authorization): Promise<Client> {

@@ -1,5 +1,6 @@
 /** Northwind's pages: what they need from the service, asked for together. */
-import type { AssetPosition, Client, ConnectedProvider, TransactionType } from '@assay/sdk'
+import type { AssetPosition, AssetProof, Client, ConnectedProvider, TransactionType } from '@assay/sdk'
+import { createIcons } from './icons.ts'
 import { eventsPage } from './pages/events.ts'
 import { coveragePage } from './pages/coverage.ts'
 import { portfolioPage } from './pages/portfolio.ts'
@@ -9,11 +10,11 @@ import { welcomePage } from './pages/welcome.ts'
 import { goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
 /** By the name in the address, which anybody may write. */
-export const notices: ReadonlyMap<string, string> = new Map([
+const notices: ReadonlyMap<string, string> = new Map([
   ['declined', 'Nothing was shared. You can connect whenever you like.'],
   ['ended', 'Northwind may no longer read your accounts. Connect again to go on.'],
-  ['failed', 'Your accounts cannot be read at the moment. Try again in a minute.'],
-  ['unexpected', 'That answer did not belong to this browser. Start again from here.'],
+  ['failed', 'Your accounts were not connected. Try again in a minute.'],
+  ['unexpected', 'This answer does not belong to your session. Please start again.'],
 ])
 
 const dayMs = 86_400_000
@@ -21,10 +22,10 @@ const dayMs = 86_400_000
 const positionsMax = 1_000
 const connectionsMax = 100
 
-export async function showPortfolio(_: DemoDeps, { url, session }: Visit): Promise<Answer> {
+export async function showPortfolio({ baseUrl, sampleUser }: DemoDeps, { url, session }: Visit): Promise<Answer> {
   const notice = notices.get(url.searchParams.get('notice') ?? '')
   const client = session?.client
-  if (client === undefined) return page(welcomePage(notice))
+  if (client === undefined) return page(welcomePage({ notice, hasSample: sampleUser !== undefined }))
   const view = toView(url.searchParams)
   const [connections, assets, values, transactions] = await Promise.all([
     listConnections(client),
@@ -32,18 +33,20 @@ export async function showPortfolio(_: DemoDeps, { url, session }: Visit): Promi
     client.assetHistory({ start_time: new Date(Date.now() - (view.days - 1) * dayMs) }),
     listTransactions(client, view.types, undefined),
   ])
-  return page(portfolioPage({ view, connections, assets, values, transactions, notice }))
+  const differences = await findDifferences(client, connections)
+  const icons = createIcons(baseUrl)
+  return page(portfolioPage({ view, connections, assets, values, transactions, differences, icons, notice }))
 }
 
 /** The rows after those on the page; the script takes them from here into the page that was scrolled to its end. */
-export async function showMore(_: DemoDeps, { url, session }: Visit): Promise<Answer> {
+export async function showMore({ baseUrl }: DemoDeps, { url, session }: Visit): Promise<Answer> {
   const cursor = url.searchParams.get('cursor')
   if (session?.client === undefined || cursor === null) return goTo('/')
   const [connections, transactions] = await Promise.all([
     listConnections(session.client),
     listTransactions(session.client, toView(url.searchParams).types, cursor),
   ])
-  return page(olderPage(transactions, connections))
+  return page(olderPage({ page: transactions, connections, icons: createIcons(baseUrl) }))
 }
 
 export async function showCoverage(_: DemoDeps, { session }: Visit): Promise<Answer> {
@@ -56,6 +59,19 @@ export async function showCoverage(_: DemoDeps, { session }: Visit): Promise<Ans
 
 export function showEvents({ webhooks }: DemoDeps): Answer {
   return page(eventsPage(webhooks.list()))
+}
+
+/** The worst difference of each connection that does not simply add up. */
+async function findDifferences(client: Client, connections: readonly ConnectedProvider[]) {
+  const graded = connections.filter(({ proof }) => proof?.grade === 'open' || proof?.grade === 'explained')
+  const found = await Promise.all(
+    graded.map(async ({ connection_id: id, proof }): Promise<[string, AssetProof][]> => {
+      const rows = await take(client.providers.proof(id), positionsMax)
+      const worst = rows.find(({ grade, causes }) => grade === proof?.grade && causes.length > 0)
+      return worst === undefined ? [] : [[id, worst]]
+    }),
+  )
+  return new Map(found.flat())
 }
 
 function listTransactions(client: Client, types: readonly TransactionType[] | undefined, cursor: string | undefined) {

@@ -10,9 +10,9 @@ export interface View {
 }
 
 export const ranges = [
-  { days: 30, words: '30 days' },
-  { days: 90, words: '90 days' },
   { days: 366, words: '1 year' },
+  { days: 90, words: '90 days' },
+  { days: 30, words: '30 days' },
 ] as const
 
 export const kinds: readonly { name: string; words: string; types: readonly TransactionType[] }[] = [

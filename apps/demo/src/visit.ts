@@ -8,11 +8,14 @@ export interface DemoDeps {
   /** Our own address. */
   url: string
   authUrl: string
+  baseUrl: string
   widgetUrl: string
   clientId: string
   service: Service
   sessions: Sessions
   webhooks: WebhookBox
+  /** Who owns the sample accounts of the sandbox; undefined where there are none. */
+  sampleUser: string | undefined
 }
 
 export interface Visit {

@@ -1,42 +1,65 @@
-/** The connected accounts, and the strip for one that needs its owner. */
+/** The connected accounts, and the strips for those that need their owner or show old data. */
 import type { ConnectedProvider } from '@assay/sdk'
 import { html, type Html } from '../html.ts'
+import type { Icons } from '../icons.ts'
+import { proofLine, type Differences } from './proof-line.ts'
 
 const words: Readonly<Record<string, string>> = {
   pending: 'being checked',
-  syncing: 'reading history',
+  syncing: 'reading your history',
   active: 'up to date',
-  degraded: 'partly up to date',
+  degraded: 'not up to date',
   needs_reauth: 'needs a new key',
 }
 
-export function connectionList(connections: readonly ConnectedProvider[]): Html {
+export function connectionList(connections: readonly ConnectedProvider[], icons: Icons, found: Differences): Html {
   if (connections.length === 0) return html`<p class="empty">No account is connected.</p>`
   return html`<ul class="connections">
-    ${connections.map(
-      ({ connection_id, name, display_label, status, status_message, transaction_count }) =>
-        html`<li>
-          <div>
-            <strong>${name}</strong>${display_label !== null && html` <span class="quiet">${display_label}</span>`}
-            <p class="quiet">${words[status] ?? status} · ${transaction_count} transactions</p>
-            ${status === 'degraded' && html`<p class="quiet small">${status_message}</p>`}
-          </div>
-          <form method="post" action="/disconnect">
-            <input type="hidden" name="connection_id" value="${connection_id}" />
-            <button class="plain" aria-label="Disconnect ${name}">Disconnect</button>
-          </form>
-        </li>`,
-    )}
+    ${connections.map((connection) => accountOf(connection, icons, found))}
   </ul>`
 }
 
-export function repairStrip(connections: readonly ConnectedProvider[]): Html {
-  const broken = connections.filter(({ status }) => status === 'needs_reauth')
-  return html`${broken.map(
-    ({ connection_id, name, status_message }) =>
-      html`<div class="strip" role="status">
-        <p><strong>${name}</strong> ${status_message ?? 'needs a new key.'}</p>
-        <a class="button" href="/connect?connection_id=${encodeURIComponent(connection_id)}">Repair</a>
-      </div>`,
-  )}`
+function accountOf(connection: ConnectedProvider, icons: Icons, found: Differences): Html {
+  const { connection_id, provider_id, name, display_label, status, transaction_count } = connection
+  const count = `${transaction_count.toLocaleString('en')} ${transaction_count === 1 ? 'transaction' : 'transactions'}`
+  return html`<li>
+    ${icons.provider(provider_id)}
+    <div class="about">
+      <div class="line">
+        <p><strong>${name}</strong>${display_label !== null && html` <span class="quiet">${display_label}</span>`}</p>
+        <form method="post" action="/disconnect">
+          <input type="hidden" name="connection_id" value="${connection_id}" />
+          <button class="plain" aria-label="Disconnect ${name}">Disconnect</button>
+        </form>
+      </div>
+      <p class="quiet small">${words[status] ?? status} · ${count}</p>
+      ${proofLine(connection, found)}
+    </div>
+  </li>`
+}
+
+export function strips(connections: readonly ConnectedProvider[]): Html {
+  return html`${connections.map((connection) => {
+    if (connection.status === 'needs_reauth') return repairStrip(connection)
+    return connection.status === 'degraded' ? staleStrip(connection) : html``
+  })}`
+}
+
+function repairStrip({ connection_id, name, status_message }: ConnectedProvider): Html {
+  return html`<div class="strip" role="status">
+    <p><strong>${name}</strong> ${status_message ?? 'needs a new key.'}</p>
+    <a class="button" href="/connect?connection_id=${encodeURIComponent(connection_id)}">Repair</a>
+  </div>`
+}
+
+function staleStrip({ name, last_synced_at: readAt, status_message }: ConnectedProvider): Html {
+  const since = readAt === null ? '' : ` You see what it held on ${toMoment(readAt)}.`
+  return html`<div class="strip" role="status">
+    <p><strong>${name}</strong> ${status_message ?? 'cannot be read at the moment.'}${since}</p>
+  </div>`
+}
+
+function toMoment(time: string): string {
+  const format = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  return `${format.format(new Date(time))} UTC`
 }

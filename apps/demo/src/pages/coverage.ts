@@ -27,7 +27,7 @@ export function coveragePage(connections: readonly ReadConnection[]): string {
       <h1>What we have read</h1>
       <p class="quiet legend">
         <span class="swatch read"></span> read <span class="swatch hole"></span> missing
-        <span class="swatch limit"></span> the provider keeps nothing
+        <span class="swatch limit"></span> the provider keeps no records
       </p>
       ${connections.length === 0 && html`<p class="empty">No account is connected.</p>`} ${connections.map(account)}`,
   })
@@ -35,7 +35,7 @@ export function coveragePage(connections: readonly ReadConnection[]): string {
 
 function account({ connection, streams }: ReadConnection): Html {
   const { name, display_label, history_from, transaction_count } = connection
-  const since = history_from === null ? '' : `, the first of ${toDay(Date.parse(history_from))}`
+  const since = history_from === null ? '' : `, the first on ${toDay(Date.parse(history_from))}`
   return html`<section class="panel">
     <h2>${name}${display_label !== null && html` <span class="quiet">${display_label}</span>`}</h2>
     <p class="quiet">${transaction_count} transactions${since}</p>

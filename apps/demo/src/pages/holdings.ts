@@ -1,30 +1,41 @@
-/** Holdings as a ring and a ranked list with share bars, over all accounts: by asset or by where they are. */
+/** Holdings as a ring and a ranked list with share bars, over all accounts: by asset or by account. */
 import type { AssetPosition } from '@assay/sdk'
-import { toAmount, toDecimal, toDollars, toScaled, toShare } from '../decimal-text.ts'
+import { toAmount, toDecimal, toDollars, toScaled, toShare, toShortAmount } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'
+import type { Icons } from '../icons.ts'
 import { toAddress, type View } from '../view.ts'
+import { skeletonRows } from './skeleton.ts'
 import { chip } from './value-chart.ts'
 
 interface Holding {
+  icon: Html
   symbol: string
   name: string | null
   /** Null where several assets are one row. */
   quantity: string | null
+  /** How many digits of the fraction are shown; undefined for as many as a person reads. */
+  digits: number | undefined
   value: bigint | undefined
 }
 
-const rowsMax = 40
+/** The rest is folded. */
+const rowsShown = 10
 /** Slices that can still be told apart; the rest is one. */
 const slicesMax = 6
 
-export function holdings(
-  assets: readonly AssetPosition[],
-  names: ReadonlyMap<string, string>,
-  view: View,
-  reading: boolean,
-): Html {
-  const listed = assets.filter(({ spam }) => !spam)
-  const ranked = (view.by === 'asset' ? rankByAsset(listed) : rankBySource(listed, names)).toSorted((a, b) =>
+export interface HoldingsPart {
+  assets: readonly AssetPosition[]
+  /** Of the accounts, by connection. */
+  names: ReadonlyMap<string, string>
+  icons: Icons
+  view: View
+  reading: boolean
+}
+
+export function holdings(part: HoldingsPart): Html {
+  const { view } = part
+  const listed = part.assets.filter(({ spam }) => !spam)
+  const ranked = (view.by === 'asset' ? rankByAsset(listed, part) : rankBySource(listed, part)).toSorted((a, b) =>
     (a.value ?? -1n) < (b.value ?? -1n) ? 1 : -1,
   )
   return html`<section class="panel" id="holdings" aria-labelledby="holdings-title">
@@ -35,12 +46,13 @@ export function holdings(
         ${chip('Accounts', toAddress(view, { by: 'source' }, 'holdings'), view.by === 'source')}
       </nav>
     </div>
-    ${ranked.length === 0 ? nothing(reading) : html`${ring(ranked)}${list(ranked)}`}
+    ${ranked.length === 0 ? nothing(part.reading) : html`${ring(ranked)}${list(ranked)}`}
   </section>`
 }
 
 function nothing(reading: boolean): Html {
-  return html`<p class="empty">${reading ? 'Reading your balances …' : 'No assets in the connected accounts.'}</p>`
+  if (reading) return skeletonRows('Reading your balances', 5)
+  return html`<p class="empty">Your accounts hold nothing yet. What arrives there appears here.</p>`
 }
 
 const wholeOf = (ranked: readonly Holding[]): bigint => ranked.reduce((sum, { value }) => sum + (value ?? 0n), 0n)
@@ -68,29 +80,24 @@ function ring(ranked: readonly Holding[]): Html {
 }
 
 function list(ranked: readonly Holding[]): Html {
-  const whole = wholeOf(ranked)
-  const rows = ranked.slice(0, rowsMax).map(
-    ({ symbol, name, quantity, value }, index) =>
-      html`<tr>
-        <th scope="row">
-          <span class="dot slice-${Math.min(index, slicesMax)}" aria-hidden="true"></span
-          ><span class="symbol">${symbol}</span><span class="quiet name">${name}</span>
-        </th>
-        <td class="share">
-          <meter min="0" max="1" value="${value === undefined ? 0 : toShare(value, whole)}">${symbol}</meter>
-        </td>
-        <td class="number">
-          <span class="money"
-            >${value === undefined ? html`<span class="quiet">no price</span>` : toDollars(value)}</span
-          >
-          ${quantity !== null && html`<span class="quiet small">${toAmount(quantity)}</span>`}
-        </td>
-      </tr>`,
-  )
+  const rows = ranked.map((holding, index) => rowOf(holding, index, wholeOf(ranked)))
+  const folded = ranked.slice(rowsShown)
+  const words = `${folded.length} more, ${toDollars(wholeOf(folded))}`
+  return html`${table(rows.slice(0, rowsShown))}
+  ${
+    folded.length > 0 &&
+    html`<details class="rest">
+      <summary>${words}</summary>
+      ${table(rows.slice(rowsShown))}
+    </details>`
+  }`
+}
+
+function table(rows: readonly Html[]): Html {
   return html`<table class="holdings">
     <thead class="visually-hidden">
       <tr>
-        <th>Asset</th>
+        <th>Name</th>
         <th>Share</th>
         <th>Value and quantity</th>
       </tr>
@@ -101,20 +108,56 @@ function list(ranked: readonly Holding[]): Html {
   </table>`
 }
 
-function rankByAsset(assets: readonly AssetPosition[]): Holding[] {
-  return [...Map.groupBy(assets, ({ asset_id }) => asset_id).values()].map((rows): Holding => ({
+function rowOf({ icon, symbol, name, quantity, digits, value }: Holding, index: number, whole: bigint): Html {
+  const share = value === undefined ? 0 : toShare(value, whole)
+  return html`<tr>
+    <th scope="row">
+      <span class="named"
+        >${icon}<span><span class="symbol">${symbol}</span><span class="quiet name">${name}</span></span></span
+      >
+    </th>
+    <td class="share">
+      <span class="bar" aria-hidden="true">${shareBar(share, Math.min(index, slicesMax))}</span>
+      <span class="quiet small">${toShareWords(share)}</span>
+    </td>
+    <td class="number">
+      <span class="money">${value === undefined ? html`<span class="quiet">no price</span>` : toDollars(value)}</span>
+      ${quantity !== null && html`<span class="quiet small" title="${toAmount(quantity)}">${toShortAmount(quantity, digits)}</span>`}
+    </td>
+  </tr>`
+}
+
+/** Drawn, because the page's own policy allows no style that is written into it. */
+function shareBar(share: number, slice: number): Html {
+  return html`<svg viewBox="0 0 100 8" preserveAspectRatio="none">
+    <rect class="fill-${slice}" width="${Math.max(0.5, share * 100)}" height="8" />
+  </svg>`
+}
+
+function toShareWords(share: number): string {
+  if (share === 0) return ''
+  if (share < 0.001) return 'under 0.1%'
+  return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(share)
+}
+
+function rankByAsset(assets: readonly AssetPosition[], { icons }: HoldingsPart): Holding[] {
+  return [...Map.groupBy(assets, ({ asset_id }) => asset_id)].map(([assetId, rows]): Holding => ({
+    icon: icons.asset(assetId),
     symbol: rows[0]?.asset_symbol ?? '',
     name: rows[0]?.asset_name ?? null,
     quantity: toDecimal(rows.reduce((sum, { exact }) => sum + toScaled(exact.total_holdings), 0n)),
+    digits: assetId.startsWith('fiat:') ? 2 : undefined,
     value: valueOf(rows),
   }))
 }
 
-function rankBySource(assets: readonly AssetPosition[], names: ReadonlyMap<string, string>): Holding[] {
+function rankBySource(assets: readonly AssetPosition[], { icons, names }: HoldingsPart): Holding[] {
   return [...Map.groupBy(assets, ({ connection_id }) => connection_id)].map(([id, rows]): Holding => ({
+    icon: icons.provider(rows[0]?.provider_id ?? ''),
     symbol: names.get(id) ?? rows[0]?.provider_id ?? '',
     name: `${rows.length} ${rows.length === 1 ? 'asset' : 'assets'}`,
     quantity: null,
+    digits: undefined,
     value: valueOf(rows),
   }))
 }

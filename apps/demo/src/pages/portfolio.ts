@@ -1,11 +1,13 @@
 /** The page after connecting: total, value over time, holdings, accounts, transactions. */
 import type { AssetHistoryPoint, AssetPosition, ConnectedProvider, Page, Transaction } from '@assay/sdk'
-import { toDollars, toScaled } from '../decimal-text.ts'
+import { toDollars, toPercent, toScaled } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'
+import type { Icons } from '../icons.ts'
 import { ranges, type View } from '../view.ts'
-import { connectionList, repairStrip } from './connections.ts'
+import { connectionList, strips } from './connections.ts'
 import { holdings } from './holdings.ts'
 import { layout } from './layout.ts'
+import type { Differences } from './proof-line.ts'
 import { transactions } from './transactions.ts'
 import { changeOf, valueChart } from './value-chart.ts'
 import { connectButton } from './welcome.ts'
@@ -16,29 +18,33 @@ export interface Portfolio {
   assets: readonly AssetPosition[]
   values: readonly AssetHistoryPoint[]
   transactions: Page<Transaction>
+  differences: Differences
+  icons: Icons
   notice: string | undefined
 }
 
-export function portfolioPage({ view, connections, assets, values, transactions: rows, notice }: Portfolio): string {
+export function portfolioPage(portfolio: Portfolio): string {
+  const { view, connections, assets, values, transactions: rows, differences, icons, notice } = portfolio
   const names = new Map(connections.map((one) => [one.connection_id, one.display_label ?? one.name]))
   const reading = connections.some(({ status }) => status === 'syncing' || status === 'pending')
+  const proving = connections.some(({ status, proof }) => status === 'active' && proof === null)
   return layout({
     title: 'Your portfolio · Northwind',
-    live: reading,
+    live: reading || proving,
     actions: html`<nav class="actions">
       <a class="plain" href="/coverage">What we have read</a>
       <form method="post" action="/sign-out"><button class="plain">Disconnect everything</button></form>
     </nav>`,
-    body: html`${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
-      ${repairStrip(connections)} ${total(assets, values, view, reading)} ${valueChart(values, view, reading)}
+    body: html`${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`} ${strips(connections)}
+      ${total(assets, values, view, reading)} ${valueChart(values, view, reading)}
       <div class="grid">
-        ${holdings(assets, names, view, reading)}
+        ${holdings({ assets, names, icons, view, reading })}
         <section class="panel" aria-labelledby="accounts">
           <h2 id="accounts">Accounts</h2>
-          ${connectionList(connections)}${connectButton('Connect another')}
+          ${connectionList(connections, icons, differences)}${connectButton('Connect another')}
         </section>
       </div>
-      ${transactions(rows, connections, view, reading)}`,
+      ${transactions({ page: rows, connections, icons, view, reading })}`,
   })
 }
 
@@ -59,7 +65,7 @@ function total(
     ...(reading ? ['your history is still being read'] : []),
   ]
   return html`<section class="total">
-    <h1><span class="quiet">Total</span> <span class="sum">${toDollars(sum)}</span></h1>
+    <h1><span class="quiet">Total value</span> <span class="sum">${toDollars(sum)}</span></h1>
     ${reading ? null : change(values, view)}
     <p class="quiet">${remarks.join(' · ')}</p>
   </section>`
@@ -69,7 +75,9 @@ function change(values: readonly AssetHistoryPoint[], { days }: View): Html | nu
   const difference = changeOf(values)
   if (difference === undefined) return null
   const words = ranges.find((range) => range.days === days)?.words ?? `${days} days`
-  return html`<p class="${difference < 0n ? 'fell' : 'rose'}">
-    ${difference < 0n ? '' : '+'}${toDollars(difference)} <span class="quiet">in ${words}</span>
+  const percent = toPercent(difference, toScaled(values[0]?.value_in_usd ?? '0'))
+  return html`<p class="${difference < 0n ? 'fell' : 'rose'} figures">
+    ${difference < 0n ? '' : '+'}${toDollars(difference)} ${percent !== undefined && html`(${percent})`}
+    <span class="quiet">in ${words}</span>
   </p>`
 }

@@ -1,9 +1,11 @@
 /** Transactions as a table grouped by day: a sign for the kind, signed amounts, the counter-value in quiet ink. */
 import type { ConnectedProvider, CurrencyValue, Page, Transaction } from '@assay/sdk'
-import { toAmount, toDollars, toScaled } from '../decimal-text.ts'
+import { toAmount, toDollars, toScaled, toShortAmount } from '../decimal-text.ts'
 import { html, type Html } from '../html.ts'
+import type { Icons } from '../icons.ts'
 import { kinds, toAddress, type View } from '../view.ts'
 import { layout } from './layout.ts'
+import { skeletonRows } from './skeleton.ts'
 import { chip } from './value-chart.ts'
 
 const signs: Readonly<Record<string, { sign: string; word: string }>> = {
@@ -14,13 +16,13 @@ const signs: Readonly<Record<string, { sign: string; word: string }>> = {
   input_and_output: { sign: '⇄', word: 'Swapped' },
 }
 
-export function transactions(
-  page: Page<Transaction>,
-  connections: readonly ConnectedProvider[],
-  view: View,
-  reading: boolean,
-): Html {
-  const rows = page.data.length === 0 ? nothing(view, reading) : table(page, connections)
+export interface TransactionRows {
+  page: Page<Transaction>
+  connections: readonly ConnectedProvider[]
+  icons: Icons
+}
+
+export function transactions({ view, reading, ...rows }: TransactionRows & { view: View; reading: boolean }): Html {
   return html`<section class="panel" id="transactions" aria-labelledby="transactions-title">
     <div class="head">
       <h2 id="transactions-title">Transactions</h2>
@@ -29,76 +31,94 @@ export function transactions(
         ${kinds.map(({ name, words }) => chip(words, toAddress(view, { kind: name }, 'transactions'), name === view.kind))}
       </nav>
     </div>
-    ${rows}
+    ${rows.page.data.length === 0 ? nothing(view, reading) : table(rows)}
   </section>`
 }
 
 function nothing(view: View, reading: boolean): Html {
-  const words = view.kind === undefined ? 'No transactions yet.' : 'No transactions of this kind.'
-  return html`<p class="empty">${reading ? 'Reading your history …' : words}</p>`
+  if (reading) return skeletonRows('Reading your history', 6)
+  if (view.kind === undefined)
+    return html`<p class="empty">No transactions yet. New ones appear here by themselves.</p>`
+  const all = toAddress(view, { kind: undefined }, 'transactions')
+  return html`<p class="empty">No transactions of this kind. <a class="plain" href="${all}">Show all</a></p>`
 }
 
-function table(page: Page<Transaction>, connections: readonly ConnectedProvider[]): Html {
+function table(rows: TransactionRows): Html {
   return html`<table class="transactions">
     <thead class="visually-hidden">
       <tr>
-        <th>Kind</th>
-        <th>Account</th>
+        <th>Kind and account</th>
         <th>Amount and value</th>
       </tr>
     </thead>
-    ${transactionRows(page, connections)}
+    ${transactionRows(rows)}
   </table>`
 }
 
-export function olderPage(page: Page<Transaction>, connections: readonly ConnectedProvider[]): string {
+export function olderPage(rows: TransactionRows): string {
   return layout({
     title: 'Older transactions · Northwind',
     body: html`<p><a class="plain" href="/">Back to your portfolio</a></p>
-      <section class="panel">${table(page, connections)}</section>`,
+      <h1>Older transactions</h1>
+      <section class="panel">${table(rows)}</section>`,
   })
 }
 
 /** Days with their rows, and at their end where more can be had: a link, which the script follows by itself. */
-function transactionRows(page: Page<Transaction>, connections: readonly ConnectedProvider[]): Html {
-  const names = new Map(connections.map(({ connection_id, name }) => [connection_id, name]))
+function transactionRows({ page, connections, icons }: TransactionRows): Html {
+  const names = new Map(connections.map((one) => [one.connection_id, one.display_label ?? one.name]))
   const days = [...Map.groupBy(page.data, ({ timestamp }) => timestamp.slice(0, 10))]
-  return html`${days.map(([day, rows]) => dayOf(day, rows, names))}${
+  return html`${days.map(([day, rows]) => dayOf(day, rows, names, icons))}${
     page.next !== undefined &&
     html`<tbody class="more">
       <tr>
-        <td colspan="3">
-          <a class="button quiet-button" href="/transactions?cursor=${encodeURIComponent(page.next)}">Older</a>
+        <td colspan="2">
+          <a class="button quiet-button" href="/transactions?cursor=${encodeURIComponent(page.next)}">Show older</a>
         </td>
       </tr>
     </tbody>`
   }`
 }
 
-function dayOf(day: string, rows: readonly Transaction[], names: ReadonlyMap<string, string>): Html {
+function dayOf(day: string, rows: readonly Transaction[], names: ReadonlyMap<string, string>, icons: Icons): Html {
   return html`<tbody data-day="${day}">
     <tr class="day">
-      <th colspan="3" scope="rowgroup"><time datetime="${day}">${toDay(day)}</time></th>
+      <th colspan="2" scope="rowgroup"><time datetime="${day}">${toDay(day)}</time></th>
     </tr>
-    ${rows.map((row) => rowOf(row, names))}
+    ${rows.map((row) => rowOf(row, names, icons))}
   </tbody>`
 }
 
-function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>): Html {
-  const { type, status, categorization, provider_id, connection_id, inputs, outputs, spam } = transaction
+function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>, icons: Icons): Html {
+  const { type, status, provider_id, connection_id, inputs, outputs, spam } = transaction
   const { sign, word } = signs[type] ?? { sign: '·', word: 'Other' }
   const value = [...inputs, ...outputs].find(({ value_in_usd }) => value_in_usd !== null)?.value_in_usd ?? null
+  const [shown] = [...inputs, ...outputs]
   const marks = [
-    categorization.category.replaceAll('_', ' '),
+    names.get(connection_id) ?? provider_id,
+    ...toCategory(transaction),
     ...(status === 'confirmed' ? [] : [status]),
     ...(spam ? ['likely spam'] : []),
   ]
   return html`<tr>
     <td>
-      <span class="sign" aria-hidden="true">${sign}</span> ${word} <span class="quiet">${marks.join(' · ')}</span>
-      ${feeOf(transaction)}
+      <div class="named">
+        <span class="signed"
+          >${shown === undefined ? html`<span class="icon"></span>` : icons.asset(shown.asset_id)}<span
+            class="sign"
+            aria-hidden="true"
+            >${sign}</span
+          ></span
+        >
+        <div>
+          ${word}
+          <div class="facts small quiet">
+            <p>${marks.join(' · ')}</p>
+            ${feeOf(transaction)}
+          </div>
+        </div>
+      </div>
     </td>
-    <td class="quiet">${names.get(connection_id) ?? provider_id}</td>
     <td class="number">
       ${inputs.map((leg) => legOf(leg, '+'))}${outputs.map((leg) => legOf(leg, '−'))}
       ${value !== null && html`<span class="quiet small">${toDollars(toScaled(value))}</span>`}
@@ -106,11 +126,19 @@ function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>): Ht
   </tr>`
 }
 
+/** Said only where it adds to the kind: "Swapped, trade" says one thing twice. */
+function toCategory({ categorization, counterpart }: Transaction): string[] {
+  const { category } = categorization
+  if (category === 'transfer' && counterpart !== null) return ['between your accounts']
+  if (['trade', 'deposit', 'withdrawal', 'other'].includes(category)) return []
+  return [category.replaceAll('_', ' ')]
+}
+
 function feeOf({ fees }: Transaction): Html {
   if (fees.items.length === 0) return html``
   const amounts = fees.items.map(({ amount, asset_symbol }) => `${toAmount(amount)} ${asset_symbol}`).join(', ')
   const value = fees.total_in_usd === null ? '' : ` (${toDollars(toScaled(fees.total_in_usd))})`
-  return html`<details class="fee small quiet">
+  return html`<details class="fee">
     <summary>Fee</summary>
     ${amounts}${value}
   </details>`
@@ -118,7 +146,8 @@ function feeOf({ fees }: Transaction): Html {
 
 function legOf({ amount, asset_symbol }: CurrencyValue, sign: '+' | '−'): Html {
   return html`<span class="leg ${sign === '+' ? 'in' : 'out'}"
-    >${sign}${toAmount(amount)} <span class="symbol">${asset_symbol}</span></span
+    ><span title="${toAmount(amount)}">${sign}${toShortAmount(amount)}</span>
+    <span class="symbol">${asset_symbol}</span></span
   >`
 }
 

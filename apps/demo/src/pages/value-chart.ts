@@ -20,7 +20,7 @@ export function valueChart(values: readonly AssetHistoryPoint[], view: View, rea
         ${ranges.map(({ days, words }) => chip(words, toAddress(view, { days }, 'value'), days === view.days))}
       </nav>
     </div>
-    ${values.length < 2 ? nothingYet(reading) : area(values)}
+    ${changeOf(values) === undefined ? nothingYet(reading) : area(values)}
   </section>`
 }
 
@@ -28,18 +28,21 @@ export function chip(words: string, address: string, chosen: boolean): Html {
   return html`<a class="chip" href="${address}" ${chosen && html` aria-current="true"`}>${words}</a>`
 }
 
-/** From the first day to the last, in dollars; undefined with fewer than two days. */
+/** From the first day to the last, in dollars; undefined with fewer than two days, or when nothing was ever held. */
 export function changeOf(values: readonly AssetHistoryPoint[]): bigint | undefined {
   const [first] = values
   const last = values.at(-1)
   if (first === undefined || last === undefined || first === last) return undefined
+  if (values.every(({ value_in_usd }) => toScaled(value_in_usd) === 0n)) return undefined
   return toScaled(last.value_in_usd) - toScaled(first.value_in_usd)
 }
 
 function nothingYet(reading: boolean): Html {
-  return html`<p class="empty">
-    ${reading ? 'Drawn as soon as your history is read.' : 'There is no history of more than a day yet.'}
-  </p>`
+  if (!reading) return html`<p class="empty">The chart begins when your accounts hold something.</p>`
+  return html`<div class="skeleton" role="status">
+    <p class="quiet small">Reading your history</p>
+    <div class="bone tall" aria-hidden="true"><i></i></div>
+  </div>`
 }
 
 function area(values: readonly AssetHistoryPoint[]): Html {
@@ -63,7 +66,7 @@ function area(values: readonly AssetHistoryPoint[]): Html {
     <p class="axis quiet small"><span>${days[0]?.[0]}</span><output></output><span>${days.at(-1)?.[0]}</span></p>
     <figcaption class="quiet small">
       Between ${toDollars(lowest)} and ${toDollars(highest)}.
-      ${unsure && 'Some days are without the price of an asset you held.'}
+      ${unsure && 'On some days the price of an asset you held is not known.'}
     </figcaption>
   </figure>`
 }

@@ -2,25 +2,34 @@
 import { html, type Html } from '../html.ts'
 import { layout } from './layout.ts'
 
-export function welcomePage(notice: string | undefined): string {
+export interface Welcome {
+  notice: string | undefined
+  /** There are sample accounts to look at. */
+  hasSample: boolean
+}
+
+export function welcomePage({ notice, hasSample }: Welcome): string {
   return layout({
     title: 'Northwind',
     body: html`<section class="welcome">
       ${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
       <h1>Everything you own, on one page</h1>
-      <p class="lead">Connect your exchanges and wallets. Northwind can look, and nothing else.</p>
+      <p class="lead">Connect your exchanges and wallets. Northwind can look at them, and can never move anything.</p>
       ${connectButton('Connect your accounts')}
+      <p class="ways">
+        You can also connect <button type="button" data-open="popup">in a window</button> or
+        <button type="button" data-open="iframe">on this page</button>.
+      </p>
+      ${hasSample && sample}
     </section>`,
   })
 }
 
-/** A link, so that it works without a script; the script may open it in a window or on this page instead. */
+const sample = html`<form class="sample" method="post" action="/sample">
+  <button class="button quiet-button">Look around with sample accounts</button>
+</form>`
+
+/** A link, so that it works without a script. */
 export function connectButton(text: string): Html {
-  return html`<div class="connect">
-    <a class="button" href="/connect">${text}</a>
-    <p class="ways">
-      or <button type="button" data-open="popup">in a window</button>,
-      <button type="button" data-open="iframe">on this page</button>
-    </p>
-  </div>`
+  return html`<p class="connect"><a class="button" href="/connect">${text}</a></p>`
 }

@@ -24,7 +24,10 @@ async function lookAgain() {
   const answer = await fetch(location.href).catch(() => undefined)
   if (answer?.ok !== true) return
   const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  const focused = document.activeElement?.getAttribute('href')
   document.querySelector('main').replaceWith(next.querySelector('main'))
+  // The person may be in the middle of the page with the keyboard.
+  if (focused) document.querySelector(`main a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true })
   watchEnd()
   if (next.body.hasAttribute('data-live')) setTimeout(lookAgain, lookAgainMs)
 }
@@ -43,10 +46,15 @@ function watchEnd() {
 // Rows are only ever added below, so that nothing a person looks at moves.
 async function readOn() {
   const more = document.querySelector('.more')
+  const link = more.querySelector('a')
   nearEnd.disconnect()
-  const answer = await fetch(more.querySelector('a').href).catch(() => undefined)
+  link.textContent = 'Loading …'
+  const answer = await fetch(link.href).catch(() => undefined)
   // The link is still there to be clicked.
-  if (answer?.ok !== true) return
+  if (answer?.ok !== true) {
+    link.textContent = 'Show older'
+    return
+  }
   const table = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('.transactions')
   const last = more.previousElementSibling
   for (const body of table.querySelectorAll('tbody')) {
