@@ -1,5 +1,5 @@
 /**
- * Which rows belong together, and by what. Types: docs.cdp.coinbase.com, coinbase-app/track-apis/transactions; those with
+ * Which rows belong together, and why. Types: docs.cdp.coinbase.com, coinbase-app/track-apis/transactions; those with
  * a remark occur in real accounts and are not documented.
  *
  *   fill    rows of one order; each fill has a row in both wallets
@@ -9,7 +9,9 @@
  *   send    transfers, with their echoes: `exchange_deposit` repeats a `send` to Coinbase Pro with less in it (rotki)
  *   single  one row is the whole event
  */
-import type { Transaction } from './records.ts'
+import { absolute, hourMs } from '@assay/core'
+import type { StoredRecord } from '../kit/connector.ts'
+import { parseTransaction, type Transaction } from './records.ts'
 
 export type Family = 'fill' | 'deal' | 'swap' | 'move' | 'send' | 'single'
 
@@ -36,4 +38,40 @@ export function familyOf({ type, fill, dealId }: Transaction): Family {
 
 export function isEcho({ type }: Transaction): boolean {
   return echoTypes.has(type)
+}
+
+/** Coinbase books both halves in the same second; an hour is allowed. */
+export const pairingMaxMs = hourMs
+
+/** The keys that a row shares with the other rows of its event. Halves without a common id are found by amount and time. */
+export function linkKeys({ body, partition }: StoredRecord): readonly [string, ...string[]] {
+  const transaction = parseTransaction(body)
+  switch (familyOf(transaction)) {
+    case 'fill':
+      return [`order:${transaction.fill?.orderId ?? ''}`]
+    case 'deal':
+      return [`deal:${transaction.dealId ?? ''}`]
+    case 'swap':
+      return [swapKey(transaction)]
+    case 'move':
+      return nearby(moveKey(transaction), transaction.timeMs)
+    case 'send':
+      return nearby(`send:${partition}:${transaction.amount}`, transaction.timeMs)
+    case 'single':
+      return [`tx:${transaction.id}`]
+  }
+}
+
+export function swapKey({ type, timeMs }: Transaction): string {
+  return `${type}@${timeMs}`
+}
+
+export function moveKey({ type, asset, amount }: Transaction): string {
+  return `${type}:${asset.assetId}:${absolute(amount)}`
+}
+
+/** Two grids of two hours, one shifted by one: whatever lies at most an hour apart shares a cell in one of them. */
+function nearby(key: string, timeMs: number): [string, string] {
+  const cellMs = 2 * pairingMaxMs
+  return [`${key}:a${Math.floor(timeMs / cellMs)}`, `${key}:b${Math.floor((timeMs + pairingMaxMs) / cellMs)}`]
 }

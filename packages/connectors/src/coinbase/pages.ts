@@ -4,8 +4,7 @@
  */
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside, toRawRecord } from '../kit/records.ts'
-import type { Call } from './client.ts'
-import { fetchListPage } from './lists.ts'
+import { fetchListPage, type Call } from './client.ts'
 import { findWalletId, parseTransaction, type Transaction } from './records.ts'
 import { findLearned } from './state.ts'
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
-import { linkKeys } from './link-keys.ts'
+import { linkKeys } from './families.ts'
 import { toTransactions } from './transactions.ts'
 
 const staked = 'wallet-staked'

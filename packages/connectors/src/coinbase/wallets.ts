@@ -14,8 +14,7 @@ import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
 import { coinbaseAsset, isStakedCode } from './assets.ts'
-import type { Call } from './client.ts'
-import { fetchListPage } from './lists.ts'
+import { fetchListPage, type Call } from './client.ts'
 
 export interface Wallet {
   id: string

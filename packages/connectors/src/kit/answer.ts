@@ -1,4 +1,4 @@
-/** Whole answers of a provider. An answer that has another form than documented is our bug or a changed format. */
+/** Reads a provider's whole answer. If its form is not the documented one, we have a bug or the format has changed. */
 import { SourceError } from '@assay/core'
 import type { z } from 'zod'
 

@@ -1,9 +1,10 @@
+/** The draft that connectors of exchanges begin with. */
 import type { TransactionDraft } from '@assay/core'
 
 type DraftMembers = Pick<TransactionDraft, 'naturalKey' | 'occurredAtMs' | 'type' | 'category'> &
   Partial<TransactionDraft>
 
-/** A draft of what the provider says itself. What is not named is what most records of exchanges do not tell. */
+/** Members that are left out have the value that fits most records of exchanges. */
 export function toDraft(members: DraftMembers, more: Partial<TransactionDraft> = {}): TransactionDraft {
   return {
     method: 'venue',

@@ -1,9 +1,9 @@
 /**
- * JSON without loss. JSON.parse turns 1154.629999999999999999 into a binary float before anybody can look, unless it
- * is quoted first, or a reviver takes it from the source text (which Node 24 hands to it).
+ * JSON without loss. JSON.parse turns 1154.629999999999999999 into a binary float unless the number is quoted first, or a
+ * reviver takes it from the source text (which Node 24 passes to it).
  *
- * Two readings of the same text: `parseJson` for looking at (numbers become text), `parseJsonVerbatim` for keeping
- * (written out again, every number is the one that came in).
+ * There are two ways to read a text: `parseJson` to look at it (numbers become text), and `parseJsonVerbatim` to store it
+ * (every number is written out again as it came in).
  */
 import { SourceError } from '@assay/core'
 
@@ -76,7 +76,7 @@ export function withTextNumbers(verbatim: unknown): unknown {
   return parseJson(JSON.stringify(verbatim))
 }
 
-/** A number read verbatim is an object to everybody but this. */
+/** A number that was read verbatim is an object too, but this function tells it apart. */
 export function isJsonObject(verbatim: unknown): verbatim is Record<string, unknown> {
   return typeof verbatim === 'object' && verbatim !== null && !Array.isArray(verbatim) && !isRawJSON(verbatim)
 }

@@ -1,13 +1,13 @@
 /**
- * Text that can be kept. PostgreSQL's text has no NUL, and half a surrogate pair is no character: either makes a
- * statement fail, and with it everything else in the page. They mean nothing, so each becomes U+FFFD. A provider's JSON
- * is not touched by it: there they stand escaped (`\u0000`), until somebody parses it.
+ * Text that can be stored. PostgreSQL's text has no NUL, and half a surrogate pair is not a character: either makes a
+ * statement fail, and with it everything else in the page. Both are meaningless, so each becomes U+FFFD. A provider's JSON
+ * is stored unchanged, because there they are escaped (`\u0000`) until the text is parsed.
  */
 export function toSafeText(text: string): string {
   return isSafeText(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
-/** The same for all text in plain data, which is returned as it is when all of it can be kept: nearly all can. */
+/** The same for all text in plain data. Data whose text is already safe, as nearly all is, is returned unchanged. */
 export function withSafeText<T>(data: T): T
 export function withSafeText(data: unknown): unknown {
   return isSafe(data) ? data : toSafe(data)

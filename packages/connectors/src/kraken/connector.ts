@@ -10,7 +10,7 @@ import { toBalances } from './balances.ts'
 import { createClient } from './client.ts'
 import { krakenDefinition } from './definition.ts'
 import { fetchPage } from './pages.ts'
-import { linkKeys } from './link-keys.ts'
+import { linkKeys } from './families.ts'
 import { runningBalance } from './records.ts'
 import { toTransactions } from './transactions.ts'
 

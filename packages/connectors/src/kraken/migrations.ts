@@ -1,10 +1,10 @@
-/** Drafts of migrations and of forced conversions; which rows these are is in successors.ts. */
+/** Drafts of migrations and of forced conversions. isMigration in families.ts says which rows these are. */
 import { absolute, isNegative, isPositive, isZero, type TransactionDraft } from '@assay/core'
 import { labelOf, toDraft, toLeglessDraft } from './draft.ts'
 import { netLegs } from './legs.ts'
 import { toMoveDraft } from './moves.ts'
 import type { LedgerRow } from './records.ts'
-import { hasSuccessor, migrationKey } from './successors.ts'
+import { hasSuccessor, migrationKey } from './families.ts'
 
 type Rows = readonly [LedgerRow, ...LedgerRow[]]
 

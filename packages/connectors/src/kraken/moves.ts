@@ -1,7 +1,7 @@
 /**
  * Moves between the user's own wallets at Kraken: nothing came and nothing left, so both sides show equal amounts and
  * no income is made of it. The Earn products put both halves under one reference. The older staking transfers do not
- * (see link-keys.ts): there the halves of one amount are paired by time.
+ * (see linkKeys in families.ts): there the halves of one amount are paired by time.
  */
 import { isNegative, isPositive, type Category, type TransactionDraft } from '@assay/core'
 import { toDraft, toUnknownDraft } from './draft.ts'

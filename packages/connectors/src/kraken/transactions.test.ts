@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { add, subtract, zero, type Decimal, type TransactionDraft } from '@assay/core'
 import fc from 'fast-check'
 import type { StoredRecord } from '../kit/connector.ts'
-import { linkKeys } from './link-keys.ts'
+import { linkKeys } from './families.ts'
 import { parseLedgerRow } from './records.ts'
 import { toTransactions } from './transactions.ts'
 

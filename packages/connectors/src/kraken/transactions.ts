@@ -1,14 +1,13 @@
 /**
- * From a story of Kraken's records to transactions. Rules by family; families.ts says what the families are, and
- * link-keys.ts how rows come into a story. Pure: the order of the records does not matter, and the same records give the same drafts.
+ * From a story of Kraken's records to transactions, with rules for each family. families.ts says what the families are and
+ * which rows are one story. Pure: the order of the records does not matter, and the same records give the same drafts.
  */
 import { isZero, type Category, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import { labelOf, toDraft, toLeglessDraft, toUnknownDraft } from './draft.ts'
-import { bookOf, families, familyOf, type Family } from './families.ts'
+import { bookOf, families, familyOf, isPairedByAmount, type Family } from './families.ts'
 import { findAnnouncedDraft, toFundingDraft } from './funding.ts'
 import { findZeroLeg, netLegs, type Legs } from './legs.ts'
-import { isPairedByAmount } from './link-keys.ts'
 import { toMigrationDrafts } from './migrations.ts'
 import { pairMoves, toMoveDraft } from './moves.ts'
 import { parseFundingRecord, parseLedgerRow, type FundingRecord, type LedgerRow } from './records.ts'
