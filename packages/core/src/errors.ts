@@ -2,7 +2,7 @@
  * The expected ways to fail. Two closed unions and one channel, throw:
  *
  * - Refusal: our own "no" to a caller. Its message may be shown.
- * - SourceError: a provider's failing, reduced to a fault the engine and the person can act on.
+ * - SourceError: a provider failure, reduced to a fault that the engine and the person can act on.
  *
  * (The third kind, OAuthError, belongs to the authorization server. Everything else is a bug and is not caught.)
  * None of them knows an HTTP status; `http/request/problem.ts` maps every code, exhaustively.
@@ -88,7 +88,7 @@ export function invalidParameter(parameter: string, rule: string): Refusal {
   return new Refusal('invalid_request', `${parameter} ${rule}`, { items })
 }
 
-/** A provider's failing. Each is also a Cause, so that a fault can be shown without translation. */
+/** A provider failure. Each fault is also a Cause, so that it can be shown without translation. */
 export const faults = [
   'invalid_credentials',
   'missing_permission',

@@ -21,14 +21,14 @@ export function isSpamTransfer(draft: TransactionDraft): boolean {
   return cameByItself && draft.inputs.every(isSpamAsset)
 }
 
-/** What a wallet holds. */
+/** Whether an asset that a wallet holds is spam. */
 export function isSpamAsset(asset: NamedAsset): boolean {
   if (isKnownAsset(asset.assetId)) return false
   return isLookAlike(asset.symbol) || isAdvertisement(asset.symbol, asset.name ?? '')
 }
 
-// Projects do call their token `yearn.finance`, so a bare domain in a name is not enough; nobody calls one so whose
-// symbol should be typed.
+// Projects do call their token `yearn.finance`, so a bare domain in a name is not enough. A domain in a symbol is: people
+// have to type symbols.
 const domain =
   /[a-z0-9-]{2,}\.(com|org|net|io|xyz|app|fi|finance|site|online|info|top|club|live|pro|cc|me|co|gg|us|vip|lol)\b/i
 const address = /https?:|www\.|\bt\.me\b|\btelegram\b/i

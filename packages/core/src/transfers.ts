@@ -1,19 +1,20 @@
 /**
  * Own transfers: what left one connection of a user and reached another. Pure, and a function of the set of legs alone:
- * the order in which they came does not matter, and a match that was right yesterday is not kept for having been there.
+ * neither the order in which they came nor yesterday's matches matter.
  *
  * Two legs are a candidate pair when nothing speaks against them, and as strong as their evidence. A leg looks only at
  * its strongest candidates, and only at those for which it is among the strongest too; it is matched when exactly one
- * is left, seen from both sides. Anything else is left alone: two transfers shown as a deposit and a withdrawal can be
- * corrected by a person, two that were mixed up are found by nobody. So a leg's fate depends on legs at most
- * `fateReach` candidate pairs away, which is what makes it possible to judge only near what changed.
+ * is left, seen from both sides. Anything else is left alone: a person can correct a transfer that is shown as a
+ * deposit and a withdrawal, but would not find two that were mixed up. So the match of a leg depends on legs at most
+ * `fateReach` candidate pairs away, and it is enough to judge again near what changed.
  */
 import { compare, multiply, parseDecimal, subtract, sum, type Decimal } from './decimal.ts'
+import { dayMs, hourMs } from './durations.ts'
 import type { TransactionDraft } from './transactions.ts'
 
 /** One side of what may be an own transfer. `hash` and `toAddress` as `findTransferLeg` writes them. */
 export interface TransferLeg {
-  /** The transaction's. */
+  /** The id of the transaction. */
   id: string
   connectionId: string
   direction: 'out' | 'in'
@@ -34,22 +35,22 @@ export interface TransferMatch {
 }
 
 /** How long after its departure a transfer may arrive that is known by amount and time alone. */
-export const arrivalMaxMs = 24 * 3_600_000
+export const arrivalMaxMs = dayMs
 /** How long before: venues stamp the request, the block or the booking, and their clocks differ. */
-export const clockToleranceMs = 3_600_000
-/** So many candidates by amount and time are a crowd: which of them it is, nobody can say. */
+export const clockToleranceMs = hourMs
+/** With this many candidates by amount and time, none can be chosen. */
 export const crowdSize = 10
 export const fateReach = 4
 
 /**
- * From this confidence on a match is taken for a fact; below, it is a suggestion. Amount and time alone are below: a
+ * From this confidence on, a match counts as a fact; below, it is a suggestion. Amount and time alone stay below, because a
  * payment and a deposit of one round amount on one day look exactly like a transfer.
  */
 export const certainFrom = 0.5
 
 /**
- * From the strongest. A hash names one transfer on a chain, but one hash can carry several withdrawals: they are told
- * apart by address, then by amount. Less than was sent may arrive, by a fee that the venue does not tell.
+ * The strongest comes first. A hash names one transfer on a chain, but one hash can carry several withdrawals, which differ
+ * by address, then by amount. Less than was sent may arrive, because of a fee that the venue does not report.
  */
 const evidences = {
   hash_address_amount: { rank: 0, confidence: 1 },

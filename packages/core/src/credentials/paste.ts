@@ -1,6 +1,6 @@
 /** What a clipboard adds to a key: spaces, line ends, zero-width characters, quotes, a label in front. */
 
-/** Characters that are never part of a credential and that nobody sees. */
+/** Invisible characters that are never part of a credential. */
 const invisible = /[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]/g
 
 /** A PEM block keeps its lines; everything else is one word. */
