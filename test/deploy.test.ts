@@ -9,7 +9,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { parseConfig, readEnvironment, settings } from '../apps/server/src/config.ts'
+import { parseConfig, readEnvironment } from '../apps/server/src/config.ts'
+import { settings } from '../apps/server/src/settings.ts'
 import { createFleetMetrics, createMetrics, type FleetFigures } from '../apps/server/src/telemetry/index.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
