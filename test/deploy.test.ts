@@ -225,6 +225,13 @@ describe('metrics that are named in deploy/', () => {
     })
   }
 
+  it('have alerts, each with a row in operate.md that says what to do', () => {
+    const { groups } = parse(read('deploy/alerts.yaml')) as { groups: { rules: { alert: string }[] }[] }
+    const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
+    const explained = [...read('docs/guides/operate.md').matchAll(/^\| `(Assay\w+)`/gm)].map(([, name]) => name)
+    assert.deepEqual(explained.toSorted(), alerts.toSorted())
+  })
+
   it('are scraped by the jobs that the alerts name, on the ports of compose.yaml', () => {
     const { scrape_configs: jobs } = parse(read('deploy/prometheus.yaml')) as {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[]; port: number }[] }[]
