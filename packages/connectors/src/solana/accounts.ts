@@ -161,7 +161,8 @@ async function fetchStakes(rpc: Rpc, owner: string, known: readonly string[]): P
     )
     return found.map(({ pubkey, account }) => ({ address: pubkey, lamports: account.lamports }))
   } catch (error) {
-    if (!(error instanceof RpcError && searchRefused.has(error.code))) throw error
+    // The method is switched off, or this program is not in the node's index.
+    if (!(error instanceof RpcError && error.fault === 'unreadable_answer')) throw error
   }
   const stakes: HeldStake[] = []
   for (let at = 0; at < known.length; at += accountsPerCallMax) {
@@ -172,9 +173,6 @@ async function fetchStakes(rpc: Rpc, owner: string, known: readonly string[]): P
   }
   return stakes
 }
-
-/** The method is switched off, or this program is excluded from the node's index. */
-const searchRefused = new Set(['-32601', '-32010', '-32602'])
 
 function findStake(address: string, account: unknown, owner: string): HeldStake[] {
   const found = stakeAccount.safeParse(account)

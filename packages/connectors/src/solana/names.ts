@@ -91,7 +91,7 @@ function findText(bytes: Buffer, start: number): { text: string; end: number } |
 
 const metadataProgram = base58.decode('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
 
-/** A program's address is a hash that is no public key: of the numbers from 255 down, the first that gives one is used. */
+/** A program's address is a hash that is not a public key: of the numbers from 255 down, the first that gives one counts. */
 export function toMetadataAddress(mint: string): string {
   const seeds = [Buffer.from('metadata'), metadataProgram, base58.decode(mint)]
   for (let bump = 255; bump >= 0; bump -= 1) {

@@ -8,7 +8,8 @@
  * all of them are kept, because only the list tells that this account is the wallet's own.
  *
  * What is not final yet is remembered in the list's cursor. When a later read does not show it, the node is asked for its
- * status: a signature that no block has any more is withdrawn.
+ * status: a signature that no block has any more is withdrawn. No walk counts as complete: what is final stays final, and a
+ * node may have cleaned up old blocks.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -85,7 +86,7 @@ export async function fetchTransactions(context: PageContext, request: PageReque
       ? {
           next: JSON.stringify({ ...walked, before: last.signature, isSkipping: at.isSkipping && wanted.length === 0 }),
         }
-      : { next: null, complete: window, ...(await finish(context, window, cursor, walked)) }),
+      : { next: null, ...(await finish(context, window, cursor, walked)) }),
     ...(learned === undefined ? {} : { state: learned }),
   }
 }

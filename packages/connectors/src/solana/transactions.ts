@@ -77,7 +77,7 @@ function toLegs({ liquid, staked, fee, foreignDeposits, isOwn, tokens }: Moves):
   const isInside = liquid > 0n !== staked > 0n && liquid !== 0n && staked !== 0n
   const inside = !isInside ? 0n : staked > 0n ? least(staked, -liquid) : -least(-staked, liquid)
   const [liquidLeft, stakedLeft] = [liquid + inside, staked - inside]
-  // Whoever sends tokens pays the deposit of an account that the recipient does not have yet.
+  // The sender of tokens pays the deposit of an account that the recipient does not have yet.
   const deposit = isOwn && foreignDeposits > 0n && -liquidLeft >= foreignDeposits ? foreignDeposits : 0n
   const coins = [
     { lamports: liquidLeft + deposit, place: 'liquid' as const },
@@ -132,7 +132,7 @@ function toKind(moves: Moves, { inputs, outputs, fees, locked }: Legs): Kind {
   }
   if (inputs.length > 0 && outputs.length > 0) return kind('input_and_output', 'trade', 0.9)
   const isWithoutOthers = moves.tokens.length > 0 && moves.tokens.every(({ others }) => others.length === 0)
-  // Tokens that nobody had before were made by their mint; those that nobody got were burned.
+  // Tokens that came from no account were made by their mint; those that went to none were burned.
   if (outputs.length > 0) return isWithoutOthers ? kind('output_only', 'other', 0.7) : kind('send', 'withdrawal', 0.9)
   // Validators share tips with those who stake with them, by transactions that the wallet has no part in.
   if (!moves.isOwn && inputs.every(({ place }) => place === 'staked')) return kind('input_only', 'staking_reward', 0.8)
@@ -154,8 +154,8 @@ function toSides(
 }
 
 /**
- * Beside what core's rule finds: whoever sends an advertisement also pays the deposit of the account that it comes in, and
- * some write a wallet into a transaction that moves nothing of it.
+ * Beside what core's rule finds: the sender of an advertisement also pays the deposit of the account that it comes in, and
+ * some senders write a wallet into a transaction that moves nothing of it.
  */
 function isSpam({ isOwn, isFailed, tokens, liquid, ownDeposits }: Moves, { inputs, outputs, fees }: Legs): boolean {
   if (isOwn || outputs.length > 0) return false
