@@ -15,7 +15,17 @@ const environment = [
 ]
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/**', '**/dist/**', '**/data/**', '**/*.mjs', 'eslint.config.js', 'knip.config.ts'] },
+  {
+    ignores: [
+      '**/node_modules/**',
+      '**/dist/**',
+      '**/data/**',
+      '**/*.mjs',
+      'examples/*/public/**',
+      'eslint.config.js',
+      'knip.config.ts',
+    ],
+  },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true } },
@@ -52,7 +62,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['apps/server/src/config.ts', 'tools/**', 'test/**', 'apps/cli/src/main.ts'],
+    files: ['apps/server/src/config.ts', 'tools/**', 'test/**', 'apps/cli/src/main.ts', 'examples/**'],
     rules: { 'no-restricted-syntax': ['error', ...floatsFromText] },
   },
   { files: ['tools/**', 'bench/**'], rules: { 'no-console': 'off' } },

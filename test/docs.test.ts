@@ -20,7 +20,7 @@ describe('docs/storage.md', () => {
 })
 
 describe('links in the documents', () => {
-  const documents = globSync(['*.md', 'docs/**/*.md', '{apps,packages}/*/*.md'], { cwd: root })
+  const documents = globSync(['*.md', 'docs/**/*.md', '{apps,packages,examples}/*/*.md'], { cwd: root })
   for (const document of documents) {
     it(`${document}: every relative link leads to a file`, () => {
       const links = [...read(document).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link = '']) => link)

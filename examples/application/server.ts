@@ -1,0 +1,201 @@
+/**
+ * A whole application on Assay, with node:http and the SDK alone: connect in a window, a frame or by redirect, show
+ * holdings, receive webhooks, repair a connection, and disconnect. README.md explains how to run it.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import {
+  createClient,
+  createPkce,
+  createState,
+  exchangeCode,
+  OAuthError,
+  readCallback,
+  toAuthorizationUrl,
+  toTokenClient,
+  verifyWebhook,
+  WebhookError,
+  type Client,
+  type ConnectedProvider,
+  type Tokens,
+} from '@assay/sdk'
+import { toPage, type View } from './page.ts'
+import { openStore, type Session, type Store } from './store.ts'
+
+export interface Settings {
+  port: number
+  /** As the browser knows this application; `${ownUrl}/callback` is registered as redirect URI. */
+  ownUrl: string
+  baseUrl: string
+  authUrl: string
+  widgetUrl: string
+  clientId: string
+  clientSecret: string
+  webhookSecret: string
+  directory: string
+}
+
+interface Visit {
+  request: IncomingMessage
+  response: ServerResponse
+  url: URL
+  sessionId: string
+  session: Session
+}
+
+type Handler = (visit: Visit) => Promise<void>
+
+export async function startApplication(settings: Settings): Promise<{ url: string }> {
+  const store = await openStore(settings.directory)
+  const handlers = createHandlers(settings, store)
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      process.stderr.write(`${String(error)}\n`)
+      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
+      response.end('Something went wrong. Please try again.')
+    })
+  })
+  server.listen(settings.port, '127.0.0.1')
+  await once(server, 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', settings.ownUrl)
+    const called = `${request.method ?? 'GET'} ${url.pathname}`
+    // A webhook comes from a server, which has no session.
+    if (called === 'POST /webhooks') return receiveWebhook(settings, store, request, response)
+    const handler = Object.hasOwn(handlers, called) ? handlers[called] : undefined
+    if (handler === undefined) return void response.writeHead(404).end()
+    await handler({ request, response, url, ...(await openSession(store, request, response)) })
+  }
+}
+
+function createHandlers(settings: Settings, store: Store): Readonly<Record<string, Handler>> {
+  return {
+    async 'GET /'({ response, sessionId, session }) {
+      // A verifier and a state for each flow, made before the click: a browser opens a window only at once.
+      const { codeVerifier, codeChallenge } = await createPkce()
+      const state = createState()
+      await store.sessions.save(sessionId, { ...session, pending: { state, codeVerifier } })
+      const { clientId, widgetUrl } = settings
+      const request = { widgetUrl, clientId, codeChallenge, state }
+      const html = toPage({
+        request,
+        redirectUrl: toAuthorizationUrl(request),
+        portfolio: await readPortfolio(settings, store, session),
+      })
+      const widget = new URL(widgetUrl).origin
+      const policy = `default-src 'none'; script-src 'self' ${widget}; frame-src ${widget}; style-src 'unsafe-inline'`
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
+      response.end(html)
+    },
+
+    async 'GET /page.js'({ response }) {
+      response.writeHead(200, { 'content-type': 'text/javascript' })
+      response.end(await readFile(new URL('public/page.js', import.meta.url)))
+    },
+
+    // The browser arrives here after a redirect, and page.js sends it here after a window or a frame.
+    async 'GET /callback'({ response, url, sessionId, session }) {
+      const { state, codeVerifier } = session.pending
+      try {
+        const code = readCallback(url.href, { state, issuer: settings.authUrl })
+        const redirectUri = `${settings.ownUrl}/callback`
+        const tokens = await exchangeCode(toTokenClient(settings), { code, codeVerifier, redirectUri })
+        await store.tokens.save(tokens.userId, tokens)
+        await store.sessions.save(sessionId, { ...session, userId: tokens.userId })
+      } catch (error) {
+        // The user declined, or the answer belongs to another browser. Nothing was connected.
+        if (!(error instanceof OAuthError)) throw error
+      }
+      response.writeHead(303, { location: '/' }).end()
+    },
+
+    async 'POST /refresh'({ response, session }) {
+      const client = await openClient(settings, store, session)
+      await client?.refreshAssets()
+      response.writeHead(303, { location: '/' }).end()
+    },
+
+    async 'POST /disconnect'({ response, sessionId, session }) {
+      const client = await openClient(settings, store, session)
+      await client?.revoke()
+      if (session.userId !== undefined) await store.tokens.remove(session.userId)
+      await store.sessions.remove(sessionId)
+      response.writeHead(303, { location: '/' }).end()
+    },
+  }
+}
+
+/** The session of this browser: a random id in a cookie that scripts cannot read. */
+async function openSession(
+  store: Store,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<{ sessionId: string; session: Session }> {
+  const [, given] = /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? '') ?? []
+  const known = given === undefined ? undefined : await store.sessions.find(given)
+  if (given !== undefined && known !== undefined) return { sessionId: given, session: known }
+  const sessionId = randomUUID()
+  // Add "Secure" where the application has https.
+  response.setHeader('set-cookie', `session=${sessionId}; HttpOnly; SameSite=Lax; Path=/`)
+  return { sessionId, session: { pending: { state: '', codeVerifier: '' } } }
+}
+
+/** A client that shares its tokens with every other process of this application. */
+async function openClient(settings: Settings, store: Store, { userId }: Session): Promise<Client | undefined> {
+  const tokens = userId === undefined ? undefined : await store.tokens.find(userId)
+  if (userId === undefined || tokens === undefined) return undefined
+  return createClient({
+    ...settings,
+    tokens,
+    loadTokens: async () => (await store.tokens.find(userId)) ?? tokens,
+    onTokens: (next: Tokens) => store.tokens.save(userId, next),
+    lock: (work) => store.withLock(userId, work),
+  })
+}
+
+async function readPortfolio(settings: Settings, store: Store, session: Session): Promise<View['portfolio']> {
+  const client = await openClient(settings, store, session)
+  if (client === undefined || session.userId === undefined) return undefined
+  try {
+    const { data: holdings, errors } = await client.assetsPage()
+    const connections: ConnectedProvider[] = []
+    for await (const connection of client.providers.list()) connections.push(connection)
+    const news = await store.messages.find(`last ${session.userId}`)
+    return { holdings, errors, connections, news: news?.text }
+  } catch (error) {
+    // The consent has ended: by the user on the manage page, or after a year. Only the user can give it again.
+    if (!(error instanceof OAuthError) || error.code !== 'invalid_grant') throw error
+    await store.tokens.remove(session.userId)
+    return undefined
+  }
+}
+
+async function receiveWebhook(
+  settings: Settings,
+  store: Store,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const id = String(request.headers['webhook-id'])
+  try {
+    // The body as it arrived: parsed and written again it would have another signature.
+    const event = await verifyWebhook({ headers: request.headers, body: await text(request) }, settings.webhookSecret)
+    if ((await store.messages.find(id)) === undefined && 'user_id' in event.data) {
+      const what = 'change' in event.data ? `${event.type}: ${event.data.change}` : event.type
+      const message = { receivedAt: new Date().toISOString(), text: what, userId: event.data.user_id }
+      await store.messages.save(id, message)
+      await store.messages.save(`last ${event.data.user_id}`, message)
+    }
+    // Answer first and work afterwards, where the work takes longer than ten seconds.
+    response.writeHead(204).end()
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error
+    response.writeHead(401).end()
+  }
+}
