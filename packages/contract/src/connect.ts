@@ -97,7 +97,7 @@ export const ManagedConnection = z
   .meta({ id: 'ManagedConnection' })
 
 const accesses = z
-  .array(z.object({ endpoint: z.string(), hour: time, count: z.int() }))
+  .array(z.object({ endpoint: z.string(), hour: time, count: z.int(), last_at: time }))
   .meta({ description: 'Who read what and when, newest first; counted by the hour.' })
 const namedClient = z.object({ client_id: z.string(), name: z.string() })
 

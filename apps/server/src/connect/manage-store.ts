@@ -127,11 +127,12 @@ export interface DataAccess {
   endpoint: string
   hour: string
   count: string
+  lastAt: string
 }
 
 export async function listAccesses(sql: Sql, { userKey }: Owner, limit: number): Promise<DataAccess[]> {
   return sql.rows<DataAccess>(
-    `select grant_id as "grantId", endpoint, hour, count from grant_accesses
+    `select grant_id as "grantId", endpoint, hour, count, last_at as "lastAt" from grant_accesses
      where user_key = $1
      order by hour desc, endpoint limit $2`,
     [userKey, limit],

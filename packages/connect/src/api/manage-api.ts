@@ -12,6 +12,8 @@ export interface ManageSession {
 export interface Access {
   endpoint: string
   hour: string
+  /** The last of them within the hour. */
+  last_at: string
   count: number
 }
 

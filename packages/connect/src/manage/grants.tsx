@@ -64,7 +64,7 @@ export function TenantReads({ me, tenant }: { me: Me; tenant: string }): JSX.Ele
 }
 
 function newestFirst(accesses: readonly Access[]): Access[] {
-  return accesses.toSorted((a, b) => (a.hour < b.hour ? 1 : -1)).slice(0, accessesMax)
+  return accesses.toSorted((a, b) => (a.last_at < b.last_at ? 1 : -1)).slice(0, accessesMax)
 }
 
 function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }): JSX.Element {
@@ -81,7 +81,7 @@ function GrantItem({ grant, onRevoke }: { grant: Grant; onRevoke: () => void }):
         <p class="secondary">
           {last === undefined
             ? t('manage.read_never')
-            : t('manage.read_last', { what: t(whatOf(last)), date: moment(last.hour) })}
+            : t('manage.read_last', { what: t(whatOf(last)), date: moment(last.last_at) })}
         </p>
         {accesses.length > 0 && <Accesses accesses={accesses} />}
         {grant.claims.length > 0 && <Claims claims={grant.claims.slice(0, accessesMax)} />}
@@ -101,7 +101,7 @@ function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
       <ul class="numbers">
         {accesses.map((access) => (
           <li key={`${access.hour} ${access.endpoint}`}>
-            <span>{moment(access.hour)}</span>
+            <span>{moment(access.last_at)}</span>
             <span>
               {t(whatOf(access))}, {t('manage.read_count', { count: access.count })}
             </span>

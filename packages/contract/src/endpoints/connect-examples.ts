@@ -77,7 +77,9 @@ export const event = {
 
 export const tenantRead = {
   client: { client_id: 'cli_enterprise', name: 'Back office' },
-  accesses: [{ endpoint: 'listUserAssets', hour: '2026-03-02T10:00:00.000Z', count: 1 }],
+  accesses: [
+    { endpoint: 'listUserAssets', hour: '2026-03-02T10:00:00.000Z', count: 1, last_at: '2026-03-02T10:41:07.310Z' },
+  ],
 }
 
 export const grant = {
@@ -86,7 +88,9 @@ export const grant = {
   scopes: ['assets:read', 'transactions:read'],
   granted_at: time,
   expires_at: '2027-03-02T10:11:12.345Z',
-  accesses: [{ endpoint: 'listTransactions', hour: '2026-03-02T10:00:00.000Z', count: 12 }],
+  accesses: [
+    { endpoint: 'listTransactions', hour: '2026-03-02T10:00:00.000Z', count: 12, last_at: '2026-03-02T10:52:33.004Z' },
+  ],
   claims: [
     {
       claim: 'value_at_least',

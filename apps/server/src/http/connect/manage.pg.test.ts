@@ -166,9 +166,11 @@ describe('the manage page', async () => {
     )
     assert.equal(me.grants[0]?.client.client_id, 'cli_demo')
     assert.equal(countReads(me), 2)
-    for (const { endpoint, hour } of me.grants[0]?.accesses ?? []) {
+    for (const { endpoint, hour, last_at } of me.grants[0]?.accesses ?? []) {
       assert.equal(endpoint, 'listProviders')
       assert.match(hour, /:00:00\.000Z$/)
+      // A person reads this time, and nothing may seem to be read before the consent.
+      assert.ok(last_at >= (me.grants[0]?.granted_at ?? '~') && last_at <= connect.db.now(), last_at)
     }
     // The same reads decide how often the connections are read.
     const noted = await until(() =>

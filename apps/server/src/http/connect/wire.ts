@@ -124,6 +124,16 @@ export function toWireMe({ email, connections, grants, tenantReads, events }: My
   }
 }
 
-function toAccess({ endpoint, hour, count }: { endpoint: string; hour: string; count: string }) {
-  return { endpoint, hour, count: Number(count) }
+function toAccess({
+  endpoint,
+  hour,
+  count,
+  lastAt,
+}: {
+  endpoint: string
+  hour: string
+  count: string
+  lastAt: string
+}) {
+  return { endpoint, hour, count: Number(count), last_at: lastAt }
 }
