@@ -228,7 +228,7 @@ export class Chain {
 }
 
 function compile({ payer, instructions, version = 0, table }: Plan, blockhash: Blockhash): Transaction {
-  // The height is for senders that wait; it is not part of what is signed.
+  // Senders wait for this height; the signed message does not contain it.
   const lifetime = { blockhash, lastValidBlockHeight: 0n }
   if (version === 'legacy') {
     const paid = setTransactionMessageFeePayer(payer.address, createTransactionMessage({ version }))

@@ -1,4 +1,4 @@
-/** What is on the chain before the first story, and what the others in a story have to spend. */
+/** Writes the accounts that the chain has before the first story, and gives the others in a story money to spend. */
 import { getCreateAssociatedTokenIdempotentInstruction, getMintToInstruction } from '@solana-program/token'
 import { createNoopSigner, lamports as toLamports, type Address } from '@solana/kit'
 import type { Key } from './addresses.ts'

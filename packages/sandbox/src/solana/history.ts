@@ -71,7 +71,7 @@ export interface History {
 export function createHistory(): History {
   const bySignature = new Map<string, Entry>()
   const byAddress = new Map<string, Entry[]>()
-  // The stories of wallets are told one after the other, so a list of an address that they share gets out of order.
+  // Each story begins in the past, so the list of an address that several wallets share gets out of order.
   const unsorted = new Set<string>()
 
   return {

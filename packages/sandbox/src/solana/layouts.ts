@@ -92,7 +92,7 @@ export function encodeMint(token: Token, authority: Address, supply: bigint): Bu
     ...[Buffer.of(token.decimals, 1), word(0), Buffer.alloc(32)],
   ])
   if (token.transferFeeBasisPoints === undefined) return base
-  // TransferFeeConfig: authorities, what is withheld, and the fee before and from an epoch on.
+  // TransferFeeConfig has two authorities, the withheld amount, and the fee before and after an epoch.
   const points = Buffer.alloc(2)
   points.writeUInt16LE(token.transferFeeBasisPoints)
   const fee = [number(0n), number(never), points]

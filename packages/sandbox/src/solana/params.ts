@@ -53,7 +53,7 @@ export function signatureAt(call: Call, index: number): string {
   return requireSignature(textAt(call, index))
 }
 
-/** A list of texts, of which a node takes so many. */
+/** A list of at most so many texts. */
 export function listAt({ params }: Call, index: number, max: number): string[] {
   if (params.length <= index) throw invalidParams(`\`params\` should have at least ${index + 1} argument(s)`)
   const parsed = z.array(z.string()).safeParse(params[index])

@@ -57,7 +57,7 @@ function encodeData(data: EncodedAccount['data'], encoding: AccountEncoding, sli
       return requireShort(bytes)
     case 'base64+zstd':
       return [zstdCompressSync(bytes).toString('base64'), 'base64+zstd']
-    // An account that cannot be parsed is told in base64.
+    // A node answers base64 for an account that it cannot parse.
     case 'base64':
     case 'jsonParsed':
       return [bytes.toString('base64'), 'base64']

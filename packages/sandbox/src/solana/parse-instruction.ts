@@ -70,7 +70,7 @@ function parseSystem(data: Buffer, accounts: readonly Address[]): Parsed | undef
   }
 }
 
-/** By the first byte of the data: the type, what the accounts are, and how the amount after it is told. */
+/** By the first byte of the data: the type, the names of the accounts, and the form of the amount that follows. */
 const tokenShapes: Readonly<Record<number, [type: string, accounts: readonly string[], amount?: 'plain' | 'checked']>> =
   {
     3: ['transfer', ['source', 'destination', 'authority'], 'plain'],
@@ -97,7 +97,7 @@ function parseToken(data: Buffer, accounts: readonly Address[]): Parsed | undefi
   if (amount === 'plain') info['amount'] = data.readBigUInt64LE(1).toString()
   if (amount === 'checked') info['tokenAmount'] = toUiAmount(data.readBigUInt64LE(1), data.readUInt8(9))
   if (type === 'initializeAccount3') info['owner'] = addressIn(data, 1)
-  // Whoever opens an associated account asks for one whose owner cannot change.
+  // The associated token program asks for an account whose owner cannot change.
   if (type === 'getAccountDataSize' && data.length >= 3) info['extensionTypes'] = ['immutableOwner']
   return { info, type }
 }
