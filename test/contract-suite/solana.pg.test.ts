@@ -308,6 +308,11 @@ describe('wallets on Solana', async () => {
     await assertSame(world, reading, odd)
   })
 
+  it('a connection on which every other request fails is read to its end', async () => {
+    const flaky = await world.newWallet('flaky')
+    await assertSame(world, await world.connect(flaky), flaky)
+  })
+
   it('an address of a mint is refused', async () => {
     const usdc = { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' }
     await assert.rejects(world.connect(usdc), /invalid_credentials/)

@@ -6,10 +6,12 @@ import { createHash } from 'node:crypto'
 import { add, isZero, SourceError, zero } from '@assay/core'
 import { recognizeWallet } from '@assay/core/credentials'
 import { z } from 'zod'
+import { readAnswer } from '../kit/answer.ts'
 import type { Account, Balance, WalletCredentials } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
 import { coin, nativeMint, toAmount, toSol, tokenAsset } from './assets.ts'
 import { accountsPerCallMax, type FetchNames } from './names.ts'
-import { commitment, digits, RpcError, type Rpc } from './rpc.ts'
+import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
 import type { SolanaState } from './state.ts'
 
 const systemProgram = '11111111111111111111111111111111'
@@ -52,12 +54,19 @@ export interface Holdings {
 
 export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: SolanaState): Promise<Holdings> {
   const { address } = state
-  const [wallet, tokens, stakes] = await Promise.all([
-    rpc.call('getBalance', [address, { commitment }], balanceAnswer),
-    fetchTokens(rpc, address),
-    fetchStakes(rpc, address, state.stakes),
+  // One request, so that all of it is of nearly the same moment.
+  const [wallet, found, ...owned] = await rpc.fetchAll([
+    { method: 'getBalance', params: [address, { commitment }] },
+    { method: 'getProgramAccounts', params: toStakeSearch(address) },
+    ...tokenPrograms.map((programId) => ({
+      method: 'getTokenAccountsByOwner',
+      params: [address, { programId }, { encoding: 'jsonParsed', commitment }],
+    })),
   ])
-  const liquid = [wallet.value, ...tokens.map(({ lamports }) => lamports)]
+  const balance = readResult('getBalance', balanceAnswer, wallet)
+  const tokens = owned.flatMap((answer) => toTokens(readResult('getTokenAccountsByOwner', tokensAnswer, answer)))
+  const stakes = await toStakes(rpc, found, state)
+  const liquid = [balance.value, ...tokens.map(({ lamports }) => lamports)]
   const staked = stakes.map(({ lamports }) => lamports)
   const coins = { ...coin, liquid: toSol(sumOf(liquid)), staked: toSol(sumOf(staked)) }
   return {
@@ -65,6 +74,11 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
     tokens: tokens.map((token) => token.address),
     stakes: stakes.map((stake) => stake.address),
   }
+}
+
+function readResult<T>(method: string, schema: z.ZodType<T>, outcome: Outcome | undefined): T {
+  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  return readAnswer(method, schema, withTextNumbers(outcome?.result ?? null))
 }
 
 const balanceAnswer = z.object({ value: digits })
@@ -99,19 +113,12 @@ interface HeldToken {
   decimals: number
 }
 
-async function fetchTokens(rpc: Rpc, owner: string): Promise<HeldToken[]> {
-  const answers = await Promise.all(
-    tokenPrograms.map((programId) =>
-      rpc.call('getTokenAccountsByOwner', [owner, { programId }, { encoding: 'jsonParsed', commitment }], tokensAnswer),
-    ),
-  )
-  return answers
-    .flatMap(({ value }) => value)
-    .map(({ pubkey, account: { lamports, data } }) => {
-      const { mint, tokenAmount } = data.parsed.info
-      const [units, decimals] = [BigInt(tokenAmount.amount), Number(tokenAmount.decimals)]
-      return { address: pubkey, lamports, mint, units, decimals }
-    })
+function toTokens({ value }: z.infer<typeof tokensAnswer>): HeldToken[] {
+  return value.map(({ pubkey, account: { lamports, data } }) => {
+    const { mint, tokenAmount } = data.parsed.info
+    const [units, decimals] = [BigInt(tokenAmount.amount), Number(tokenAmount.decimals)]
+    return { address: pubkey, lamports, mint, units, decimals }
+  })
 }
 
 /** Wrapped SOL is among the lamports of its account. */
@@ -150,19 +157,22 @@ interface HeldStake {
 /** Where the one who may withdraw stands in a stake account: after its kind, the rent and the one who may delegate. */
 const withdrawerOffset = 4 + 8 + 32
 
-/** Not all nodes search by program. What the history has shown is then asked for by its address. */
-async function fetchStakes(rpc: Rpc, owner: string, known: readonly string[]): Promise<HeldStake[]> {
+function toStakeSearch(owner: string): unknown[] {
   const filters = [{ memcmp: { offset: withdrawerOffset, bytes: owner } }]
-  try {
-    const found = await rpc.call(
-      'getProgramAccounts',
-      [stakeProgram, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment, filters }],
-      programAnswer,
-    )
-    return found.map(({ pubkey, account }) => ({ address: pubkey, lamports: account.lamports }))
-  } catch (error) {
-    // The method is switched off, or this program is not in the node's index.
-    if (!(error instanceof RpcError && error.fault === 'unreadable_answer')) throw error
+  return [stakeProgram, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment, filters }]
+}
+
+/** Not all nodes search by program. What the history has shown is then asked for by its address. */
+async function toStakes(
+  rpc: Rpc,
+  found: Outcome | undefined,
+  { address: owner, stakes: known }: SolanaState,
+): Promise<HeldStake[]> {
+  // The method is switched off, or this program is not in the node's index.
+  const isRefused = found !== undefined && 'error' in found && found.error.fault === 'unreadable_answer'
+  if (!isRefused) {
+    const all = readResult('getProgramAccounts', programAnswer, found)
+    return all.map(({ pubkey, account }) => ({ address: pubkey, lamports: account.lamports }))
   }
   const stakes: HeldStake[] = []
   for (let at = 0; at < known.length; at += accountsPerCallMax) {

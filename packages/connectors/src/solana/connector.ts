@@ -7,7 +7,7 @@ import { fetchAccount, fetchHoldings, readAddress } from './accounts.ts'
 import { solanaDefinition } from './definition.ts'
 import { createNames } from './names.ts'
 import { fetchTransactions } from './pages.ts'
-import { createRewardReader } from './rewards.ts'
+import { fetchRewards } from './rewards.ts'
 import { createRpc } from './rpc.ts'
 import { readState, withAccounts } from './state.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
@@ -48,7 +48,6 @@ export const connector: Connector = {
 function openSession(credentials: WalletCredentials, io: Io): Session {
   const rpc = createRpc(io)
   const fetchNames = createNames(rpc)
-  const rewards = createRewardReader(rpc)
   const seen = new Map<string, unknown>()
   return {
     verify: async () => fetchAccount(rpc, readAddress(credentials)),
@@ -67,7 +66,7 @@ function openSession(credentials: WalletCredentials, io: Io): Session {
       ]
     },
     async fetchPage(request) {
-      if (request.stream === 'rewards') return rewards.fetchPage(request)
+      if (request.stream === 'rewards') return fetchRewards(rpc, request)
       if (request.stream !== 'transactions') {
         throw new RangeError(`Solana wallets have no stream ${JSON.stringify(request.stream)}`)
       }

@@ -1,6 +1,6 @@
 /**
- * One page of the list of an account: `getSignaturesForAddress` goes from the newest to the oldest, and each transaction is
- * asked for by itself. A list cannot be entered at a time, so a window in the past is reached by skipping over a thousand
+ * Pages of the list of an account, two by two: one lists signatures, from the newest to the oldest, and the next reads their
+ * transactions in one request. So a bad connection loses little, however often it fails. A list cannot be entered at a time, so a window in the past is reached by skipping over a thousand
  * signatures at a time.
  *
  * A token account's list is read for what the wallet's own list does not have: a transfer of tokens names the two token
@@ -19,10 +19,9 @@ import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
 import type { FetchNames } from './names.ts'
 import { readTransaction, toBody } from './records.ts'
-import { commitment, digits, inGroups, RpcError, type Rpc } from './rpc.ts'
+import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
 import { readState, withAccounts } from './state.ts'
 
-/** A page is one question for signatures and one for each of them. */
 const pageSize = 20
 const skippedPerPage = 1_000
 /** A window that ends earlier than this is reached by skipping. */
@@ -35,25 +34,28 @@ const recentMax = 100
 const recent = z.object({ key: z.string(), atMs: z.number() })
 type Recent = z.infer<typeof recent>
 
+const rowSchema = z.object({
+  signature: z.string(),
+  blockTime: digits.nullish(),
+  confirmationStatus: z.string().nullish(),
+})
+type Row = z.infer<typeof rowSchema>
+const signaturesAnswer = z.array(rowSchema)
+
 const place = z.object({
   /** The last signature that was looked at; '' at the top of the list. */
   before: z.string(),
   isSkipping: z.boolean(),
+  /** Signatures that were listed and are to be read by the next page. */
+  wanted: z.array(rowSchema),
+  /** They are the last of the window. */
+  isLast: z.boolean(),
   /** Unfinished transactions of earlier reads that this walk has not shown yet. */
   unseen: z.array(recent),
   /** Unfinished transactions that this walk has shown. */
   shown: z.array(recent),
 })
 type Place = z.infer<typeof place>
-
-const signaturesAnswer = z.array(
-  z.object({
-    signature: z.string(),
-    blockTime: digits.nullish(),
-    confirmationStatus: z.string().nullish(),
-  }),
-)
-type Row = z.infer<typeof signaturesAnswer>[number]
 
 export interface PageContext {
   rpc: Rpc
@@ -65,35 +67,45 @@ export interface PageContext {
 }
 
 export async function fetchTransactions(context: PageContext, request: PageRequest): Promise<Page> {
-  const { window, position, cursor, partition } = request
+  const { window, position, cursor } = request
   const at = position === null ? startOf(window, cursor, context.nowMs) : place.parse(JSON.parse(position))
+  return at.wanted.length === 0 ? listSignatures(context, request, at) : readWanted(context, request, at)
+}
+
+async function listSignatures(context: PageContext, request: PageRequest, at: Place): Promise<Page> {
+  const { window, partition, cursor } = request
   const limit = at.isSkipping ? skippedPerPage : pageSize
   const config = { limit, commitment, ...(at.before === '' ? {} : { before: at.before }) }
   const rows = await context.rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
   const inside = rows.filter((row) => isInside(window, row))
   const wanted = inside.slice(0, pageSize)
-  const read = await readRows(context, request, wanted)
   const isCut = inside.length > wanted.length
   const last = isCut ? wanted.at(-1) : rows.at(-1)
   const isPast = rows.some(({ blockTime }) => blockTime && Number(blockTime) * 1_000 < window.start - toleranceMs)
   // A page that is not full does not end a list: nodes may give less.
   const isMore = last !== undefined && (isCut || !isPast)
-  const walked = note(at, read)
+  if (wanted.length === 0 && !isMore) return { records: [], next: null, ...(await finish(context, window, cursor, at)) }
+  const isSkipping = at.isSkipping && wanted.length === 0
+  const next: Place = { ...at, before: last?.signature ?? '', isSkipping, wanted, isLast: !isMore }
+  return { records: [], next: JSON.stringify(next) }
+}
+
+async function readWanted(context: PageContext, request: PageRequest, at: Place): Promise<Page> {
+  const read = await readRows(context, request, at.wanted)
+  const walked = { ...note(at, read), wanted: [] }
   const learned = withAccounts(readState(request.state), collect(read))
   return {
     records: read.map(({ record }) => record),
-    ...(isMore
-      ? {
-          next: JSON.stringify({ ...walked, before: last.signature, isSkipping: at.isSkipping && wanted.length === 0 }),
-        }
-      : { next: null, ...(await finish(context, window, cursor, walked)) }),
+    ...(at.isLast
+      ? { next: null, ...(await finish(context, request.window, request.cursor, walked)) }
+      : { next: JSON.stringify(walked) }),
     ...(learned === undefined ? {} : { state: learned }),
   }
 }
 
 function startOf(window: Window, cursor: string | null, nowMs: number): Place {
   const unseen = readCursor(cursor).filter(({ atMs }) => window.start <= atMs && atMs < window.end)
-  return { before: '', isSkipping: window.end < nowMs - skippedFromMs, unseen, shown: [] }
+  return { before: '', isSkipping: window.end < nowMs - skippedFromMs, wanted: [], isLast: false, unseen, shown: [] }
 }
 
 function readCursor(cursor: string | null): Recent[] {
@@ -115,7 +127,7 @@ interface ReadRow {
 async function readRows(context: PageContext, request: PageRequest, rows: readonly Row[]): Promise<ReadRow[]> {
   const { partition, window, state } = request
   const { stakes } = readState(state)
-  const answers = await inGroups(rows, async (row) => ({ row, transaction: await findTransaction(context, row) }))
+  const answers = await fetchWanted(context, rows)
   const shown = answers.flatMap(({ row, transaction }) => {
     if (transaction === undefined) return []
     const found = findAccounts(withTextNumbers(transaction), context.address, stakes)
@@ -153,26 +165,35 @@ function isFinal({ confirmationStatus }: Row): boolean {
 const seenMax = 200
 const unsupportedVersion = '-32015'
 
-/** Undefined when a block that is not final has been dropped since it was listed. */
-async function findTransaction({ rpc, seen }: PageContext, row: Row): Promise<unknown> {
-  const { signature } = row
-  const known = seen.get(signature)
-  if (known !== undefined) return known
+interface Answer {
+  row: Row
+  /** Undefined when a block that is not final has been dropped since it was listed. */
+  transaction: unknown
+}
+
+async function fetchWanted({ rpc, seen }: PageContext, rows: readonly Row[]): Promise<Answer[]> {
+  const unseen = rows.filter(({ signature }) => !seen.has(signature))
   const config = { encoding: 'jsonParsed', commitment, maxSupportedTransactionVersion: 0 }
-  let found: unknown
-  try {
-    found = await rpc.fetchVerbatim('getTransaction', [signature, config])
-  } catch (error) {
+  const outcomes = await rpc.fetchAll(
+    unseen.map(({ signature }) => ({ method: 'getTransaction', params: [signature, config] })),
+  )
+  const fetched = new Map(unseen.map((row, index) => [row.signature, readTold(row, outcomes[index])]))
+  const answers = rows.map((row) => ({ row, transaction: seen.get(row.signature) ?? fetched.get(row.signature) }))
+  for (const { row, transaction } of answers) if (isFinal(row)) seen.set(row.signature, transaction)
+  for (const signature of [...seen.keys()].slice(0, -seenMax)) seen.delete(signature)
+  return answers
+}
+
+function readTold(row: Row, outcome: Outcome | undefined): unknown {
+  if (outcome !== undefined && 'error' in outcome) {
     // One of a newer version cannot be read. It is reported, and does not hold up the others.
-    if (error instanceof RpcError && error.code === unsupportedVersion) return { ...row, version: 'unsupported' }
-    throw error
+    if (outcome.error.code === unsupportedVersion) return { ...row, version: 'unsupported' }
+    throw outcome.error
   }
-  if (found === null && isFinal(row))
+  const found = outcome?.result ?? undefined
+  if (found === undefined && isFinal(row)) {
     throw new SourceError('data_hole', 'the node lists a transaction that it does not have')
-  if (found === null) return undefined
-  if (isFinal(row)) seen.set(signature, found)
-  const [oldest] = seen.keys()
-  if (seen.size > seenMax && oldest !== undefined) seen.delete(oldest)
+  }
   return found
 }
 

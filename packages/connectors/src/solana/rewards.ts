@@ -8,65 +8,54 @@
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Page, PageRequest, RawRecord } from '../kit/connector.ts'
+import { withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { readReward } from './records.ts'
-import { commitment, digits, inGroups, type Rpc } from './rpc.ts'
-
-const positionSchema = z.union([
-  /** Looks for the first transaction of the account, before this one. */
-  z.object({ before: z.string(), newestSlot: z.number(), oldestSlot: z.number() }),
-  /** `end` is set for an account that was closed: nothing was paid from that epoch on. */
-  z.object({ epoch: z.number(), end: z.number().exactOptional() }),
-])
-type Position = z.infer<typeof positionSchema>
-
-/** Of an epoch that paid something, its time costs another call. */
-const epochsPerPage = 10
+import { commitment, digits, fetchResults, type Rpc } from './rpc.ts'
 
 const epochAnswer = z.object({ epoch: digits, slotIndex: digits, slotsInEpoch: digits, absoluteSlot: digits })
 type EpochInfo = z.infer<typeof epochAnswer>
 
-export interface RewardReader {
-  fetchPage(request: PageRequest): Promise<Page>
+const positionSchema = z.union([
+  /** Looks for the first transaction of the account, before this one. */
+  z.object({ before: z.string(), newestSlot: z.number(), oldestSlot: z.number(), now: epochAnswer }),
+  /** Asks from `epoch` up to `end`; epochs before `paid` were paid out, and a closed account ends earlier. */
+  z.object({ epoch: z.number(), end: z.number(), paid: z.number() }),
+])
+type Position = z.infer<typeof positionSchema>
+
+/** Each page makes one request for the rewards and one for the times of their blocks. */
+const epochsPerPage = 20
+
+export async function fetchRewards(rpc: Rpc, request: PageRequest): Promise<Page> {
+  if (request.position === null) return startWalk(rpc, request)
+  const position = positionSchema.parse(JSON.parse(request.position))
+  return 'before' in position ? findFirstEpoch(rpc, request, position) : fetchEpochs(rpc, request, position)
 }
 
-/** A session asks for the epoch once, and for the time of a slot once: all accounts are paid in the same blocks. */
-export function createRewardReader(rpc: Rpc): RewardReader {
-  const times = new Map<string, Promise<string>>()
-  let epochInfo: Promise<EpochInfo> | undefined
-  const findTime = (slot: string): Promise<string> => {
-    const time = times.get(slot) ?? rpc.call('getBlockTime', [Number(slot)], digits)
-    times.set(slot, time)
-    return time
-  }
-
-  return {
-    async fetchPage(request) {
-      epochInfo ??= rpc.call('getEpochInfo', [{ commitment: 'finalized' }], epochAnswer)
-      const now = await epochInfo
-      const position = readPosition(request)
-      if ('before' in position) return findFirstEpoch(rpc, request, now, position)
-      const end = Math.min(position.end ?? Infinity, paidUntil(now))
-      const epochs = Array.from(
-        { length: Math.max(0, Math.min(epochsPerPage, end - position.epoch)) },
-        (_, index) => position.epoch + index,
-      )
-      const records = await inGroups(epochs, (epoch) => fetchReward(rpc, findTime, request, epoch))
-      const next = position.epoch + epochs.length
-      const isMore = next < end
-      return {
-        records: records.flat(),
-        next: isMore ? JSON.stringify({ ...position, epoch: next } satisfies Position) : null,
-        // A closed account may be made again: later epochs are asked for when they have come.
-        cursor: String(isMore ? next : Math.max(next, paidUntil(now))),
-      }
-    },
-  }
+async function startWalk(rpc: Rpc, { cursor }: PageRequest): Promise<Page> {
+  const now = await rpc.call('getEpochInfo', [{ commitment: 'finalized' }], epochAnswer)
+  const paid = paidUntil(now)
+  if (cursor === null) return toNext({ before: '', newestSlot: -1, oldestSlot: -1, now })
+  return Number(cursor) < paid ? toNext({ epoch: Number(cursor), end: paid, paid }) : { records: [], next: null }
 }
 
-function readPosition({ position, cursor }: PageRequest): Position {
-  if (position !== null) return positionSchema.parse(JSON.parse(position))
-  return cursor === null ? { before: '', newestSlot: -1, oldestSlot: -1 } : { epoch: Number(cursor) }
+function toNext(position: Position): Page {
+  return { records: [], next: JSON.stringify(position) }
+}
+
+async function fetchEpochs(
+  rpc: Rpc,
+  request: PageRequest,
+  { epoch, end, paid }: Extract<Position, { epoch: number }>,
+): Promise<Page> {
+  const length = Math.max(0, Math.min(epochsPerPage, end - epoch))
+  const epochs = Array.from({ length }, (_, index) => epoch + index)
+  const records = await fetchRecords(rpc, request, epochs)
+  const next = epoch + length
+  if (next < end) return { ...toNext({ epoch: next, end, paid }), records, cursor: String(next) }
+  // A closed account may be made again: later epochs are asked for when they have come.
+  return { records, next: null, cursor: String(Math.max(next, paid)) }
 }
 
 /** Rewards are paid in the first blocks of the next epoch, a few minutes long. */
@@ -85,24 +74,20 @@ const accountAnswer = z.object({ value: z.unknown() })
 async function findFirstEpoch(
   rpc: Rpc,
   { partition }: PageRequest,
-  now: EpochInfo,
-  { before, newestSlot, oldestSlot }: Extract<Position, { before: string }>,
+  { before, newestSlot, oldestSlot, now }: Extract<Position, { before: string }>,
 ): Promise<Page> {
   const config = { limit: 1_000, commitment, ...(before === '' ? {} : { before }) }
   const rows = await rpc.call('getSignaturesForAddress', [partition, config], signaturesAnswer)
   const [first, last] = [rows[0], rows.at(-1)]
   if (first !== undefined && last !== undefined) {
     const slots = { newestSlot: Math.max(newestSlot, Number(first.slot)), oldestSlot: Number(last.slot) }
-    return { records: [], next: JSON.stringify({ before: last.signature, ...slots } satisfies Position) }
+    return toNext({ before: last.signature, ...slots, now })
   }
   if (oldestSlot === -1) return { records: [], next: null }
   const { value } = await rpc.call('getAccountInfo', [partition, { encoding: 'base64', commitment }], accountAnswer)
-  const isClosed = value === null
-  const position: Position = {
-    epoch: epochOf(oldestSlot, now),
-    ...(isClosed ? { end: epochOf(newestSlot, now) + 1 } : {}),
-  }
-  return { records: [], next: JSON.stringify(position) }
+  const paid = paidUntil(now)
+  const end = value === null ? Math.min(paid, epochOf(newestSlot, now) + 1) : paid
+  return toNext({ epoch: epochOf(oldestSlot, now), end, paid })
 }
 
 /** All epochs of the main network are equally long. */
@@ -111,19 +96,29 @@ function epochOf(slot: number, { epoch, slotIndex, slotsInEpoch, absoluteSlot }:
   return Math.max(0, Number(epoch) - Math.ceil((start - slot) / Number(slotsInEpoch)))
 }
 
-async function fetchReward(
+async function fetchRecords(
   rpc: Rpc,
-  findTime: (slot: string) => Promise<string>,
   { partition, window }: PageRequest,
-  epoch: number,
+  epochs: readonly number[],
 ): Promise<RawRecord[]> {
   const method = 'getInflationReward'
-  const answer = await rpc.fetchVerbatim(method, [[partition], { epoch, commitment: 'finalized' }])
-  const [reward] = readAnswer(method, z.array(z.unknown()), answer)
-  if (reward === undefined || reward === null) return []
-  const body = JSON.stringify(reward)
-  const { effectiveSlot, amount } = readReward({ body })
-  if (amount === '0') return []
-  const seconds = await findTime(effectiveSlot)
-  return [toRawRecord(body, window, () => ({ key: String(epoch), occurredAtMs: Number(seconds) * 1_000 }))]
+  const answers = await fetchResults(
+    rpc,
+    epochs.map((epoch) => ({ method, params: [[partition], { epoch, commitment: 'finalized' }] })),
+  )
+  const paid = answers.flatMap((answer, index) => {
+    const [reward] = readAnswer(method, z.array(z.unknown()), answer)
+    if (reward === undefined || reward === null) return []
+    const body = JSON.stringify(reward)
+    const { effectiveSlot, amount } = readReward({ body })
+    return amount === '0' ? [] : [{ key: String(epochs[index]), body, effectiveSlot }]
+  })
+  const times = await fetchResults(
+    rpc,
+    paid.map(({ effectiveSlot }) => ({ method: 'getBlockTime', params: [Number(effectiveSlot)] })),
+  )
+  return paid.map(({ key, body }, index) => {
+    const seconds = readAnswer('getBlockTime', digits, withTextNumbers(times[index] ?? null))
+    return toRawRecord(body, window, () => ({ key, occurredAtMs: Number(seconds) * 1_000 }))
+  })
 }

@@ -12,11 +12,28 @@ import { fetchText } from '../kit/http.ts'
 import { isJsonObject, parseJsonVerbatim, withTextNumbers } from '../kit/json.ts'
 import { solanaDefinition } from './definition.ts'
 
+export interface Call {
+  method: string
+  params: readonly unknown[]
+}
+
+export type Outcome = { result: unknown } | { error: RpcError }
+
 export interface Rpc {
   /** The answer to look at: numbers are text. */
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T>
   /** The answer to keep: written out again, every number is the one that came in. */
   fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown>
+  /** Several calls in one request, verbatim and in their order. */
+  fetchAll(calls: readonly Call[]): Promise<Outcome[]>
+}
+
+/** The results of several calls; the first error is thrown. */
+export async function fetchResults(rpc: Rpc, calls: readonly Call[]): Promise<unknown[]> {
+  return (await rpc.fetchAll(calls)).map((outcome) => {
+    if ('error' in outcome) throw outcome.error
+    return outcome.result
+  })
 }
 
 /** What a node answered instead of a result. Whether that matters is for the caller to say. */
@@ -35,20 +52,42 @@ export const digits = z.string().regex(/^\d{1,20}$/)
 
 export function createRpc(io: Io): Rpc {
   const url = io.baseUrl ?? io.chainUrls?.['solana']?.rpc ?? solanaDefinition.baseUrl
-  async function fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown> {
+  async function post(body: object): Promise<unknown> {
     const headers = { 'Content-Type': 'application/json' }
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    const answer = parseJsonVerbatim(await fetchText(io, url, { method: 'POST', headers, body }))
-    if (!isJsonObject(answer)) throw new SourceError('unreadable_answer', `${method}: not an object`)
-    if (answer['error'] !== undefined && answer['error'] !== null) throw toRpcError(method, answer['error'])
-    if (!('result' in answer)) throw new SourceError('unreadable_answer', `${method} has no result`)
-    return answer['result']
+    return parseJsonVerbatim(await fetchText(io, url, { method: 'POST', headers, body: JSON.stringify(body) }))
+  }
+  async function fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown> {
+    const outcome = readOutcome(method, await post({ jsonrpc: '2.0', id: 1, method, params }))
+    if ('error' in outcome) throw outcome.error
+    return outcome.result
   }
   return {
     fetchVerbatim,
+    async fetchAll(calls) {
+      if (calls.length === 0) return []
+      const answers = await post(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })))
+      if (!Array.isArray(answers)) throw readRefusal(answers)
+      const byId = new Map(
+        answers.map((answer: unknown) => [isJsonObject(answer) ? String(withTextNumbers(answer['id'])) : '', answer]),
+      )
+      return calls.map(({ method }, id) => readOutcome(method, byId.get(String(id))))
+    },
     call: async (method, params, schema) =>
       readAnswer(method, schema, withTextNumbers(await fetchVerbatim(method, params))),
   }
+}
+
+function readOutcome(method: string, answer: unknown): Outcome {
+  if (!isJsonObject(answer)) throw new SourceError('unreadable_answer', `${method}: not an object`)
+  if (answer['error'] !== undefined && answer['error'] !== null) return { error: toRpcError(method, answer['error']) }
+  if (!('result' in answer)) throw new SourceError('unreadable_answer', `${method} has no result`)
+  return { result: answer['result'] }
+}
+
+/** A node that refuses a request as a whole answers with one error. */
+function readRefusal(answer: unknown): SourceError {
+  const outcome = readOutcome('several calls', answer)
+  return 'error' in outcome ? outcome.error : new SourceError('unreadable_answer', 'several calls: one result')
 }
 
 const errorAnswer = z.object({ code: z.string(), message: z.string().catch('') })
@@ -64,18 +103,4 @@ function toRpcError(method: string, error: unknown): RpcError {
   if (code === '429' || /rate limit|too many requests/i.test(message)) return new RpcError('rate_limited', detail, code)
   if (missing.has(code)) return new RpcError('data_hole', detail, code)
   return new RpcError(refused.has(code) ? 'unreadable_answer' : 'venue_down', detail, code)
-}
-
-const parallelMax = 5
-
-/** `ask` for all of them, a few at a time: public nodes refuse more. */
-export async function inGroups<Item, Answer>(
-  items: readonly Item[],
-  ask: (item: Item) => Promise<Answer>,
-): Promise<Answer[]> {
-  const answers: Answer[] = []
-  for (let at = 0; at < items.length; at += parallelMax) {
-    answers.push(...(await Promise.all(items.slice(at, at + parallelMax).map(ask))))
-  }
-  return answers
 }

@@ -103,12 +103,22 @@ export function startNode(): TestNode {
 const { rawJSON } = JSON as unknown as { rawJSON: (this: void, text: string) => object }
 
 function answerRequest(node: TestNode, body: string): Response {
-  const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
+  const sent = JSON.parse(body) as Call | Call[]
+  const answer = Array.isArray(sent) ? sent.map((call) => answerCall(node, call)) : answerCall(node, sent)
+  const toWire = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? rawJSON(String(value)) : value)
+  return new Response(JSON.stringify(answer, toWire))
+}
+
+interface Call {
+  id: number
+  method: string
+  params: unknown[]
+}
+
+function answerCall(node: TestNode, { id, method, params }: Call): object {
   node.asked.push({ method, params })
   const error = node.errors.get(method)
-  const answer = error === undefined ? { result: resultOf(node, method, params) } : { error }
-  const toWire = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? rawJSON(String(value)) : value)
-  return new Response(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }, toWire))
+  return { jsonrpc: '2.0', id, ...(error === undefined ? { result: resultOf(node, method, params) } : { error }) }
 }
 
 function resultOf(node: TestNode, method: string, params: unknown[]): unknown {
