@@ -10,8 +10,8 @@ import type { Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Keyring } from '../keys.ts'
 import type { Tenants } from '../tenants/index.ts'
-import * as manage from './manage.ts'
-import * as provider from './provider-sign-in.ts'
+import * as manage from './manage/manage.ts'
+import * as provider from './sign-in/provider-sign-in.ts'
 import { hashBearer, unknownSession } from './secrets.ts'
 import { describeSession, type SessionView } from './session-view.ts'
 import * as sessions from './sessions.ts'
@@ -22,16 +22,16 @@ import {
   type Origin,
   type SignInDeps,
   type SignInLimits,
-} from './sign-in.ts'
+} from './sign-in/sign-in.ts'
 import * as store from './store.ts'
 import type { ConnectSession } from './store.ts'
 
-export { createAccessLog } from './access-log.ts'
-export { checkCodes } from './provider-sign-in.ts'
+export { createAccessLog } from './manage/access-log.ts'
+export { checkCodes } from './sign-in/provider-sign-in.ts'
 export { createMailTask, sweepConnect } from './tasks.ts'
-export { resendAfterSeconds } from './sign-in.ts'
+export { resendAfterSeconds } from './sign-in/sign-in.ts'
 export type { ConnectSession } from './store.ts'
-export type { MyPage } from './manage.ts'
+export type { MyPage } from './manage/manage.ts'
 export type { ConnectProgress } from './progress-store.ts'
 export type { SessionView } from './session-view.ts'
 

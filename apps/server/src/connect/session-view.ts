@@ -4,10 +4,9 @@ import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 import type { Client, Tenants } from '../tenants/index.ts'
 import { listProgress, type ConnectProgress } from './progress-store.ts'
-import { sharesEmail, toGrantEnd } from './consent.ts'
-import { connectionsMax, stepOf, type SessionStep } from './sessions.ts'
-import * as store from './store.ts'
+import { connectionsMax, sharesEmail, stepOf, toGrantEnd, type SessionStep } from './sessions.ts'
 import type { ConnectSession } from './store.ts'
+import * as store from './store.ts'
 
 export interface SessionView {
   session: ConnectSession

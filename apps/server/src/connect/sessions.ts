@@ -5,24 +5,30 @@
  *                │           │           │
  *                └───────────┴───────────┴──────▶ declined: what was connected is destroyed
  *
- * Thirty minutes; then it is as if it had been declined. Only the browser that began a session knows its
- * secret: here it is a hash. Each step locks its session, so two of them at once are one after the other.
+ * A session ends after thirty minutes, as if it had been declined. Only the browser that began a session knows its secret; we
+ * store a hash. Each step locks its session, so two steps never run at once.
  */
-import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
-import { toAccountName, type ConsentLanguage } from '@assay/core/consent'
+import {
+  consentVersion,
+  toAccountName,
+  toConsentLanguage,
+  toConsentRecord,
+  type ConsentFacts,
+  type ConsentLanguage,
+} from '@assay/core/consent'
+import { randomUUID } from 'node:crypto'
 import { recordAudit } from '../audit.ts'
 import type { Connections } from '../connections/index.ts'
 import type { Database, Sql } from '../db/index.ts'
-import { OAuthError, type Oauth } from '../oauth/index.ts'
+import { grantSeconds, OAuthError, type Consent, type Oauth } from '../oauth/index.ts'
 import type { Owner } from '../owner.ts'
-import type { Tenants, UserName } from '../tenants/index.ts'
-import { toConsent } from './consent.ts'
+import type { Client, Tenants, UserName } from '../tenants/index.ts'
 import { parseDisplayOptions } from './display-options.ts'
-import { verifyLoginToken } from './login-token.ts'
 import { hashSecret, newSecret } from './secrets.ts'
-import * as store from './store.ts'
+import { verifyLoginToken } from './sign-in/login-token.ts'
 import type { ConnectSession, SignedInBy } from './store.ts'
+import * as store from './store.ts'
 
 export interface SessionDeps {
   db: Database
@@ -255,4 +261,38 @@ async function lock(tx: Sql, sessionId: string): Promise<ConnectSession> {
   const session = await store.lockSession(tx, sessionId)
   if (session === undefined) throw new Refusal('invalid_token', 'This session has expired.')
   return session
+}
+
+/** When the consent ends, which is the same in everything that a session shows and keeps: some minutes before the grant. */
+export function toGrantEnd({ createdAt, consent }: ConnectSession): string {
+  if (consent?.until !== undefined) return consent.until
+  return new Date(Date.parse(createdAt) + grantSeconds * 1_000).toISOString()
+}
+
+/** A user whom a login token or the sandbox names has no e-mail address that the tenant could see. */
+export function sharesEmail({ signedInBy, claimed }: ConnectSession): boolean {
+  return claimed === null && (signedInBy === null || signedInBy === 'email_code')
+}
+
+interface ConsentGiven {
+  client: Client
+  tenantName: string
+  /** Names of the accounts that are connected already, as they are shown. */
+  existing: readonly string[]
+  /** The language that the page was in; that of the request if the caller does not say. */
+  language: ConsentLanguage | undefined
+}
+
+/** The consent as it was shown, in words and language. It is kept with the grant, as a record of what was agreed to. */
+function toConsent(session: ConnectSession, given: ConsentGiven): Consent {
+  const language = given.language ?? toConsentLanguage(session.lang)
+  const facts: ConsentFacts = {
+    app: given.client.name,
+    tenant: given.tenantName,
+    scopes: session.scopes,
+    sharesEmail: sharesEmail(session),
+    expiresAt: toGrantEnd(session),
+    existing: given.existing,
+  }
+  return { version: consentVersion, text: toConsentRecord(facts, language), language }
 }

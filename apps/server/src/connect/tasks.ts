@@ -3,9 +3,9 @@ import type { Database } from '../db/index.ts'
 import type { Handler } from '../jobs/index.ts'
 import type { Mailer } from '../mail/index.ts'
 import type { Tenants } from '../tenants/index.ts'
-import * as manage from './manage-store.ts'
-import * as signIns from './sign-in-store.ts'
-import { findCodeToMail, type CodeDeps, type SignInPurpose } from './sign-in.ts'
+import * as manage from './manage/manage-store.ts'
+import * as signIns from './sign-in/sign-in-store.ts'
+import { findCodeToMail, type CodeDeps, type SignInPurpose } from './sign-in/sign-in.ts'
 import * as store from './store.ts'
 
 export interface MailTaskDeps extends CodeDeps {

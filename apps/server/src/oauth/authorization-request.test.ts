@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Client } from '../tenants/index.ts'
 import { findErrorRedirect, parseAuthorizationRequest, toCodeRedirect } from './authorization-request.ts'
-import { OAuthError } from './errors.ts'
+import { OAuthError } from './protocol.ts'
 import { testClient } from './test-client.ts'
 
 const good = {

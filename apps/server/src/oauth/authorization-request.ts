@@ -5,8 +5,7 @@
  * Pure over a client lookup: the widget's session API and the sandbox's authorizations both come through here.
  */
 import { findScopes, isPlatformScope, type Client, type PlatformScope } from '../tenants/index.ts'
-import { OAuthError, type OAuthErrorCode, type ReturnAddress } from './errors.ts'
-import { describeRepeated, readParameters } from './parameters.ts'
+import { describeRepeated, OAuthError, readParameters, type OAuthErrorCode, type ReturnAddress } from './protocol.ts'
 import type { CodeChallengeMethod } from './token-values.ts'
 
 export interface AuthorizationRequest {

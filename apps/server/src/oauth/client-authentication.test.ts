@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Client } from '../tenants/index.ts'
 import { authenticateClient, identifyClient, type OauthRequest } from './client-authentication.ts'
-import { OAuthError, type OAuthErrorCode } from './errors.ts'
+import { OAuthError, type OAuthErrorCode } from './protocol.ts'
 import { testClient } from './test-client.ts'
 
 const secret = 'a secret: 100% + ü'

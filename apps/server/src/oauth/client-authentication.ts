@@ -4,8 +4,7 @@
  */
 import { hasIdShape } from '@assay/core'
 import type { Client, Tenants, TokenClient } from '../tenants/index.ts'
-import { OAuthError } from './errors.ts'
-import { required, type Parameters } from './parameters.ts'
+import { OAuthError, required, type Parameters } from './protocol.ts'
 
 /** A form-encoded request to one of the endpoints. */
 export interface OauthRequest {

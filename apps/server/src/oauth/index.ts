@@ -6,8 +6,8 @@
  * narrows it (an application may ask for less in one place without losing what another place was given). Ending the
  * grant ends all its families; consenting again revives the grant, not them.
  */
-import { createSecretKey } from 'node:crypto'
 import { Refusal } from '@assay/core'
+import { createSecretKey } from 'node:crypto'
 import { recordAudit } from '../audit.ts'
 import type { Database, Sql } from '../db/index.ts'
 import { noteUser } from '../notices.ts'
@@ -21,14 +21,11 @@ import {
 } from './authorization-request.ts'
 import * as callers from './caller-store.ts'
 import type { OauthRequest } from './client-authentication.ts'
-import type { OAuthError, ReturnAddress } from './errors.ts'
-import type { ExchangeDeps } from './exchange.ts'
-import { introspect, revoke } from './issued-tokens.ts'
-import { toMetadata } from './metadata.ts'
-import * as codes from './code-store.ts'
 import type { Consent } from './code-store.ts'
+import * as codes from './code-store.ts'
 import * as grants from './grant-store.ts'
-import { token } from './token.ts'
+import { toMetadata } from './metadata.ts'
+import type { ExchangeDeps, OAuthError, ReturnAddress } from './protocol.ts'
 import {
   findBearer,
   newUserToken,
@@ -37,17 +34,19 @@ import {
   type CodeChallengeMethod,
   type RandomBytes,
 } from './token-values.ts'
+import { introspect, revoke } from './tokens/issued-tokens.ts'
+import { token } from './tokens/token.ts'
 
-export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './errors.ts'
+export { OAuthError, type OAuthErrorCode, type ReturnAddress } from './protocol.ts'
 export { grantSeconds } from './lifetimes.ts'
-export { parseParameters } from './parameters.ts'
+export { parseParameters } from './protocol.ts'
 export { callerCte, clientCallerCte } from './caller-store.ts'
 export { findBearer, readBearer, type AccessToken } from './token-values.ts'
 export type { AuthorizationRequest } from './authorization-request.ts'
 export { findClaim, type OauthRequest } from './client-authentication.ts'
 export type { Consent } from './code-store.ts'
 export type { Grant } from './grant-store.ts'
-export type { CodeRedeemed, TokenResponse } from './exchange.ts'
+export type { CodeRedeemed, TokenResponse } from './protocol.ts'
 
 export interface OauthDeps {
   db: Database

@@ -13,9 +13,9 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal, type ErrorItem } from '@assay/core'
-import type { Database, Sql } from '../db/index.ts'
-import { addJob } from '../jobs/index.ts'
-import { parseEmail } from '../tenants/index.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { addJob } from '../../jobs/index.ts'
+import { parseEmail } from '../../tenants/index.ts'
 import * as store from './sign-in-store.ts'
 import type { CodeRequester } from './sign-in-store.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { testDatabase } from '../../../../test/postgres.ts'
-import { createStillClock } from '../../../../test/still-clock.ts'
-import type { Database } from '../db/index.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import { createStillClock } from '../../../../../test/still-clock.ts'
+import type { Database } from '../../db/index.ts'
 import { createAccessLog, type AccessLogDeps } from './access-log.ts'
 
 const never = 1_000_000_000

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { platformScopes } from '../tenants/index.ts'
-import { createOauth } from './index.ts'
-import { demo, enterprise, issuer, openOauth, redirectUri, testKeys } from './test-oauth.ts'
+import { platformScopes } from '../../tenants/index.ts'
+import { createOauth } from '../index.ts'
+import { demo, enterprise, issuer, openOauth, redirectUri, testKeys } from '../test-oauth.ts'
 
 describe('the token endpoint', async () => {
   const { db, tenants, oauth, redeemed, authorize, exchange, signIn, addClient, moveClock } = await openOauth()

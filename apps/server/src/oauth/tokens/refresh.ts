@@ -9,15 +9,11 @@
  * A narrower scope narrows the access token alone: the new refresh token has the scope of the old one (§6), so the next
  * refresh may ask for everything again, and never for more than the user gave.
  */
-import { findScopes, type PlatformScope } from '../tenants/index.ts'
-import { findUserToken } from './caller-store.ts'
-import { checkClient, readCredentials, requireSecret, toSafeId, type OauthRequest } from './client-authentication.ts'
-import { OAuthError } from './errors.ts'
-import type { ExchangeDeps, TokenResponse } from './exchange.ts'
-import * as store from './family-store.ts'
-import type { Family } from './family-store.ts'
-import { accessTokenSeconds } from './lifetimes.ts'
-import { required } from './parameters.ts'
+import { findScopes, type PlatformScope } from '../../tenants/index.ts'
+import { findUserToken } from '../caller-store.ts'
+import { checkClient, readCredentials, requireSecret, toSafeId, type OauthRequest } from '../client-authentication.ts'
+import { accessTokenSeconds } from '../lifetimes.ts'
+import { OAuthError, required, type ExchangeDeps, type TokenResponse } from '../protocol.ts'
 import {
   derivePair,
   nonceBytes,
@@ -27,7 +23,9 @@ import {
   sha256,
   type RefreshToken,
   type TokenPair,
-} from './token-values.ts'
+} from '../token-values.ts'
+import type { Family } from './family-store.ts'
+import * as store from './family-store.ts'
 
 /** For a request without anything that could be a refresh token; no user has this key. */
 const noHandle: store.PresentedHandle = { userKey: '0', handleHash: Buffer.alloc(0) }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { demo, openOauth, redirectUri, testKeys } from './test-oauth.ts'
-import type { TokenResponse } from './index.ts'
+import { demo, openOauth, redirectUri, testKeys } from '../test-oauth.ts'
+import type { TokenResponse } from '../index.ts'
 
 describe('the refresh token grant', async () => {
   const { db, oauth, exchange, signIn, addClient, moveClock, secondNode } = await openOauth()

@@ -6,10 +6,10 @@
  */
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, errors, jwtVerify, type JWTPayload } from 'jose'
-import type { Sql } from '../db/index.ts'
-import { OAuthError, type AuthorizationRequest } from '../oauth/index.ts'
-import type { LoginKey } from '../tenants/index.ts'
-import * as store from './store.ts'
+import type { Sql } from '../../db/index.ts'
+import { OAuthError, type AuthorizationRequest } from '../../oauth/index.ts'
+import type { LoginKey } from '../../tenants/index.ts'
+import * as store from '../store.ts'
 
 const lifeSecondsMax = 60
 /** How far the application's clock may be off. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { demo, enterprise, issuer, openOauth, redirectUri } from './test-oauth.ts'
-import type { OauthRequest } from './index.ts'
+import { demo, enterprise, issuer, openOauth, redirectUri } from '../test-oauth.ts'
+import type { OauthRequest } from '../index.ts'
 
 describe('issued tokens', async () => {
   const { oauth, exchange, signIn, addClient, moveClock, secondNode } = await openOauth()

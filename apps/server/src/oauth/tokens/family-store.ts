@@ -5,10 +5,10 @@
  * condition that the presented token is still the present one. Of any number of refreshes at once one rotates; the
  * others wait for it, change nothing, and read the family again.
  */
-import type { Sql } from '../db/index.ts'
-import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../tenants/index.ts'
-import { accessTokenSeconds, retrySeconds } from './lifetimes.ts'
-import type { PresentedCode } from './code-store.ts'
+import type { Sql } from '../../db/index.ts'
+import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../../tenants/index.ts'
+import { accessTokenSeconds, retrySeconds } from '../lifetimes.ts'
+import type { PresentedCode } from '../code-store.ts'
 
 export interface PresentedHandle {
   userKey: string

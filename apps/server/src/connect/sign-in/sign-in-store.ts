@@ -2,7 +2,7 @@
  * All SQL over sign_in_codes and sign_in_events. An event counts against a subject: a session, an address, a network, a
  * tenant, or an address in a network, each hashed with a server key.
  */
-import type { Sql } from '../db/index.ts'
+import type { Sql } from '../../db/index.ts'
 
 /** What the code lets the person do; the mail says it. */
 export type SignInPurpose = 'connect' | 'manage'

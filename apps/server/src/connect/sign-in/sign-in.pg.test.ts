@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { Refusal } from '@assay/core'
-import { parseConfig } from '../config.ts'
-import { testKeyTexts } from '../test-keys.ts'
-import { openOauth } from '../oauth/test-oauth.ts'
+import { parseConfig } from '../../config.ts'
+import { testKeyTexts } from '../../test-keys.ts'
+import { openOauth } from '../../oauth/test-oauth.ts'
 import { enterCode, findCodeToMail, networkOf, requestCode, type CodeRequester, type SignInDeps } from './sign-in.ts'
 
 const oldKey = new Uint8Array(32).fill(3)

@@ -2,14 +2,13 @@
  * What a client may do with a token it holds, besides using it: end it (RFC 7009) and ask about it (RFC 7662). A token
  * of another client is treated like one that does not exist.
  */
-import type { Database } from '../db/index.ts'
-import type { Tenants } from '../tenants/index.ts'
-import { authenticateClient, identifyClient, type OauthRequest } from './client-authentication.ts'
-import { OAuthError } from './errors.ts'
-import { required } from './parameters.ts'
-import * as callers from './caller-store.ts'
+import type { Database } from '../../db/index.ts'
+import type { Tenants } from '../../tenants/index.ts'
+import * as callers from '../caller-store.ts'
+import { authenticateClient, identifyClient, type OauthRequest } from '../client-authentication.ts'
+import { OAuthError, required } from '../protocol.ts'
+import { readAccessToken, readRefreshToken } from '../token-values.ts'
 import * as families from './family-store.ts'
-import { readAccessToken, readRefreshToken } from './token-values.ts'
 
 interface IssuedTokensDeps {
   db: Database

@@ -1,7 +1,7 @@
 /** All SQL over manage_sessions and grant_accesses, and over `read_at` of user_ledgers. */
-import type { Sql } from '../db/index.ts'
-import type { Owner, Tenant } from '../owner.ts'
-import { ownerColumn } from './store.ts'
+import type { Sql } from '../../db/index.ts'
+import type { Owner, Tenant } from '../../owner.ts'
+import { ownerColumn } from '../store.ts'
 
 export interface ManageSession extends Tenant {
   sessionId: string

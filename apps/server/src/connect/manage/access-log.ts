@@ -6,8 +6,8 @@
  * The same reads decide how often a user's connections are read. `user_ledgers.read_at` is right within some minutes, and
  * the users whose read before was long ago are passed on, so that their connections are read sooner.
  */
-import type { Database } from '../db/index.ts'
-import type { Owner } from '../owner.ts'
+import type { Database } from '../../db/index.ts'
+import type { Owner } from '../../owner.ts'
 import { addAccesses, noteReads, type AccessCount } from './manage-store.ts'
 
 export interface AccessLog {

@@ -1,6 +1,6 @@
 /** All SQL over provider_states: sign-ins at providers that have not come back yet. */
-import type { Sql } from '../db/index.ts'
-import type { Owner } from '../owner.ts'
+import type { Sql } from '../../db/index.ts'
+import type { Owner } from '../../owner.ts'
 
 /** Who began: a session, or an application by one of its grants. */
 export interface Beginner extends Owner {

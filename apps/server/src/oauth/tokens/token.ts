@@ -4,22 +4,18 @@
  * long-term access to a caller with the client's secret. Refreshing is in refresh.ts.
  */
 import { newId } from '@assay/core'
-import { findScopes, isEnterpriseScope, type Client, type Scope } from '../tenants/index.ts'
-import * as callers from './caller-store.ts'
+import { findScopes, isEnterpriseScope, type Client, type Scope } from '../../tenants/index.ts'
+import * as callers from '../caller-store.ts'
 import {
   authenticateClient,
   checkClient,
   readCredentials,
   toSafeId,
   type OauthRequest,
-} from './client-authentication.ts'
-import * as codes from './code-store.ts'
-import { OAuthError } from './errors.ts'
-import type { ExchangeDeps, TokenResponse } from './exchange.ts'
-import { revokeFamilyOfCode } from './family-store.ts'
-import { accessTokenSeconds, grantSeconds } from './lifetimes.ts'
-import { required, type Parameters } from './parameters.ts'
-import { refresh } from './refresh.ts'
+} from '../client-authentication.ts'
+import * as codes from '../code-store.ts'
+import { accessTokenSeconds, grantSeconds } from '../lifetimes.ts'
+import { OAuthError, required, type ExchangeDeps, type Parameters, type TokenResponse } from '../protocol.ts'
 import {
   newClientToken,
   newRefreshToken,
@@ -28,7 +24,9 @@ import {
   readUserToken,
   sha256,
   verifiesChallenge,
-} from './token-values.ts'
+} from '../token-values.ts'
+import { revokeFamilyOfCode } from './family-store.ts'
+import { refresh } from './refresh.ts'
 
 export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
   const { parameters } = request
