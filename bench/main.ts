@@ -11,6 +11,7 @@ import { changes } from './benchmarks/changes.ts'
 import { depth } from './benchmarks/depth.ts'
 import { derive } from './benchmarks/derive.ts'
 import { enterprise } from './benchmarks/enterprise.ts'
+import { exchanges } from './benchmarks/exchanges.ts'
 import { growth } from './benchmarks/growth.ts'
 import { history } from './benchmarks/history.ts'
 import { pages } from './benchmarks/pages.ts'
@@ -37,6 +38,7 @@ const benchmarks: readonly Benchmark[] = [
   changes,
   token,
   sync,
+  exchanges,
   derive,
   history,
   storage,

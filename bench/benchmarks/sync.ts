@@ -10,10 +10,10 @@ import { show } from '../report.ts'
 import { startInstallation, type Installation } from '../world/installation.ts'
 import { cpuSecondsOf, peakMiBOf, runProgram } from '../world/process.ts'
 
-const roundTripMs = 50
-const reader = path.resolve(import.meta.dirname, '../programs/ccxt-reader.mjs')
+export const roundTripMs = 50
+const readerOf = (providerId: string): string => path.resolve(import.meta.dirname, `../programs/ccxt-${providerId}.mjs`)
 
-interface Read {
+export interface Read {
   /** From the call that adds the connection to the last transaction derived. */
   seconds: number
   /** Of these, until the last page of the ledger was asked for. */
@@ -29,11 +29,16 @@ export const sync: Benchmark = {
     const postgres = await bench.postgres()
     const installation = await startInstallation(await postgres.newDatabase('bench_sync'), bench.say)
     bench.onEnd(() => installation.stop())
+    const providerId = 'kraken'
     const [long, short] = bench.size === 'try' ? ['default', 'default'] : ['large', 'large_tenth']
     // A hundred thousand entries at 50 ms a page take two minutes a run, twenty in all.
     const patient = bench.size === 'full' ? long : short
-    const slow = await compareReads(installation, { scenario: patient, short, latencyMs: roundTripMs }, bench)
-    const fast = await compareReads(installation, { scenario: long, short, latencyMs: 0 }, bench)
+    const slow = await compareReads(
+      installation,
+      { providerId, scenario: patient, short, latencyMs: roundTripMs },
+      bench,
+    )
+    const fast = await compareReads(installation, { providerId, scenario: long, short, latencyMs: 0 }, bench)
     return [
       { ...slow.finding, goal: { atMost: 1.15 } },
       { ...fast.finding, goal: { atMost: 4 } },
@@ -42,16 +47,25 @@ export const sync: Benchmark = {
   },
 }
 
+interface Wanted {
+  providerId: string
+  scenario: string
+  latencyMs: number
+}
+
 /** By a fresh worker, so that its memory is that of this run. */
-async function readHistory({ sandbox, ...assay }: Installation, scenario: string, latencyMs: number): Promise<Read> {
-  await sandbox.setLatency(0)
-  const account = await sandbox.newAccount(scenario)
+async function readHistory(
+  { sandbox, ...assay }: Installation,
+  { providerId, scenario, latencyMs }: Wanted,
+): Promise<Read> {
+  await sandbox.setLatency(0, providerId)
+  const account = await sandbox.newAccount(scenario, providerId)
   const token = await assay.newToken(account.accountId)
   const worker = await assay.startWorker()
   try {
     // The first connection makes the worker load ccxt.
-    await assay.connect(token, await sandbox.newAccount('empty'))
-    await sandbox.setLatency(latencyMs)
+    await assay.connect(token, await sandbox.newAccount('empty', providerId))
+    await sandbox.setLatency(latencyMs, providerId)
     const [cpuBefore, began] = [cpuSecondsOf(worker.pid), performance.now()]
     const { connectionId, readingMs } = await assay.connect(token, account)
     const seconds = (performance.now() - began) / 1_000
@@ -64,35 +78,37 @@ async function readHistory({ sandbox, ...assay }: Installation, scenario: string
   }
 }
 
-async function readByCcxt({ sandbox }: Installation, scenario: string, latencyMs: number): Promise<number> {
-  await sandbox.setLatency(0)
-  const { apiKey, secretKey } = await sandbox.newAccount(scenario)
-  await sandbox.setLatency(latencyMs)
-  const output = await runProgram(process.execPath, [reader, sandbox.krakenUrl, apiKey, secretKey])
+async function readByCcxt({ sandbox }: Installation, { providerId, scenario, latencyMs }: Wanted): Promise<number> {
+  await sandbox.setLatency(0, providerId)
+  const { apiKey, secretKey, accountId } = await sandbox.newAccount(scenario, providerId)
+  const [url, state] = [await sandbox.urlOf(providerId), `${sandbox.controlUrl}/control/accounts/${accountId}/state`]
+  await sandbox.setLatency(latencyMs, providerId)
+  const output = await runProgram(process.execPath, [readerOf(providerId), url, apiKey, secretKey, state])
   return (JSON.parse(output) as { seconds: number }).seconds
 }
 
 /** Rounds read `scenario`; both sides are warmed up with `short`. */
-async function compareReads(
+export async function compareReads(
   installation: Installation,
-  { scenario, short, latencyMs }: { scenario: string; short: string; latencyMs: number },
+  { short, ...wanted }: Wanted & { short: string },
   effort: Effort,
 ): Promise<{ finding: Omit<Finding, 'goal'>; reads: Read[] }> {
   const reads: Read[] = []
+  const warmUp = { ...wanted, scenario: short, latencyMs: 0 }
   const measured = await compare(
     {
       name: 'assay',
-      warmUp: () => readHistory(installation, short, 0),
+      warmUp: () => readHistory(installation, warmUp),
       async run() {
-        const read = await readHistory(installation, scenario, latencyMs)
+        const read = await readHistory(installation, wanted)
         reads.push(read)
         return read.seconds
       },
     },
     {
       name: 'ccxt',
-      warmUp: () => readByCcxt(installation, short, 0),
-      run: () => readByCcxt(installation, scenario, latencyMs),
+      warmUp: () => readByCcxt(installation, warmUp),
+      run: () => readByCcxt(installation, wanted),
     },
     effort,
   )
@@ -100,10 +116,9 @@ async function compareReads(
   const notes = [
     `Of the seconds: ${part((read) => read.readingSeconds)} until the last page, ${part((read) => read.seconds - read.readingSeconds)} after it (deriving); processor time of the worker ${part((read) => read.workerCpuSeconds)}.`,
   ]
-  return {
-    finding: { title: `Scenario ${scenario}, ${latencyMs} ms added to each answer`, unit: 's', measured, notes },
-    reads,
-  }
+  const { providerId, scenario, latencyMs } = wanted
+  const title = `Scenario ${scenario} of ${providerId}, ${latencyMs} ms added to each answer`
+  return { finding: { title, unit: 's', measured, notes }, reads }
 }
 
 async function compareMemory(
@@ -115,7 +130,7 @@ async function compareMemory(
   const peaks: number[] = []
   for (let round = 1; round <= rounds; round += 1) {
     say(`memory, round ${round} of ${rounds}`)
-    peaks.push((await readHistory(installation, short, 0)).peakMiB)
+    peaks.push((await readHistory(installation, { providerId: 'kraken', scenario: short, latencyMs: 0 })).peakMiB)
   }
   const measured = toComparison(
     { name: `scenario ${long}`, values: longReads.map(({ peakMiB }) => peakMiB) },

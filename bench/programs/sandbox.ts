@@ -46,5 +46,5 @@ const sandbox = await startSandbox({
   pace: 'fast',
   log: (message, fields) => console.error(message, fields),
 })
-console.log(`ready at ${sandbox.controlUrl} ${sandbox.urls.kraken}`)
+console.log(`ready at ${sandbox.controlUrl}`)
 process.on('SIGTERM', () => void sandbox.close().then(() => process.exit(0)))

@@ -30,7 +30,7 @@ export interface Installation {
 
 export interface Connected {
   connectionId: string
-  /** Until the last page of the ledger was asked for. */
+  /** Until the last page of the history was asked for. */
   readingMs: number
 }
 
@@ -44,7 +44,7 @@ const pauseMs = 120_000
 /** These accounts have no call limit, so our own restraint, made for real providers, is lifted too. */
 const liftBudgets = `
   create or replace function fill_bucket() returns trigger language plpgsql as
-    $$ begin new.tokens := 1000; return new; end $$;
+    $$ begin new.tokens := 1000000; return new; end $$;
   create or replace trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
 
 export async function startInstallation({ db, url: databaseUrl }: BenchDatabase, say: Say): Promise<Installation> {
@@ -62,7 +62,7 @@ export async function startInstallation({ db, url: databaseUrl }: BenchDatabase,
 
   async function add(token: string, account: Account): Promise<string> {
     const connection = { type: 'api_key', api_key: account.apiKey, secret_key: account.secretKey }
-    const body = { provider_id: 'kraken', connection }
+    const body = { provider_id: account.providerId, connection }
     const added = await sendJson(`${url}/accounts/v2/providers`, 'POST', { body, token })
     const { connection_id: connectionId } = (added as { data: { connection_id: string | null } }).data
     if (connectionId === null) throw new Error(`the connection was refused: ${JSON.stringify(added)}`)
@@ -122,7 +122,7 @@ interface ReadBegun {
   began: number
 }
 
-/** When the last page of the ledger was asked for, after `began`. */
+/** When the last page of the history was asked for, after `began`. */
 async function untilRead({ db, sandbox, say, connectionId, account, began }: ReadBegun): Promise<number> {
   const pages = { count: 0, atMs: 0, lookedAtMs: 0 }
   await until(`${account.accountId} is read`, async () => {

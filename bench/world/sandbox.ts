@@ -3,6 +3,7 @@ import path from 'node:path'
 import { startProcess } from './process.ts'
 
 export interface Account {
+  providerId: string
   accountId: string
   apiKey: string
   secretKey: string
@@ -10,11 +11,12 @@ export interface Account {
 
 export interface Sandbox {
   controlUrl: string
-  krakenUrl: string
-  newAccount(scenario: string): Promise<Account>
-  /** Added to every answer of the simulated Kraken. */
-  setLatency(latencyMs: number): Promise<void>
-  /** How many pages of its ledger were asked for. */
+  urlOf(providerId: string): Promise<string>
+  /** At Kraken unless another provider is named. */
+  newAccount(scenario: string, providerId?: string): Promise<Account>
+  /** Added to every answer of a simulated provider. */
+  setLatency(latencyMs: number, providerId?: string): Promise<void>
+  /** How many pages of its history were asked for. */
   countPages(accountId: string): Promise<number>
   /** How many calls with its key there were in all. */
   countCalls(accountId: string): Promise<number>
@@ -29,9 +31,8 @@ interface LogLine {
 }
 
 export async function startSandbox(): Promise<Sandbox> {
-  const ready = /ready at (http\S+ http\S+)/
-  const started = await startProcess({ name: 'sandbox', words: [program], ready })
-  const [controlUrl = '', krakenUrl = ''] = started.ready.split(' ')
+  const started = await startProcess({ name: 'sandbox', words: [program], ready: /ready at (http\S+)/ })
+  const controlUrl = started.ready
   let accounts = 0
   const listCalls = async (accountId: string): Promise<LogLine[]> => {
     const log = await sendJson(`${controlUrl}/control/log?account_id=${accountId}`, 'GET')
@@ -39,10 +40,17 @@ export async function startSandbox(): Promise<Sandbox> {
   }
   return {
     controlUrl,
-    krakenUrl,
-    async newAccount(scenario) {
+    async urlOf(providerId) {
+      const { providers } = (await sendJson(`${controlUrl}/control/providers`, 'GET')) as {
+        providers: { provider_id: string; url: string }[]
+      }
+      const found = providers.find(({ provider_id }) => provider_id === providerId)
+      if (found === undefined) throw new Error(`the sandbox has no ${providerId}`)
+      return found.url
+    },
+    async newAccount(scenario, providerId = 'kraken') {
       accounts += 1
-      const wish = { provider_id: 'kraken', scenario, account: `bench ${accounts}` }
+      const wish = { provider_id: providerId, scenario, account: `bench ${accounts}` }
       const made = (await sendJson(`${controlUrl}/control/accounts`, 'POST', { body: wish })) as {
         account_id: string
         credentials: { api_key: string; secret_key: string }
@@ -50,15 +58,17 @@ export async function startSandbox(): Promise<Sandbox> {
       // The history is built when it is first looked at, which is not what is measured.
       await sendJson(`${controlUrl}/control/accounts/${made.account_id}/state`, 'GET')
       const { api_key: apiKey, secret_key: secretKey } = made.credentials
-      return { accountId: made.account_id, apiKey, secretKey }
+      return { providerId, accountId: made.account_id, apiKey, secretKey }
     },
-    async setLatency(latencyMs) {
-      const faults = `${controlUrl}/control/providers/kraken/faults`
+    async setLatency(latencyMs, providerId = 'kraken') {
+      const faults = `${controlUrl}/control/providers/${providerId}/faults`
       await sendJson(faults, 'DELETE')
       if (latencyMs > 0) await sendJson(faults, 'POST', { body: { kind: 'latency_ms', latency_ms: latencyMs } })
     },
     countPages: async (accountId) =>
-      sumCounts((await listCalls(accountId)).filter(({ endpoint }) => endpoint.endsWith('Ledgers'))),
+      sumCounts(
+        (await listCalls(accountId)).filter(({ endpoint }) => /(?:Ledgers|myTrades|transactions)$/.test(endpoint)),
+      ),
     countCalls: async (accountId) => sumCounts(await listCalls(accountId)),
     stop: started.stop,
   }

@@ -386,7 +386,8 @@ export const settings = {
     parse: url,
   }),
   ASSAY_SANDBOX_PACE: setting({
-    description: 'Sandbox mode only: fast divides the time of every provider limit by 100, fastest by 10,000, real does not.',
+    description:
+      'Sandbox mode only: fast divides the time of every provider limit by 100, fastest by 10,000, real does not.',
     default: 'fast',
     parse: oneOf('fast', 'fastest', 'real'),
   }),
