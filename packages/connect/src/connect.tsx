@@ -4,6 +4,7 @@ import { loadConfig, applyLook } from './config.ts'
 import { followFrame, isFramed, proveParent, tell, tellClaimed, toError } from './flow/embedding.ts'
 import { openSession } from './flow/start.ts'
 import { toStopReason } from './flow/stop-reason.ts'
+import { IconsProvider } from './parts/mark.tsx'
 import { ConnectApp } from './screens/app.tsx'
 import { Stopped } from './screens/stopped.tsx'
 import './style/index.css'
@@ -31,7 +32,9 @@ async function open(root: HTMLElement): Promise<void> {
     render(
       <SpeechProvider value={speech}>
         {opening.kind === 'flow' ? (
-          <ConnectApp config={config} api={opening.api} start={opening.start} />
+          <IconsProvider value={config.base_url}>
+            <ConnectApp config={config} api={opening.api} start={opening.start} />
+          </IconsProvider>
         ) : (
           <Stopped reason={opening.reason} client={opening.client} display="page" />
         )}

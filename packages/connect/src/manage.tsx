@@ -4,6 +4,7 @@ import { applyLook, loadConfig } from './config.ts'
 import { toStopReason } from './flow/stop-reason.ts'
 import { openManage } from './manage/start.ts'
 import { ManageApp } from './manage/app.tsx'
+import { IconsProvider } from './parts/mark.tsx'
 import { Stopped } from './screens/stopped.tsx'
 import './style/index.css'
 import { loadSpeech, SpeechProvider } from './texts/index.ts'
@@ -20,7 +21,7 @@ async function open(root: HTMLElement): Promise<void> {
   const opening = await loadConfig()
     .then(async (config) => {
       applyLook(config.look, asked.get('theme'))
-      return openManage(config.auth_url)
+      return { ...(await openManage(config.auth_url)), baseUrl: config.base_url }
     })
     .catch((error: unknown) => ({ reason: toStopReason(error) }))
   render(
@@ -28,7 +29,9 @@ async function open(root: HTMLElement): Promise<void> {
       {'reason' in opening ? (
         <Stopped reason={opening.reason} client={null} display="page" />
       ) : (
-        <ManageApp {...opening} />
+        <IconsProvider value={opening.baseUrl}>
+          <ManageApp {...opening} />
+        </IconsProvider>
       )}
     </SpeechProvider>,
     root,

@@ -1,33 +1,22 @@
 /**
- * The sign of a provider or an application, always in the same 36 px square so that a list of a hundred is quiet: its
- * own where a free icon set has it, otherwise its first letter on a colour made from the name.
+ * The sign of a provider or an application, always in the same 36 px square so that a list of a hundred is quiet: the
+ * service's icon of the provider, otherwise the first letter on a colour made from the name.
  */
-import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { createContext, type JSX } from 'preact'
+import { useContext, useState } from 'preact/hooks'
 
-type Brands = Readonly<Record<string, { path: string; hex: string }>>
-
-let brands: Brands | undefined
-
-/** Loaded beside the list of providers and not before: the icons weigh more than the page. */
-function useBrands(): Brands | undefined {
-  const [loaded, setLoaded] = useState(brands)
-  useEffect(() => {
-    if (loaded !== undefined) return
-    void import('./brands.ts').then((module) => setLoaded((brands = module.brands)))
-  }, [loaded])
-  return loaded
-}
+/** The base URL of the service, which has the icons. */
+const IconsContext = createContext<string | null>(null)
+export const IconsProvider = IconsContext.Provider
 
 export function ProviderMark({ id, name }: { id: string; name: string }): JSX.Element {
-  const all = useBrands()
-  const brand = all !== undefined && Object.hasOwn(all, id) ? all[id] : undefined
-  if (brand === undefined) return <Monogram name={name} />
+  const baseUrl = useContext(IconsContext)
+  const [broken, setBroken] = useState(false)
+  if (baseUrl === null || broken) return <Monogram name={name} />
+  const address = `${baseUrl}/icons/providers/${encodeURIComponent(id)}.svg`
   return (
-    <span class="mark" aria-hidden="true">
-      <svg width="20" height="20" viewBox="0 0 24 24">
-        <path d={brand.path} fill="currentColor" />
-      </svg>
+    <span class="mark mark-image" aria-hidden="true">
+      <img src={address} alt="" width="36" height="36" loading="lazy" onError={() => setBroken(true)} />
     </span>
   )
 }

@@ -12,7 +12,7 @@ export function ProofLine({ connection }: { connection: SessionConnection }): JS
   const { proof } = progress
   const isGood = proof !== null && (proof.grade === 'proved' || proof.grade === 'explained')
   return (
-    <p class={isGood ? 'remark remark-good' : 'remark'} role="status">
+    <p class={proof === null ? 'secondary' : isGood ? 'remark remark-good' : 'remark'} role="status">
       {proof !== null && <Icon name={isGood ? 'check' : 'warn'} size={16} />}
       <span>{toWords(speech, name, proof)}</span>
     </p>
