@@ -132,7 +132,7 @@ const rooms: readonly Room[] = [
   { name: 'widget', folder: 'packages/connect/', mayImport: ['contract', 'core'] },
   { name: 'sdk', folder: 'packages/sdk/', mayImport: ['contract'] },
   { name: 'demo', folder: 'apps/demo/', mayImport: ['sdk'] },
-  { name: 'tools', folder: 'tools/', mayImport: ['core', 'tests', 'foundation'] },
+  { name: 'tools', folder: 'tools/', mayImport: ['core', 'connectors', 'tests', 'foundation'] },
   { name: 'tests', folder: 'test/', mayImport: ['*'] },
 ]
 
