@@ -22,7 +22,7 @@ export function Checking({ flow, catalog, onLeave, view }: ScreenProps & { view:
   const connection = findChecked(session, view)
   const provider = catalog.find(view.providerId)
   const name = connection?.name ?? provider?.name ?? view.providerId
-  const isWallet = provider !== undefined && !provider.connection_types.includes('api_key')
+  const way = toWay(provider?.connection_types ?? [])
   const progress = connection?.progress
   const done = progress?.done === true
 
@@ -50,7 +50,7 @@ export function Checking({ flow, catalog, onLeave, view }: ScreenProps & { view:
     >
       <div role="status">
         <ul class="checks">
-          {toSteps(speech, name, isWallet, progress).map(({ key, state, text }) => (
+          {toSteps(speech, name, way, progress).map(({ key, state, text }) => (
             <li key={key} class={`check check-${state}`}>
               <span class="check-sign">{state === 'done' && <Icon name="check" size={16} />}</span>
               {text}
@@ -77,14 +77,24 @@ interface Step {
   text: string
 }
 
-function toSteps({ t, month }: Speech, provider: string, isWallet: boolean, progress: Progress | undefined): Step[] {
+/** What the person gave: where a sign-in is offered, nobody has to know what a key is. */
+type Way = 'key' | 'address' | 'access'
+
+function toWay(types: readonly string[]): Way {
+  if (types.includes('oauth2')) return 'access'
+  return types.includes('wallet') && !types.includes('api_key') ? 'address' : 'key'
+}
+
+function toSteps({ t, month }: Speech, provider: string, way: Way, progress: Progress | undefined): Step[] {
   const verified = progress?.verified === true
   const balances = verified && progress.assets !== null
   const steps: Step[] = [
     {
       key: 'key',
       state: verified ? 'done' : 'now',
-      text: verified ? t(isWallet ? 'checking.address' : 'checking.key') : t('checking.key_now', { provider }),
+      text: verified
+        ? t(`checking.${way}`, { provider })
+        : t(way === 'key' ? 'checking.key_now' : 'checking.access_now', { provider }),
     },
     {
       key: 'balances',
@@ -98,7 +108,7 @@ function toSteps({ t, month }: Speech, provider: string, isWallet: boolean, prog
     },
   ]
   // An address has no rights to confirm.
-  if (isWallet) return steps
+  if (way === 'address') return steps
   const readonly: Step = {
     key: 'readonly',
     state: verified ? 'done' : 'later',

@@ -141,9 +141,11 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'checking.title': '{provider} wird verbunden',
   'checking.key': 'Schlüssel angenommen',
   'checking.key_now': '{provider} wird nach dem Schlüssel gefragt',
+  'checking.access': 'Mit {provider} verbunden',
+  'checking.access_now': '{provider} wird gefragt',
   'checking.address': 'Adresse gefunden',
   'checking.readonly': 'Kann nur lesen: bestätigt',
-  'checking.readonly_now': 'Es wird geprüft, ob der Schlüssel nur lesen kann',
+  'checking.readonly_now': 'Es wird geprüft, dass wir nur lesen können',
   'checking.balances': { one: 'Bestände: {count} Wert', other: 'Bestände: {count} Werte' },
   'checking.balances_now': 'Bestände werden gelesen',
   'checking.history_now': 'Ihr Verlauf wird gelesen',
@@ -196,7 +198,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
 
   'repaired.title': '{provider} ist repariert',
   'repaired.lead':
-    'Der neue Schlüssel funktioniert und kann nur lesen. Wir machen dort weiter, wo das Lesen aufgehört hat.',
+    'Die Verbindung funktioniert wieder und kann nur lesen. Wir machen dort weiter, wo das Lesen aufgehört hat.',
 
   'trouble.invalid_credentials.title': '{provider} kennt diesen Schlüssel nicht',
   'trouble.invalid_credentials.why':
@@ -225,11 +227,11 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.needs_reauth.do': 'Ich habe einen neuen Schlüssel',
   'trouble.venue_down.title': '{provider} ist gerade nicht erreichbar',
   'trouble.venue_down.why':
-    'Das liegt nicht an Ihnen, und der Schlüssel mag in Ordnung sein. Nichts wurde behalten. Versuchen Sie es in ein paar Minuten wieder.',
+    'Das liegt nicht an Ihnen. Nichts wurde behalten. Versuchen Sie es in ein paar Minuten wieder.',
   'trouble.venue_down.do': 'Noch einmal versuchen',
   'trouble.unreadable_answer.title': 'Wir konnten die Antwort von {provider} nicht lesen',
   'trouble.unreadable_answer.why':
-    'Das liegt nicht an Ihnen, und der Schlüssel mag in Ordnung sein. Nichts wurde behalten. Wir gehen dem nach; versuchen Sie es später wieder.',
+    'Das liegt nicht an Ihnen. Nichts wurde behalten. Wir gehen dem nach; versuchen Sie es später wieder.',
   'trouble.unreadable_answer.do': 'Noch einmal versuchen',
   'trouble.rate_limited.title': '{provider} bittet uns zu warten',
   'trouble.rate_limited.why':
@@ -240,8 +242,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
     'Ein anderes Programm scheint denselben Schlüssel zu verwenden. Erstellen Sie einen nur für diesen Zweck.',
   'trouble.clock_skew.do': 'Ich habe einen neuen Schlüssel',
   'trouble.already_connected.title': 'Dieses Konto bei {provider} ist schon verbunden',
-  'trouble.already_connected.why':
-    'Es ist nichts zu tun: Es wird gelesen. Der eingegebene Schlüssel wurde nicht behalten.',
+  'trouble.already_connected.why': 'Es ist nichts zu tun: Es wird gelesen. Ihre Eingabe wurde nicht behalten.',
   'trouble.already_connected.do': 'Weiter',
   'trouble.account_mismatch.title': 'Dieser Schlüssel gehört zu einem anderen Konto bei {provider}',
   'trouble.account_mismatch.why':
@@ -360,6 +361,6 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'status.syncing': 'Verlauf wird gelesen',
   'status.active': 'aktuell',
   'status.degraded': 'teilweise aktuell',
-  'status.needs_reauth': 'braucht einen neuen Schlüssel',
+  'status.needs_reauth': 'muss repariert werden',
   'status.removed': 'entfernt',
 }

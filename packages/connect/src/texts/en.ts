@@ -133,9 +133,11 @@ export const en = {
   'checking.title': 'Connecting {provider}',
   'checking.key': 'Key accepted',
   'checking.key_now': 'Asking {provider} about the key',
+  'checking.access': 'Connected to {provider}',
+  'checking.access_now': 'Asking {provider}',
   'checking.address': 'Address found',
   'checking.readonly': 'Read-only confirmed',
-  'checking.readonly_now': 'Checking that the key can only read',
+  'checking.readonly_now': 'Checking that we can only read',
   'checking.balances': { one: 'Balances: {count} asset', other: 'Balances: {count} assets' },
   'checking.balances_now': 'Reading balances',
   'checking.history_now': 'Reading your history',
@@ -182,7 +184,7 @@ export const en = {
   'proof.more': { one: '{count} more asset differs.', other: '{count} more assets differ.' },
 
   'repaired.title': '{provider} is repaired',
-  'repaired.lead': 'The new key works and can only read. We go on where reading stopped.',
+  'repaired.lead': 'The connection works again and can only read. We go on where reading stopped.',
 
   'trouble.invalid_credentials.title': '{provider} does not know this key',
   'trouble.invalid_credentials.why':
@@ -210,12 +212,10 @@ export const en = {
     'It was deleted or changed at {provider}. Make a new read-only key for the same account; what was read stays.',
   'trouble.needs_reauth.do': 'I made a new key',
   'trouble.venue_down.title': '{provider} cannot be reached right now',
-  'trouble.venue_down.why':
-    'This is not your doing, and the key may be fine. Nothing was kept. Try again in a few minutes.',
+  'trouble.venue_down.why': 'This is not your doing. Nothing was kept. Try again in a few minutes.',
   'trouble.venue_down.do': 'Try again',
   'trouble.unreadable_answer.title': 'We could not read what {provider} answered',
-  'trouble.unreadable_answer.why':
-    'This is not your doing, and the key may be fine. Nothing was kept. We look into it; try again later.',
+  'trouble.unreadable_answer.why': 'This is not your doing. Nothing was kept. We look into it; try again later.',
   'trouble.unreadable_answer.do': 'Try again',
   'trouble.rate_limited.title': '{provider} asks us to wait',
   'trouble.rate_limited.why': 'It was asked too often in a short time. Nothing was kept. Try again in a minute.',
@@ -224,7 +224,7 @@ export const en = {
   'trouble.clock_skew.why': 'Another program seems to use the same key. Make a key for this use alone.',
   'trouble.clock_skew.do': 'I made a new key',
   'trouble.already_connected.title': 'This {provider} account is connected already',
-  'trouble.already_connected.why': 'There is nothing to do: it is being read. The key you entered was not kept.',
+  'trouble.already_connected.why': 'There is nothing to do: it is being read. What you entered was not kept.',
   'trouble.already_connected.do': 'Continue',
   'trouble.account_mismatch.title': 'This key belongs to another {provider} account',
   'trouble.account_mismatch.why':
@@ -338,7 +338,7 @@ export const en = {
   'status.syncing': 'reading history',
   'status.active': 'up to date',
   'status.degraded': 'partly up to date',
-  'status.needs_reauth': 'needs a new key',
+  'status.needs_reauth': 'needs repair',
   'status.removed': 'removed',
 } as const satisfies Record<string, Text>
 

@@ -134,9 +134,11 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'checking.title': 'Conectando {provider}',
   'checking.key': 'Clave aceptada',
   'checking.key_now': 'Preguntamos a {provider} por la clave',
+  'checking.access': 'Conectado con {provider}',
+  'checking.access_now': 'Preguntamos a {provider}',
   'checking.address': 'Dirección encontrada',
   'checking.readonly': 'Solo lectura confirmada',
-  'checking.readonly_now': 'Comprobamos que la clave solo pueda leer',
+  'checking.readonly_now': 'Comprobamos que solo podamos leer',
   'checking.balances': { one: 'Saldos: {count} activo', other: 'Saldos: {count} activos' },
   'checking.balances_now': 'Leyendo los saldos',
   'checking.history_now': 'Leyendo tu historial',
@@ -187,7 +189,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'proof.more': { one: '{count} activo más difiere.', other: '{count} activos más difieren.' },
 
   'repaired.title': '{provider} está reparado',
-  'repaired.lead': 'La nueva clave funciona y solo puede leer. Seguimos donde se detuvo la lectura.',
+  'repaired.lead': 'La conexión funciona de nuevo y solo puede leer. Seguimos donde se detuvo la lectura.',
 
   'trouble.invalid_credentials.title': '{provider} no conoce esta clave',
   'trouble.invalid_credentials.why': 'Puede faltar un carácter, o la clave se borró en {provider}. No se guardó nada.',
@@ -214,12 +216,11 @@ export const es: Readonly<Record<TextKey, Text>> = {
     'Se borró o cambió en {provider}. Crea una nueva clave de solo lectura para la misma cuenta; lo leído se conserva.',
   'trouble.needs_reauth.do': 'He creado una clave nueva',
   'trouble.venue_down.title': 'Ahora mismo no se puede contactar con {provider}',
-  'trouble.venue_down.why':
-    'No es culpa tuya, y la clave puede ser correcta. No se guardó nada. Prueba de nuevo en unos minutos.',
+  'trouble.venue_down.why': 'No es culpa tuya. No se guardó nada. Prueba de nuevo en unos minutos.',
   'trouble.venue_down.do': 'Intentar de nuevo',
   'trouble.unreadable_answer.title': 'No pudimos leer la respuesta de {provider}',
   'trouble.unreadable_answer.why':
-    'No es culpa tuya, y la clave puede ser correcta. No se guardó nada. Lo estamos revisando; prueba de nuevo más tarde.',
+    'No es culpa tuya. No se guardó nada. Lo estamos revisando; prueba de nuevo más tarde.',
   'trouble.unreadable_answer.do': 'Intentar de nuevo',
   'trouble.rate_limited.title': '{provider} nos pide esperar',
   'trouble.rate_limited.why':
@@ -229,7 +230,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'trouble.clock_skew.why': 'Parece que otro programa usa la misma clave. Crea una clave solo para esto.',
   'trouble.clock_skew.do': 'He creado una clave nueva',
   'trouble.already_connected.title': 'Esta cuenta de {provider} ya está conectada',
-  'trouble.already_connected.why': 'No hay nada que hacer: ya se lee. La clave que escribiste no se guardó.',
+  'trouble.already_connected.why': 'No hay nada que hacer: ya se lee. Lo que escribiste no se guardó.',
   'trouble.already_connected.do': 'Continuar',
   'trouble.account_mismatch.title': 'Esta clave es de otra cuenta de {provider}',
   'trouble.account_mismatch.why':
@@ -344,6 +345,6 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'status.syncing': 'leyendo el historial',
   'status.active': 'al día',
   'status.degraded': 'en parte al día',
-  'status.needs_reauth': 'necesita una clave nueva',
+  'status.needs_reauth': 'necesita reparación',
   'status.removed': 'quitada',
 }

@@ -135,9 +135,11 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'checking.title': 'Connexion de {provider}',
   'checking.key': 'Clé acceptée',
   'checking.key_now': 'Nous interrogeons {provider} sur la clé',
+  'checking.access': 'Connecté à {provider}',
+  'checking.access_now': 'Nous interrogeons {provider}',
   'checking.address': 'Adresse trouvée',
   'checking.readonly': 'Lecture seule confirmée',
-  'checking.readonly_now': 'Nous vérifions que la clé peut seulement lire',
+  'checking.readonly_now': 'Nous vérifions que nous pouvons seulement lire',
   'checking.balances': { one: 'Soldes : {count} actif', other: 'Soldes : {count} actifs' },
   'checking.balances_now': 'Lecture des soldes',
   'checking.history_now': 'Lecture de votre historique',
@@ -190,7 +192,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
 
   'repaired.title': '{provider} est réparé',
   'repaired.lead':
-    'La nouvelle clé fonctionne et peut seulement lire. Nous reprenons là où la lecture s’était arrêtée.',
+    'La connexion fonctionne de nouveau et peut seulement lire. Nous reprenons là où la lecture s’était arrêtée.',
 
   'trouble.invalid_credentials.title': '{provider} ne connaît pas cette clé',
   'trouble.invalid_credentials.why':
@@ -218,12 +220,11 @@ export const fr: Readonly<Record<TextKey, Text>> = {
     'Elle a été supprimée ou modifiée chez {provider}. Créez une nouvelle clé en lecture seule pour le même compte ; ce qui a été lu reste.',
   'trouble.needs_reauth.do': 'J’ai créé une nouvelle clé',
   'trouble.venue_down.title': '{provider} est injoignable en ce moment',
-  'trouble.venue_down.why':
-    'Vous n’y êtes pour rien, et la clé est peut-être bonne. Rien n’a été gardé. Réessayez dans quelques minutes.',
+  'trouble.venue_down.why': 'Vous n’y êtes pour rien. Rien n’a été gardé. Réessayez dans quelques minutes.',
   'trouble.venue_down.do': 'Réessayer',
   'trouble.unreadable_answer.title': 'Nous n’avons pas pu lire la réponse de {provider}',
   'trouble.unreadable_answer.why':
-    'Vous n’y êtes pour rien, et la clé est peut-être bonne. Rien n’a été gardé. Nous examinons cela ; réessayez plus tard.',
+    'Vous n’y êtes pour rien. Rien n’a été gardé. Nous examinons cela ; réessayez plus tard.',
   'trouble.unreadable_answer.do': 'Réessayer',
   'trouble.rate_limited.title': '{provider} nous demande d’attendre',
   'trouble.rate_limited.why': 'Trop de demandes en peu de temps. Rien n’a été gardé. Réessayez dans une minute.',
@@ -232,7 +233,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'trouble.clock_skew.why': 'Un autre programme semble utiliser la même clé. Créez une clé pour ce seul usage.',
   'trouble.clock_skew.do': 'J’ai créé une nouvelle clé',
   'trouble.already_connected.title': 'Ce compte {provider} est déjà connecté',
-  'trouble.already_connected.why': 'Il n’y a rien à faire : il est lu. La clé saisie n’a pas été gardée.',
+  'trouble.already_connected.why': 'Il n’y a rien à faire : il est lu. Votre saisie n’a pas été gardée.',
   'trouble.already_connected.do': 'Continuer',
   'trouble.account_mismatch.title': 'Cette clé appartient à un autre compte {provider}',
   'trouble.account_mismatch.why':
@@ -348,6 +349,6 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'status.syncing': 'lecture de l’historique',
   'status.active': 'à jour',
   'status.degraded': 'partiellement à jour',
-  'status.needs_reauth': 'demande une nouvelle clé',
+  'status.needs_reauth': 'à réparer',
   'status.removed': 'retiré',
 }

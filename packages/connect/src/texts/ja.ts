@@ -125,6 +125,8 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'checking.title': '{provider} を接続しています',
   'checking.key': 'キーが認められました',
   'checking.key_now': '{provider} にキーを確かめています',
+  'checking.access': '{provider} に接続しました',
+  'checking.access_now': '{provider} に確かめています',
   'checking.address': 'アドレスが見つかりました',
   'checking.readonly': '読み取り専用を確認しました',
   'checking.readonly_now': '読み取り専用かどうかを確かめています',
@@ -169,7 +171,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'proof.more': { other: 'ほかに{count}種類の資産に差があります。' },
 
   'repaired.title': '{provider} を修復しました',
-  'repaired.lead': '新しいキーは有効で、読み取りしかできません。止まったところから読み取りを続けます。',
+  'repaired.lead': '接続は再び有効で、読み取りしかできません。止まったところから読み取りを続けます。',
 
   'trouble.invalid_credentials.title': '{provider} はこのキーを認識しません',
   'trouble.invalid_credentials.why':
@@ -197,12 +199,11 @@ export const ja: Readonly<Record<TextKey, Text>> = {
     '{provider} で削除または変更されています。同じ口座の読み取り専用キーを新しく作ってください。読み取ったものは残ります。',
   'trouble.needs_reauth.do': '新しいキーを作りました',
   'trouble.venue_down.title': '{provider} に今つながりません',
-  'trouble.venue_down.why':
-    'あなたのせいではなく、キーも正しいかもしれません。何も保存していません。数分後にもう一度お試しください。',
+  'trouble.venue_down.why': 'あなたのせいではありません。何も保存していません。数分後にもう一度お試しください。',
   'trouble.venue_down.do': 'もう一度試す',
   'trouble.unreadable_answer.title': '{provider} の応答を読み取れませんでした',
   'trouble.unreadable_answer.why':
-    'あなたのせいではなく、キーも正しいかもしれません。何も保存していません。こちらで調べます。後でもう一度お試しください。',
+    'あなたのせいではありません。何も保存していません。こちらで調べます。後でもう一度お試しください。',
   'trouble.unreadable_answer.do': 'もう一度試す',
   'trouble.rate_limited.title': '{provider} から待つように求められました',
   'trouble.rate_limited.why':
@@ -212,7 +213,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'trouble.clock_skew.why': '別のプログラムが同じキーを使っているようです。この用途だけのキーを作ってください。',
   'trouble.clock_skew.do': '新しいキーを作りました',
   'trouble.already_connected.title': 'この {provider} の口座は接続済みです',
-  'trouble.already_connected.why': 'することはありません。すでに読み取っています。入力したキーは保存していません。',
+  'trouble.already_connected.why': 'することはありません。すでに読み取っています。入力した内容は保存していません。',
   'trouble.already_connected.do': '続ける',
   'trouble.account_mismatch.title': 'このキーは別の {provider} 口座のものです',
   'trouble.account_mismatch.why':
@@ -324,6 +325,6 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'status.syncing': '履歴を読み取り中',
   'status.active': '最新',
   'status.degraded': '一部が最新',
-  'status.needs_reauth': '新しいキーが必要',
+  'status.needs_reauth': '修復が必要',
   'status.removed': '外しました',
 }

@@ -132,9 +132,11 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'checking.title': 'Conectando {provider}',
   'checking.key': 'Chave aceita',
   'checking.key_now': 'Perguntando a {provider} sobre a chave',
+  'checking.access': 'Conectado a {provider}',
+  'checking.access_now': 'Perguntando a {provider}',
   'checking.address': 'Endereço encontrado',
   'checking.readonly': 'Somente leitura confirmada',
-  'checking.readonly_now': 'Verificando se a chave só pode ler',
+  'checking.readonly_now': 'Verificando se só podemos ler',
   'checking.balances': { one: 'Saldos: {count} ativo', other: 'Saldos: {count} ativos' },
   'checking.balances_now': 'Lendo os saldos',
   'checking.history_now': 'Lendo seu histórico',
@@ -182,7 +184,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'proof.more': { one: 'Mais {count} ativo difere.', other: 'Mais {count} ativos diferem.' },
 
   'repaired.title': '{provider} está reparado',
-  'repaired.lead': 'A nova chave funciona e só pode ler. Continuamos de onde a leitura parou.',
+  'repaired.lead': 'A conexão voltou a funcionar e só pode ler. Continuamos de onde a leitura parou.',
 
   'trouble.invalid_credentials.title': '{provider} não conhece esta chave',
   'trouble.invalid_credentials.why':
@@ -210,12 +212,10 @@ export const pt: Readonly<Record<TextKey, Text>> = {
     'Ela foi apagada ou alterada em {provider}. Crie uma nova chave somente leitura para a mesma conta; o que foi lido permanece.',
   'trouble.needs_reauth.do': 'Criei uma chave nova',
   'trouble.venue_down.title': '{provider} não pode ser alcançado agora',
-  'trouble.venue_down.why':
-    'Não é culpa sua, e a chave pode estar certa. Nada foi guardado. Tente de novo em alguns minutos.',
+  'trouble.venue_down.why': 'Não é culpa sua. Nada foi guardado. Tente de novo em alguns minutos.',
   'trouble.venue_down.do': 'Tentar de novo',
   'trouble.unreadable_answer.title': 'Não conseguimos ler a resposta de {provider}',
-  'trouble.unreadable_answer.why':
-    'Não é culpa sua, e a chave pode estar certa. Nada foi guardado. Vamos verificar; tente de novo mais tarde.',
+  'trouble.unreadable_answer.why': 'Não é culpa sua. Nada foi guardado. Vamos verificar; tente de novo mais tarde.',
   'trouble.unreadable_answer.do': 'Tentar de novo',
   'trouble.rate_limited.title': '{provider} pede que esperemos',
   'trouble.rate_limited.why': 'Houve consultas demais em pouco tempo. Nada foi guardado. Tente de novo em um minuto.',
@@ -224,7 +224,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'trouble.clock_skew.why': 'Outro programa parece usar a mesma chave. Crie uma chave só para isto.',
   'trouble.clock_skew.do': 'Criei uma chave nova',
   'trouble.already_connected.title': 'Esta conta {provider} já está conectada',
-  'trouble.already_connected.why': 'Não há nada a fazer: ela já é lida. A chave digitada não foi guardada.',
+  'trouble.already_connected.why': 'Não há nada a fazer: ela já é lida. O que você digitou não foi guardado.',
   'trouble.already_connected.do': 'Continuar',
   'trouble.account_mismatch.title': 'Esta chave é de outra conta {provider}',
   'trouble.account_mismatch.why':
@@ -339,6 +339,6 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'status.syncing': 'lendo o histórico',
   'status.active': 'em dia',
   'status.degraded': 'em parte em dia',
-  'status.needs_reauth': 'precisa de uma chave nova',
+  'status.needs_reauth': 'precisa de reparo',
   'status.removed': 'removida',
 }
