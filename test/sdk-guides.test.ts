@@ -10,6 +10,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { sdkCalls } from '../apps/server/src/http/docs/typescript.ts'
 import { openResource } from '../apps/server/src/http/test-resource.ts'
 
 const run = promisify(execFile)
@@ -74,11 +75,17 @@ describe('the snippets of the guides', async () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('type-check, those of the SDK’s README and those of integrate.md', async () => {
+  it('type-check, those of the SDK’s README, of integrate.md and of the API reference', async () => {
     const guide = await readSnippets('docs/guides/integrate.md', 'ts')
     const readme = await readSnippets('packages/sdk/README.md', 'ts')
     assert.ok(guide.length >= 8 && readme.length >= 5)
     await writeFile(path.join(folder, 'guide.ts'), guide.join('\n'))
+    const calls = Object.values(sdkCalls).map((call) => `{\n${call}\n}`)
+    assert.ok(calls.length > 20)
+    const clients = `import type { Client, EnterpriseClient } from '@assay/sdk'
+declare const client: Client
+declare const tenant: EnterpriseClient`
+    await writeFile(path.join(folder, 'reference.ts'), [clients, ...calls].join('\n'))
     await writeFile(path.join(folder, 'readme.ts'), [surroundings, ...readme].join('\n'))
     const { stdout } = await run(process.execPath, [compiler, '-p', '.'], { cwd: folder }).catch(
       (error: { stdout: string }) => error,

@@ -133,7 +133,7 @@ describe('documents', () => {
     }
   })
 
-  it('/docs shows every call, loads nothing from elsewhere and runs no script', async (t) => {
+  it('/docs shows every call, loads nothing from elsewhere, and calls nothing outside sandbox mode', async (t) => {
     const server = await startTestServer(t)
     for (const [path, call] of [
       ['/docs', '/accounts/v2/transactions/{id}'],
@@ -141,10 +141,16 @@ describe('documents', () => {
       ['/docs/connect', '/connect/v1/session/connections/{connection_id}'],
     ] as const) {
       const response = await server.get(path)
-      assert.match(response.headers.get('content-security-policy') ?? '', /^default-src 'none';style-src 'self';/)
+      const policy = response.headers.get('content-security-policy') ?? ''
+      assert.match(policy, /^default-src 'none';style-src 'self';script-src 'self';frame-ancestors 'none';/)
       const html = await response.text()
       assert.ok(html.includes(call))
-      assert.equal(/<script|<style|style="|javascript:|src=/i.test(html), false)
+      assert.equal(/<style|style="|javascript:|form class="try"|get-token/i.test(html), false)
+      const scripts = [...html.matchAll(/<script[^>]*>/g)].map(([tag]) => tag)
+      assert.equal(scripts.length, 1)
+      const [, source = ''] = /src="([^"]+)"/.exec(scripts[0] ?? '') ?? []
+      const script = await fetch(new URL(source, `${server.url}${path}`))
+      assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
       const [, style = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(html) ?? []
       const sheet = await fetch(new URL(style, `${server.url}${path}`))
       assert.equal(sheet.headers.get('content-type'), 'text/css; charset=utf-8')

@@ -4,7 +4,7 @@ import { Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { sendDocument, toDocument } from './request/conditional.ts'
-import { docsStyle, renderDocs } from './docs/page.ts'
+import { docsScript, docsStyle, renderDocs } from './docs/page.ts'
 import { registerIcons } from './icons.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import { checkMetricsAccess, type MetricsAccess } from './metrics.ts'
@@ -23,6 +23,8 @@ export interface SystemOptions extends StatusOptions {
   baseUrl: () => string
   authUrl: () => string
   widgetUrl: () => string
+  /** Sandbox mode: the pages may send calls, with tokens of the published clients. */
+  loopbackHostsOnly: boolean
 }
 
 export function systemRoutes(options: SystemOptions): RouteGroup[] {
@@ -73,6 +75,7 @@ function sendJson(reply: FastifyReply, value: object): FastifyReply {
 const versions = ['v1', 'v2', 'connect'] as const
 
 type Hosts = Pick<SystemOptions, 'baseUrl' | 'authUrl' | 'widgetUrl'>
+type DocsOptions = Hosts & Pick<SystemOptions, 'loopbackHostsOnly'>
 
 function describe(version: Version, { baseUrl, authUrl, widgetUrl }: Hosts): OpenApi {
   return toOpenApi(version, { baseUrl: baseUrl(), authUrl: authUrl(), widgetUrl: widgetUrl() })
@@ -85,23 +88,37 @@ function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
   }
 }
 
-async function registerDocs(app: FastifyInstance, hosts: Hosts): Promise<void> {
+async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   await app.register(plugin, helmetOptions)
-  // The page is plain HTML and one style sheet: no script may run on it, not even ours.
+  const canTry = options.loopbackHostsOnly
+  // One style sheet and one script, both ours. The page may call the service in sandbox mode only, where tokens are worth
+  // nothing.
   const helmet = {
     contentSecurityPolicy: {
       useDefaults: false,
-      directives: { defaultSrc: ["'none'"], styleSrc: ["'self'"], frameAncestors: ["'none'"], baseUri: ["'none'"] },
+      directives: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'self'"],
+        scriptSrc: ["'self'"],
+        ...(canTry ? { connectSrc: ["'self'"] } : {}),
+        frameAncestors: ["'none'"],
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+      },
     },
   }
   for (const version of versions) {
-    const document = once(() => toDocument(renderDocs(version, describe(version, hosts))))
+    const document = once(() =>
+      toDocument(renderDocs(version, describe(version, options), { authUrl: options.authUrl(), canTry })),
+    )
     app.get(version === 'v2' ? '/docs' : `/docs/${version}`, { helmet }, async (_, reply) =>
       sendDocument(reply, document(), 'text/html; charset=utf-8'),
     )
   }
   const style = toDocument(docsStyle)
   app.get('/docs/style.css', async (_, reply) => sendDocument(reply, style, 'text/css; charset=utf-8'))
+  const script = toDocument(docsScript)
+  app.get('/docs/page.js', async (_, reply) => sendDocument(reply, script, 'text/javascript; charset=utf-8'))
 }
 
 function once<T>(make: () => T): () => T {

@@ -9,6 +9,8 @@ interface Part {
   title: string
   lead: string
   rows: readonly (readonly [string, string])[]
+  /** Commands, with the values of the sandbox. */
+  commands?: readonly string[]
 }
 
 export const besides: readonly Part[] = [
@@ -21,6 +23,19 @@ export const besides: readonly Part[] = [
       ['POST /oauth/revoke', 'RFC 7009: a refresh token ends its family, an access token itself'],
       ['POST /oauth/introspect', 'RFC 7662: needs client authentication'],
       ['GET /.well-known/oauth-authorization-server', 'RFC 8414: addresses, grant types, methods'],
+    ],
+    commands: [
+      `curl {auth_url}/oauth/token \\
+  -d grant_type=authorization_code -d code='<code>' -d code_verifier='<verifier>' \\
+  -d redirect_uri=http://127.0.0.1:4100/callback -d client_id=cli_demo -d client_secret=sandbox-demo-secret`,
+      `curl {auth_url}/oauth/token \\
+  -d grant_type=refresh_token -d refresh_token='<refresh token>' \\
+  -d client_id=cli_demo -d client_secret=sandbox-demo-secret`,
+      `curl {auth_url}/oauth/revoke \\
+  -d token='<refresh token>' -d client_id=cli_demo -d client_secret=sandbox-demo-secret`,
+      `const tokens = await exchangeCode(toTokenClient(app), { code, codeVerifier, redirectUri })
+const client = createClient({ ...app, tokens, onTokens: (next) => save(next) })
+await client.revoke()`,
     ],
   },
   {
@@ -51,11 +66,18 @@ export const besides: readonly Part[] = [
   },
 ]
 
-export function renderBesides(): string {
+export function renderBesides(authUrl: string): string {
   return besides
     .map(
-      ({ id, title, lead, rows }) => `<section id="${id}"><h3 class="title">${e(title)}</h3><p>${e(lead)}</p>
-<table>${rows.map(([name, what]) => `<tr><th scope="row"><code>${e(name)}</code></th><td>${e(what)}</td></tr>`).join('')}</table></section>`,
+      ({
+        id,
+        title,
+        lead,
+        rows,
+        commands = [],
+      }) => `<section id="${id}"><h3 class="title">${e(title)}</h3><p>${e(lead)}</p>
+<table>${rows.map(([name, what]) => `<tr><th scope="row"><code>${e(name)}</code></th><td>${e(what)}</td></tr>`).join('')}</table>
+${commands.map((command) => `<pre class="request" tabindex="0">${e(command.replace('{auth_url}', authUrl))}</pre>`).join('')}</section>`,
     )
     .join('\n')
 }

@@ -1,5 +1,5 @@
 /** The example of a call as a command that can be copied into a shell. */
-import type { OpenApiOperation } from '@assay/contract'
+import type { Json, OpenApiOperation } from '@assay/contract'
 import { member, textOf } from './html.ts'
 
 export interface Listed {
@@ -9,11 +9,22 @@ export interface Listed {
   operation: OpenApiOperation
 }
 
-export function toCurl({ route, method, operation }: Listed, baseUrl: string): string {
+/** The example of a call, in parts. */
+export function requestOf({ route, operation }: Listed): { target: string; bearer?: string; body?: Json } {
   const body = member(member(operation.requestBody ?? {}, 'content'), 'application/json')['example']
+  return {
+    target: toTarget(route, operation),
+    ...(operation.security.length === 0 ? {} : { bearer: bearerOf(operation) }),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+export function toCurl(listed: Listed, baseUrl: string): string {
+  const { method } = listed
+  const { target, bearer, body } = requestOf(listed)
   const words = [
-    `curl${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`} ${quote(`${baseUrl}${toTarget(route, operation)}`)}`,
-    ...(operation.security.length === 0 ? [] : [`-H ${quote(bearerOf(operation))}`]),
+    `curl${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`} ${quote(`${baseUrl}${target}`)}`,
+    ...(bearer === undefined ? [] : [`-H ${quote(`Authorization: ${bearer}`)}`]),
     ...(body === undefined
       ? []
       : [`-H ${quote('Content-Type: application/json')}`, `-d ${quote(JSON.stringify(body))}`]),
@@ -23,7 +34,7 @@ export function toCurl({ route, method, operation }: Listed, baseUrl: string): s
 
 function bearerOf({ security }: OpenApiOperation): string {
   const isToken = security.some((schemes) => 'user' in schemes || 'tenant' in schemes)
-  return `Authorization: Bearer ${isToken ? '<access token>' : '<session secret>'}`
+  return `Bearer ${isToken ? '<access token>' : '<session secret>'}`
 }
 
 /** The path with its values, and the query of the example. */

@@ -1,27 +1,54 @@
 /** One call: what it takes, what it answers, what it refuses with, and how it is asked. */
 import type { JsonObject, OpenApi, OpenApiOperation } from '@assay/contract'
-import { toCurl, type Listed } from './curl.ts'
+import { requestOf, toCurl, type Listed } from './curl.ts'
 import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
 import { renderType } from './schema.ts'
+import { toTypeScript } from './typescript.ts'
 
-export function renderOperation(listed: Listed, document: OpenApi): string {
+export interface OperationOptions {
+  document: OpenApi
+  /** In sandbox mode a call can be sent from the page. */
+  canTry: boolean
+}
+
+export function renderOperation(listed: Listed, { document, canTry }: OperationOptions): string {
   const { route, method, operation } = listed
   const body = contentOf(operation.requestBody, 'application/json')
   const success = operation.responses['200']
   const answer = contentOf(success, 'application/json') ?? contentOf(success, 'application/x-ndjson')
-  const curl = toCurl(listed, document.servers[0]?.url ?? '')
+  const baseUrl = document.servers[0]?.url ?? ''
 
   return `<section id="${e(operation.operationId)}">
 <h3 class="title">${e(operation.summary)}</h3>
 <p class="call"><span class="method ${method.toLowerCase()}">${method}</span> <code>${e(route)}</code></p>
 <p>${renderText(operation.description)} <span class="quiet">${renderNeeds(operation)}</span></p>
-<pre class="request" tabindex="0">${e(curl)}</pre>
+<pre class="request" tabindex="0" aria-label="curl">${e(toCurl(listed, baseUrl))}</pre>
+<pre class="request" tabindex="0" aria-label="TypeScript">${e(toTypeScript(listed, baseUrl))}</pre>
+${canTry ? renderTry(listed) : ''}
 ${renderParameters(operation)}
 ${body === undefined ? '' : `<h3>Body${operation.requestBody?.['required'] === true ? '' : ' <span class="quiet">optional</span>'}</h3>${renderType(member(body, 'schema'))}`}
 <h3>Answer</h3>
 ${answer === undefined ? '' : `${renderType(member(answer, 'schema'))}${renderExample(answer)}`}
 <p class="refusals">Refusals: ${renderRefusals(operation)}</p>
 </section>`
+}
+
+/** Calls of the widget's sessions need a session's secret, which only a person's browser has. */
+function renderTry(listed: Listed): string {
+  const { method, operation } = listed
+  const access = accessOf(operation)
+  if (access === undefined) return ''
+  const { target, body } = requestOf(listed)
+  const about = e(operation.summary)
+  return `<form class="try" data-method="${method}" data-access="${access}">
+<label>Request <input name="target" value="${e(target)}" aria-label="Request: ${about}" spellcheck="false"></label>
+${body === undefined ? '' : `<label>Body <textarea name="body" rows="4" aria-label="Body: ${about}" spellcheck="false">${e(JSON.stringify(body, null, 2))}</textarea></label>`}
+<button aria-label="Send: ${about}">Send</button> <output></output></form>`
+}
+
+function accessOf({ security }: OpenApiOperation): 'user' | 'tenant' | 'none' | undefined {
+  if (security.length === 0) return 'none'
+  return (['user', 'tenant'] as const).find((kind) => security.some((schemes) => kind in schemes))
 }
 
 function renderNeeds({ security }: OpenApiOperation): string {

@@ -1,6 +1,7 @@
 /**
- * The pages under /docs: the OpenAPI documents as plain HTML, made once at first use. No script and nothing from
- * elsewhere, so the page's policy can forbid both; every value is escaped, also our own.
+ * The pages under /docs: the OpenAPI documents as plain HTML, made once at first use. Nothing comes from elsewhere, so the
+ * page's policy can forbid it; every value is escaped, also our own. One script finds calls and, in sandbox mode, sends
+ * them.
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,12 +10,20 @@ import { renderAccess } from './access.ts'
 import { besides, renderBesides } from './besides.ts'
 import type { Listed } from './curl.ts'
 import { escapeHtml as e, member, objectOf, renderExample, renderText, textOf } from './html.ts'
-import { renderOperation } from './operation.ts'
+import { renderOperation, type OperationOptions } from './operation.ts'
 import { renderMembers } from './schema.ts'
 
 export const docsStyle = readFileSync(path.join(import.meta.dirname, 'style.css'), 'utf8')
 
-export function renderDocs(version: Version, document: OpenApi): string {
+export const docsScript = readFileSync(path.join(import.meta.dirname, 'page.mjs'), 'utf8')
+
+export interface DocsOptions {
+  authUrl: string
+  /** In sandbox mode a call can be sent from the page. */
+  canTry: boolean
+}
+
+export function renderDocs(version: Version, document: OpenApi, { authUrl, canTry }: DocsOptions): string {
   // Relative, so that the page also works behind a proxy that puts a path in front: /docs, /docs/v1, /docs/connect.
   const root = version === 'v2' ? '' : '../'
   const { info, components, tags } = document
@@ -33,6 +42,7 @@ export function renderDocs(version: Version, document: OpenApi): string {
 <meta name="color-scheme" content="light dark">
 <title>${e(info.title)}</title>
 <link rel="stylesheet" href="${root}docs/style.css">
+<script type="module" src="${root}docs/page.js"></script>
 </head>
 <body>
 <header>
@@ -42,6 +52,7 @@ export function renderDocs(version: Version, document: OpenApi): string {
 </header>
 <div class="columns">
 <nav class="contents" aria-label="Contents">
+<search hidden><label for="search">Find a call</label><input id="search" type="search"></search>
 ${parts.map((part) => renderContents(part.name, part.operations.map(toLink))).join('\n')}
 ${renderContents(
   'Besides',
@@ -58,9 +69,10 @@ ${renderContents(
 <p>${e(info.description)}</p>
 <p class="quiet">Base address <code>${e(document.servers[0]?.url ?? '')}</code>. Send the ${version === 'connect' ? 'session’s secret' : 'access token'} as
 <code>Authorization: Bearer</code>. Refusals are problem documents (RFC 9457), schema <a href="#schema-ErrorResponse">ErrorResponse</a>.</p>
-${parts.map((part) => renderPart(part, document)).join('\n')}
+${canTry ? renderTokenButton() : ''}
+${parts.map((part) => renderPart(part, { document, canTry })).join('\n')}
 ${renderTitle('Besides')}
-${renderBesides()}
+${renderBesides(authUrl)}
 ${renderTitle('About every call')}
 <section id="access"><h3 class="title">Access</h3>${renderAccess(components.securitySchemes)}</section>
 <section id="refusals"><h3 class="title">Refusals</h3>${renderRefusals(components.responses)}</section>
@@ -109,9 +121,14 @@ interface Part {
   operations: readonly Listed[]
 }
 
-function renderPart({ name, description, operations }: Part, document: OpenApi): string {
+function renderTokenButton(): string {
+  return `<p><button id="get-token">Get a sandbox token</button> <output id="token-state"></output></p>
+<p class="quiet">It belongs to a new user with a simulated Kraken account. Calls below are sent with it.</p>`
+}
+
+function renderPart({ name, description, operations }: Part, options: OperationOptions): string {
   return `${renderTitle(name)}<p class="quiet">${e(description)}</p>
-${operations.map((operation) => renderOperation(operation, document)).join('\n')}`
+${operations.map((operation) => renderOperation(operation, options)).join('\n')}`
 }
 
 function renderRefusals(responses: JsonObject): string {
