@@ -113,4 +113,17 @@ declare const tenant: EnterpriseClient`
     assert.match(pages ?? '', /^\d+\n/)
     assert.match(token, /"token_type":"Bearer"/)
   })
+
+  it('of sandbox.md and move-to-v2.md for the shell run, and answer', async () => {
+    const bob = await api.signIn('bob', { providers: [{ provider_id: 'kraken' }] })
+    const files = ['docs/guides/move-to-v2.md', 'docs/guides/sandbox.md']
+    const scripts = (await Promise.all(files.map((file) => readSnippets(file, 'bash')))).flat()
+    assert.equal(scripts.length, 6)
+    const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`
+    const env = { PATH, ...environment, ACCESS_TOKEN: bob.access_token, CONNECTION_ID: bob.connectionIds[0] ?? '' }
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { env })
+    assert.match(stdout, /"crypto_source_id":"kraken"[^]*"provider_id":"kraken"/)
+    assert.match(stdout, /"api_key":"[^"]{56}"/)
+    assert.match(stdout, /"offset_ms":60000/)
+  })
 })
