@@ -5,6 +5,8 @@
 import { Refusal, SourceError } from '@assay/core'
 import { z } from 'zod'
 
+export { createKeyOf, revokeKeysOf, type TestAccountDeps } from './test-accounts.ts'
+
 const scenario = z.object({ name: z.string(), title: z.string(), description: z.string(), expects: z.string() })
 const providersAnswer = z.object({
   providers: z.array(z.object({ provider_id: z.string(), url: z.url(), scenarios: z.array(scenario) })),

@@ -1,8 +1,7 @@
 /** What the connect routes are made over. */
 import type { Connect } from '../../connect/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
-import type { SandboxControl } from '../../sandbox/index.ts'
-import type { TestAccountDeps } from '../../sandbox/test-accounts.ts'
+import type { SandboxControl, TestAccountDeps } from '../../sandbox/index.ts'
 import type { Admit } from '../request/admission.ts'
 import type { Streams } from './events.ts'
 

@@ -3,7 +3,7 @@ import * as contract from '@assay/contract'
 import { Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import type { SandboxMailbox } from '../../mail/index.ts'
-import { createKeyOf } from '../../sandbox/test-accounts.ts'
+import { createKeyOf } from '../../sandbox/index.ts'
 import type { ConnectRoutesDeps } from './deps.ts'
 import { createServeSession } from './serve-session.ts'
 

@@ -9,8 +9,7 @@ import { z } from 'zod'
 import type { Connect, ConnectSession } from '../../connect/index.ts'
 import { toRefusedItem, type AddResult, type GivenCredentials } from '../../connections/index.ts'
 import { OAuthError } from '../../oauth/index.ts'
-import type { SandboxControl, TestFields } from '../../sandbox/index.ts'
-import { createKeyOf, type TestAccountDeps } from '../../sandbox/test-accounts.ts'
+import { createKeyOf, type SandboxControl, type TestAccountDeps, type TestFields } from '../../sandbox/index.ts'
 
 export interface AuthorizationDeps extends TestAccountDeps {
   connect: Connect

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Database } from '../../db/index.ts'
 import { bringJobsForward } from '../../jobs/index.ts'
 import type { SandboxMailbox } from '../../mail/index.ts'
-import { createKeyOf, revokeKeysOf } from '../../sandbox/test-accounts.ts'
+import { createKeyOf, revokeKeysOf } from '../../sandbox/index.ts'
 import { parseOrRefuse } from '../request/invalid.ts'
 import { authorizationBody, authorize, type AuthorizationDeps } from './authorizations.ts'
 
