@@ -188,7 +188,7 @@ async function look({ db }: Pick<Running, 'db'>, { connectionId }: Account): Pro
 async function untilRest(running: Running, account: Account): Promise<void> {
   const isAtRest = async (): Promise<true | undefined> =>
     (await look(running, account)).phase === 'idle' ? true : undefined
-  await until('the sync to end', isAtRest, pollMs)
+  await untilAlive('the sync to end', running, isAtRest)
 }
 
 /** A kill has to meet something at work: otherwise a hundred of them would only hold up a start. */
@@ -197,7 +197,30 @@ async function untilProgress(running: Running, account: Account, place: string):
     const sight = await look(running, account)
     return sight.place !== place || sight.phase === 'idle' ? true : undefined
   }
-  await until('any progress', hasMoved, pollMs)
+  await untilAlive('any progress', running, hasMoved)
+}
+
+/** A process that ended by itself would be waited for in vain. Where nothing moves, the queue says why. */
+async function untilAlive(what: string, running: Running, find: () => Promise<true | undefined>): Promise<void> {
+  try {
+    await until(
+      what,
+      () => {
+        const [deserter] = running.listDeserters()
+        if (deserter !== undefined) throw new Error(deserter)
+        return find()
+      },
+      pollMs,
+    )
+  } catch (cause) {
+    const jobs = await away(() =>
+      running.db.rows(
+        `select key, attempts, run_at - now() as due, now() - locked_at as locked_for, last_error
+         from graphile_worker._private_jobs order by run_at limit 20`,
+      ),
+    )
+    throw new Error(`${what}; the queue: ${JSON.stringify(jobs)}`, { cause })
+  }
 }
 
 /** Asks again while PostgreSQL is being started. */

@@ -405,7 +405,7 @@ create table connections (
   status_message text,
   -- The provider's account, hashed with a key of the tenant; null until the credentials were verified.
   account_fingerprint text,
-  -- A compact JWE (connections/seal.ts); null once destroyed, and for a wallet that is known by its address.
+  -- A compact JWE (connections/credentials/seal.ts); null once destroyed, and for a wallet that is known by its address.
   sealed_credentials text,
   -- A wallet's address in clear, because transactions show it anyway; and the networks that the person chose.
   address text,
