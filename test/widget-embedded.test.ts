@@ -209,6 +209,6 @@ describe('the widget, hosted and opened elsewhere', () => {
   it('without registration of the page’s origin, the loader’s window is sent back with the reason', () =>
     visit(async (page, here) => {
       await page.goto(frameRequest(here, 'http://127.0.0.1:9').replace('display=iframe', 'display=popup'))
-      await page.getByText('That answer did not belong to this browser.').waitFor()
+      await page.getByText('This answer does not belong to your session.').waitFor()
     }))
 })

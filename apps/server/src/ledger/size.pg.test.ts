@@ -53,7 +53,10 @@ describe('after a first read of trades', async () => {
       await addConnection(db, refOf(user, 1))
       await readFirst(refOf(user, 1), user)
     }
-    await db.execute('vacuum full due_groups')
+    // A queue that has been worked off. Its pages become free once no transaction of the server is older, in other databases
+    // too, so what VACUUM leaves of it depends on what else runs.
+    assert.deepEqual(await db.rows('select from due_groups'), [])
+    await db.execute('truncate due_groups')
     await db.execute('vacuum analyze')
     const { trades, bytes } = await db.row<{ trades: number; bytes: number }>(
       `select (select count(*)::int from transactions) as trades, sum(pg_total_relation_size(t))::float8 as bytes

@@ -152,7 +152,7 @@ describe('the sandbox’s own endpoints', async () => {
     )
     assert.deepEqual(
       page.data.map((row) => [row.status, row.transaction_count]),
-      [['active', 459]],
+      [['active', 457]],
     )
   })
 
