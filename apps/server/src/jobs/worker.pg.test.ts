@@ -39,6 +39,19 @@ const failNextEnd = `
     end $$;
   create trigger fail_once before delete on graphile_worker._private_jobs for each row execute function fail_once()`
 
+/** The first two ends of jobs are held up for as long as a lock is held, and then lost together. */
+const failTwoEnds = `
+  create sequence held_ends;
+  create function fail_two() returns trigger language plpgsql as $$
+    begin
+      if nextval('held_ends') <= 2 then
+        perform pg_advisory_xact_lock_shared(1);
+        raise 'two ends of jobs were lost';
+      end if;
+      return old;
+    end $$;
+  create trigger fail_two before delete on graphile_worker._private_jobs for each row execute function fail_two()`
+
 /** Heartbeats look as if they had been written an hour ago, as those of a worker that waits for the processor do. */
 const late = `
   create function late() returns trigger language plpgsql as $$
@@ -250,6 +263,28 @@ describe('a worker that lives', async () => {
       (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
     )
     assert.deepEqual(runs, ['first', 'first', 'second'])
+  })
+
+  it('goes on after the ends of two jobs were lost at the same moment, and can be stopped', async () => {
+    const runs: string[] = []
+    const task = async (payload: unknown): Promise<void> => void runs.push((payload as { name: string }).name)
+    await queue.db.execute(failTwoEnds)
+    const worker = await queue.start({ task })
+    await queue.db.transaction(async (tx) => {
+      await tx.execute('select pg_advisory_xact_lock(1)', [])
+      for (const [index, name] of ['first', 'second'].entries()) {
+        await queueTask(queue.db, { task: 'task', payload: { name }, key: name, lane: name })
+        await until(`${name} to wait`, () =>
+          tx.maybeRow("select from pg_locks where locktype = 'advisory' and not granted having count(*) > $1", [index]),
+        )
+      }
+    })
+    await until('both jobs to be done', async () =>
+      (await queue.db.rows('select from graphile_worker._private_jobs')).length === 0 ? true : undefined,
+    )
+    assert.deepEqual(runs.toSorted(), ['first', 'first', 'second', 'second'])
+    await worker.stop()
+    await queue.db.execute('drop trigger fail_two on graphile_worker._private_jobs')
   })
 })
 

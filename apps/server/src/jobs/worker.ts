@@ -98,9 +98,9 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
     events.on('job:start', () => (places.jobs += 1))
     events.on('job:complete', () => (places.jobs -= 1))
     const taskList = toTaskList(tasks, stopping.signal, room)
-    const stuck = whenStuck(events)
+    const [stuck, over] = [whenStuck(events), whenOver(events)]
     const runner = await run({ ...toRunnerOptions(options), taskList, pgPool: pool, events })
-    return { runner, stuck }
+    return { runner, stuck, over }
   }
 
   let first: LiveRunner
@@ -138,6 +138,8 @@ interface LiveRunner {
   runner: Runner
   /** Resolves when it will never take a job. */
   stuck: Promise<void>
+  /** Resolves after it has shut down, also where its own promises wait forever. */
+  over: Promise<void>
 }
 
 /**
@@ -156,6 +158,22 @@ function whenStuck(events: WorkerEvents): Promise<void> {
   })
 }
 
+/** What graphile-worker has left to do once its jobs have ended: a statement, if anything. */
+const shutdownRestMs = 2_000
+
+/**
+ * graphile-worker counts the reports of ended jobs that are under way, and waits for all of them when it shuts down. Two
+ * that fail at the same moment are taken off twice (seen in 0.18.0, `batch` in dist/main.js); it then waits for a count
+ * below zero to become zero, and neither `runner.promise` nor `runner.stop()` ever ends.
+ */
+function whenOver(events: WorkerEvents): Promise<void> {
+  return new Promise((resolve) => {
+    const note = (): void => void setTimeout(resolve, shutdownRestMs).unref()
+    events.once('pool:gracefulShutdown:complete', note)
+    events.once('pool:gracefulShutdown:error', note)
+  })
+}
+
 /** Until `stopping`: then until the jobs under way have ended. */
 async function keepRunning(
   first: LiveRunner,
@@ -165,13 +183,15 @@ async function keepRunning(
 ): Promise<void> {
   const asked = once(stopping, 'abort')
   for (let live: LiveRunner | undefined = first; live !== undefined; live = await beginAgain(begin, stopping, log)) {
-    const { runner, stuck } = live
-    const end = await Promise.race([runner.promise.catch(() => undefined), asked, stuck.then(() => 'stuck' as const)])
+    const { runner, stuck, over } = live
+    const ended = runner.promise.catch(() => undefined)
+    const end = await Promise.race([ended, over, asked, stuck.then(() => 'stuck' as const)])
     // Refused only by a runner that ended by itself, of which nothing is left to stop.
-    if (stopping.aborted) return runner.stop().catch(() => undefined)
+    const stop = (): Promise<void> => Promise.race([runner.stop().catch(() => undefined), over])
+    if (stopping.aborted) return stop()
     if (end === 'stuck') {
       log.warn('the job runner could not read its tasks; it is started again')
-      await runner.stop().catch(() => undefined)
+      await stop()
       await delay(restartDelayMs, undefined, { signal: stopping }).catch(() => undefined)
     } else log.error('the job runner ended by itself; it is started again')
   }
