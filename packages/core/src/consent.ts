@@ -86,7 +86,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     neverList: 'Move funds, trade, or see your keys.',
     until: 'For how long',
     untilDate: 'Until {date}. End it whenever you like: at {app}, or on your own page here.',
-    offline_access: 'It may read until then also while you are away.',
+    offline_access: 'Until then it may also read while you are away.',
     existing: 'You have connected these before. {app} will see them too:',
     date: (day, month, year) => `${month} ${day}, ${year}`,
     months: 'January February March April May June July August September October November December',

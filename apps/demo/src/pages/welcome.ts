@@ -14,7 +14,7 @@ export function welcomePage({ notice, hasSample }: Welcome): string {
     body: html`<section class="welcome">
       ${notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
       <h1>Everything you own, on one page</h1>
-      <p class="lead">Connect your exchanges and wallets. Northwind can look at them, and can never move anything.</p>
+      <p class="lead">Connect your exchanges and wallets. Northwind can read them, but can never move anything.</p>
       ${connectButton('Connect your accounts')}
       <p class="ways">
         You can also connect <button type="button" data-open="popup">in a window</button> or

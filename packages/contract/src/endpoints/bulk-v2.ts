@@ -52,7 +52,7 @@ export const getAssetHistory = defineEndpoint({
     })
     .check(refuseEmptyRange),
   response: z.object({ data: z.array(AssetHistoryPoint), errors: successErrors }),
-  summary: 'Get what holdings were worth',
+  summary: 'See what holdings were worth',
   description:
     'One point a day, oldest first, at most 366. Observed where every connection was read that day; otherwise derived backwards from today’s balances through the transactions, down to where the history has a hole. What was cut off, and why, is in errors.',
   errors: [],

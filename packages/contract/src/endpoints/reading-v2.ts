@@ -34,7 +34,7 @@ export const getCoverage = defineEndpoint({
     }),
   }),
   response: z.object({ data: z.object({ streams: z.array(StreamCoverage) }), errors: successErrors }),
-  summary: 'Get what was read of a connection',
+  summary: 'See what was read of a connection',
   description:
     'For each list of the provider: the windows that were read to their end, and the holes with their cause.',
   errors: ['not_found'],
@@ -56,7 +56,7 @@ export const getProof = defineEndpoint({
   params: z.object({ connection_id: z.string() }),
   query: z.strictObject({}),
   response: pageOf(AssetProof).extend({ summary: ProofSummary }),
-  summary: 'Get whether a connection adds up',
+  summary: 'See whether a connection adds up',
   description:
     'For each asset: what the provider reports, what the transactions add up to, and the difference with its cause. A reading of the balances is judged once the history was read past its time.',
   errors: ['not_found'],
