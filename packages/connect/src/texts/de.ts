@@ -341,7 +341,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.remove': 'Entfernen',
   'manage.remove_title': '{name} entfernen?',
   'manage.remove_body':
-    'Der Schlüssel und alles, was mit ihm gelesen wurde, wird vernichtet. Anwendungen sehen dieses Konto nicht mehr.',
+    'Der Zugang zu diesem Konto und alles, was daraus gelesen wurde, werden vernichtet. Anwendungen sehen es nicht mehr.',
   'manage.revoke': 'Entziehen',
   'manage.revoke_title': '{name} das Lesen entziehen?',
   'manage.revoke_body':

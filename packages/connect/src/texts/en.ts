@@ -319,7 +319,8 @@ export const en = {
   'manage.count': { one: '{count} transaction', other: '{count} transactions' },
   'manage.remove': 'Remove',
   'manage.remove_title': 'Remove {name}?',
-  'manage.remove_body': 'The key and everything read with it are destroyed. Applications no longer see this account.',
+  'manage.remove_body':
+    'The access to this account and everything read from it are destroyed. Applications no longer see it.',
   'manage.revoke': 'Revoke',
   'manage.revoke_title': 'Stop {name} from reading?',
   'manage.revoke_body':

@@ -326,7 +326,8 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.count': { one: '{count} transacción', other: '{count} transacciones' },
   'manage.remove': 'Quitar',
   'manage.remove_title': '¿Quitar {name}?',
-  'manage.remove_body': 'La clave y todo lo leído con ella se destruyen. Las aplicaciones dejan de ver esta cuenta.',
+  'manage.remove_body':
+    'Se destruyen el acceso a esta cuenta y todo lo que se leyó de ella. Las aplicaciones dejan de verla.',
   'manage.revoke': 'Revocar',
   'manage.revoke_title': '¿Impedir que {name} lea?',
   'manage.revoke_body':

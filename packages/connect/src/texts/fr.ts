@@ -330,7 +330,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.remove': 'Retirer',
   'manage.remove_title': 'Retirer {name} ?',
   'manage.remove_body':
-    'La clé et tout ce qui a été lu avec elle sont détruits. Les applications ne voient plus ce compte.',
+    'L’accès à ce compte et tout ce qui en a été lu sont détruits. Les applications ne le voient plus.',
   'manage.revoke': 'Révoquer',
   'manage.revoke_title': 'Empêcher {name} de lire ?',
   'manage.revoke_body':

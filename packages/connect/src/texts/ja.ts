@@ -307,7 +307,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.remove': '外す',
   'manage.remove_title': '{name} を外しますか?',
   'manage.remove_body':
-    'キーと、それで読み取ったすべてを消去します。アプリケーションはこの口座を閲覧できなくなります。',
+    'この口座へのアクセスと、読み取ったすべてのデータを消去します。アプリケーションからは見えなくなります。',
   'manage.revoke': '取り消す',
   'manage.revoke_title': '{name} の閲覧を止めますか?',
   'manage.revoke_body': '{name} はすぐに閲覧できなくなります。気が変わったときのため、口座は30日間接続されたままです。',

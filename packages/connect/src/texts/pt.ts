@@ -320,7 +320,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.remove': 'Remover',
   'manage.remove_title': 'Remover {name}?',
   'manage.remove_body':
-    'A chave e tudo o que foi lido com ela são destruídos. Os aplicativos deixam de ver esta conta.',
+    'O acesso a esta conta e tudo o que foi lido dela são destruídos. As aplicações deixam de vê-la.',
   'manage.revoke': 'Revogar',
   'manage.revoke_title': 'Impedir {name} de ler?',
   'manage.revoke_body':
