@@ -186,14 +186,13 @@ async function keepRunning(
     const { runner, stuck, over } = live
     const ended = runner.promise.catch(() => undefined)
     const end = await Promise.race([ended, over, asked, stuck.then(() => 'stuck' as const)])
-    // Refused only by a runner that ended by itself, of which nothing is left to stop.
+    // Refused only by a runner that ended by itself, of which nothing is left to stop. One that is over still has a timer.
     const stop = (): Promise<void> => Promise.race([runner.stop().catch(() => undefined), over])
     if (stopping.aborted) return stop()
-    if (end === 'stuck') {
-      log.warn('the job runner could not read its tasks; it is started again')
-      await stop()
-      await delay(restartDelayMs, undefined, { signal: stopping }).catch(() => undefined)
-    } else log.error('the job runner ended by itself; it is started again')
+    if (end === 'stuck') log.warn('the job runner could not read its tasks; it is started again')
+    else log.error('the job runner ended by itself; it is started again')
+    await stop()
+    if (end === 'stuck') await delay(restartDelayMs, undefined, { signal: stopping }).catch(() => undefined)
   }
 }
 
