@@ -75,7 +75,7 @@ export async function listConnections(
   )
 }
 
-/** By its id alone, for sandbox mode: there is no user in a call that stands for the provider's own website. */
+/** By its id alone, for sandbox mode: a call that stands for the provider's own website names no user. */
 export async function findKeyLane(
   sql: Sql,
   connectionId: string,

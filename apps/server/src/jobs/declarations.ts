@@ -118,7 +118,7 @@ export type Handlers = { [Name in JobName]: Handler<Name> | undefined }
 
 /**
  * The one place where names change: snake_case in the table, camelCase in code. Values are left alone. `traceparent` is the
- * trace that the job goes on in; it is no part of the payload that a handler gets.
+ * trace that the job goes on in; a handler does not see it in its payload.
  */
 export function toStored(name: JobName, payload: unknown, traceparent?: string): string {
   // Parsed on the way in too: an object that has more members than the job needs leaves them behind.
