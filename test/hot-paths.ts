@@ -65,7 +65,11 @@ export async function walkHotPaths(databaseUrl: string, db: Database, options: W
   const recordJobs: World['recordJobs'] = (name, work) =>
     record(name, async () => {
       const worker = await start('worker')
-      await work().finally(() => worker.stop())
+      try {
+        await work()
+      } finally {
+        await worker.stop()
+      }
     })
   let isStopped = false
   const stop = async (): Promise<void> => {

@@ -5,12 +5,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-const widget = 'packages/connect'
-const checkCode = ['node', 'tools/check-code.ts']
 const checks = [
-  { name: 'types and lint', command: [...checkCode, 'tsconfig.json', '.', `${widget}/**`] },
+  { name: 'types and lint', command: ['npm', 'run', '--silent', 'lint'] },
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
-  { name: 'types and lint of the widget', command: [...checkCode, `${widget}/tsconfig.json`, widget] },
   { name: 'unused code', command: ['knip'] },
   { name: 'import boundaries', command: ['node', '--test', '--test-reporter=dot', 'test/boundaries.test.ts'] },
   { name: 'licences', command: ['node', 'tools/check-licences.ts'] },

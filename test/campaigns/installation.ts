@@ -70,7 +70,11 @@ export async function openInstallation(): Promise<Installation> {
   const connect = (database: string): Database => openTestDatabase({ ...postgres.connection, database })
   async function administer(statement: string): Promise<void> {
     const db = connect('postgres')
-    await db.execute(statement).finally(() => db.close())
+    try {
+      await db.execute(statement)
+    } finally {
+      await db.close()
+    }
   }
   return {
     sandbox,

@@ -1,7 +1,7 @@
 /** `npm run campaign -- kill`: runs it and prints what was killed, when, and what came of it. */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { openKillCampaign, type KillReport, type Phase } from './kill.ts'
+import { openKillCampaign, type KillCampaign, type KillOptions, type KillReport, type Phase } from './kill.ts'
 import type { Victim } from './installation.ts'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
@@ -28,13 +28,21 @@ export async function kill(words: string[]): Promise<boolean> {
     victims: ['worker'],
   } as const
   const options = { kills, seed, say, ...(values.sabotage ? sabotaged : {}) }
-  const report = await campaign.run(options).finally(campaign.close)
+  const report = await runAndClose(campaign, options)
   const seconds = Math.round((performance.now() - began) / 1_000)
   for (const line of toTable(report)) say(line)
   for (const failure of report.failures) say(`✗ ${failure}`)
   const verdict = report.failures.length === 0 ? '✓ nothing lost, nothing twice, every byte as undisturbed' : '✗ failed'
   say(`${verdict} (${report.kills.length} kills in ${report.rounds} rounds, ${seconds} s)`)
   return report.failures.length === 0
+}
+
+async function runAndClose(campaign: KillCampaign, options: KillOptions): Promise<KillReport> {
+  try {
+    return await campaign.run(options)
+  } finally {
+    await campaign.close()
+  }
 }
 
 const victims: readonly Victim[] = ['worker', 'api', 'postgres']

@@ -158,7 +158,11 @@ export async function runDoctor(
   const before = [examineSettings([]), await examineMachine(config.database.url), proxies, ...asked]
   try {
     const admin = await openAdmin(config, log)
-    return [...before, ...(await admin.examine().finally(() => admin.close()))]
+    try {
+      return [...before, ...(await admin.examine())]
+    } finally {
+      await admin.close()
+    }
   } catch (error) {
     return [...before, examineFailure(error)]
   }
