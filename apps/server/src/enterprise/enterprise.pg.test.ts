@@ -105,7 +105,7 @@ describe('what a tenant sees', async () => {
     }
   })
 
-  it('transactions: only of users whose live grant covers them, by whatever filter they are asked for', async () => {
+  it('transactions: shows only users whose live grant covers them, with every filter', async () => {
     const filters = [
       {},
       { userIds: everybody },
@@ -121,7 +121,7 @@ describe('what a tenant sees', async () => {
       { updatedSince: '2026-02-01T00:00:00.000Z', types: ['receive', 'send'], assetSymbols: ['BTC'] },
     ]
     for (const wanted of filters) {
-      // As many as there are, so that no way to the rows is left out because an earlier one filled the page.
+      // A limit as large as the table, so that no query path is skipped because an earlier one filled the page.
       for (const limit of [6, 100]) {
         const rows = await enterprise.listTransactions(tenantKey, { ...first, limit, filters: wanted })
         assert.deepEqual(usersOf(rows).toSorted(), ['usr_all', 'usr_two_grants'], JSON.stringify(wanted))
@@ -145,7 +145,7 @@ describe('what a tenant sees', async () => {
     }
   })
 
-  it('transactions: a walk by single rows meets every row once, whatever leads', async () => {
+  it('transactions: paging one row at a time returns every row once, whichever index leads', async () => {
     for (const filters of [{}, { assetSymbols: ['BTC'] }, { types: ['receive'] }, { userIds: everybody }]) {
       const seen: string[] = []
       let after: { occurredAt: string; id: string } | undefined
@@ -160,7 +160,7 @@ describe('what a tenant sees', async () => {
     }
   })
 
-  it('a transaction with two postings of an asset takes one place of a page', async () => {
+  it('a transaction with two postings of an asset counts once on a page', async () => {
     await db.execute(
       `insert into postings (user_key, asset_key, occurred_at, transaction_id, ordinal, connection_key, staked, side, spam, amount)
        select user_key, asset_key, occurred_at, transaction_id, 1, connection_key, staked, 'f', spam, -1
@@ -173,7 +173,7 @@ describe('what a tenant sees', async () => {
     await db.execute(`delete from postings where side = 'f'`)
   })
 
-  it('a user whose grant does not cover it is as missing as one that is', async () => {
+  it('a user whose grant does not cover the data is reported exactly like an unknown user', async () => {
     const page = { ...first, filters: {} }
     await assert.rejects(enterprise.listTransactionsOf(tenantKey, 'usr_assets_only', page), { code: 'not_found' })
     await assert.rejects(enterprise.listTransactionsOf(tenantKey, 'usr_nobody', page), { code: 'not_found' })
@@ -186,11 +186,11 @@ describe('what a tenant sees', async () => {
     assert.deepEqual(await enterprise.listPositions(keyOf('usr_revoked'), first), [])
   })
 
-  it('connections: only of users whose live grant covers providers', async () => {
+  it('connections: shows only users whose live grant covers providers', async () => {
     assert.deepEqual(usersOf(await enterprise.listAccounts(tenantKey, first)), ['usr_all'])
   })
 
-  it('sums: exact, over covered rows alone, without guessing prices', async () => {
+  it('sums: exact, over covered rows only, with no guessed prices', async () => {
     const { as_of: asOf, data: sums } = await enterprise.sumBalances(tenantKey)
     assert.match(asOf, /Z$/)
     assert.deepEqual(sums, {
@@ -215,7 +215,7 @@ describe('what a tenant sees', async () => {
     assert.deepEqual((await enterprise.countUsers(tenantKey)).data, { users: 3, users_with_accounts: 1 })
   })
 
-  it('nothing of a connection whose session has not been redeemed', async () => {
+  it('shows no data of a connection whose session has not been redeemed', async () => {
     await db.execute(`update connections set session_id = 'ses' where user_key = $1`, [keyOf('usr_all')])
     for (const filters of [{}, { assetSymbols: ['BTC'] }, { types: ['receive'] }, { connectionIds: ['con_usr_all'] }]) {
       const rows = await enterprise.listTransactions(tenantKey, { ...first, filters })
@@ -226,7 +226,7 @@ describe('what a tenant sees', async () => {
     await db.execute('update connections set session_id = null', [])
   })
 
-  it('the ids of a removed connection are gone with it, before and after its rows are destroyed, in pages', async () => {
+  it('lists the ids of a removed connection page by page, before and after its rows are destroyed', async () => {
     const hiddenAt = Date.parse(db.now())
     const request = { since: '2026-03-01T00:00:00.000Z', limit: 2, after: undefined }
     assert.deepEqual(await enterprise.listRemoved(tenantKey, request), [])

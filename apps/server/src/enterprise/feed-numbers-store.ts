@@ -4,8 +4,8 @@
  *
  * - a live grant covers the user's transactions, and the user's newest change number is past the announced one: the
  *   changes in between are announced. A user who was not covered before starts from 0.
- * - the last such grant has ended, or the user was deleted: the user is announced as removed. The rows before that one
- *   are deleted, because all they say is taken back.
+ * - the last such grant has ended, or the user was deleted: the user is announced as removed. The user's earlier rows
+ *   are deleted, because the removal replaces everything they announced.
  *
  * The newest committed number is a consistent bound. A commit takes its numbers by updating the user's row of
  * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all smaller
@@ -14,7 +14,7 @@
 import type { Sql } from '../db/index.ts'
 import { isLive } from './grants.ts'
 
-/** The caller holds the tenant's lock (fold-store.ts), so that numbers follow each other without a gap. */
+/** The caller holds the tenant's lock (fold-store.ts), so that the numbers have no gaps. */
 export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<void> {
   await tx.execute(
     `with looked as materialized (

@@ -42,7 +42,7 @@ export async function listUsersFrom(
 
 export interface AnnouncedChange extends Announced {
   seq: string
-  /** The user left; there is no range. */
+  /** The user left, so the row has no range. */
   removed: boolean
 }
 

@@ -1,12 +1,12 @@
-/** Upkeep: announcements of tenants' feeds end, and with them the cursors from before. */
+/** Upkeep: deletes old announcements of tenants' feeds, which expires the cursors that point before them. */
 import type { Database } from '../db/index.ts'
 import { deleteAnnounced, findOld } from './feed-numbers-store.ts'
 import { lockTenant } from './fold-store.ts'
 
 const batch = 5_000
 /**
- * An announcement ends this long before the removals that it announces, so that no reader misses one. It is written a
- * second or two after the commit, and later only if no worker runs and the tenant does not ask.
+ * An announcement is deleted this long before the removals that it announces, so that no reader misses one. It is
+ * written a second or two after the commit, or later if no worker runs and the tenant makes no request.
  */
 const marginMs = 3_600_000
 

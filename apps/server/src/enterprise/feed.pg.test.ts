@@ -1,4 +1,7 @@
-/** The tenant's feed: a client that applies its pages in order has exactly the list, whatever happens meanwhile. */
+/**
+ * The tenant's feed: a client that applies its pages in order ends with exactly what the list returns, whatever happens
+ * in between.
+ */
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -25,7 +28,7 @@ describe('the feed of a tenant', async () => {
   const countRows = async ({ tenantKey }: TestTenant): Promise<number> =>
     (await db.rows('select from tenant_changes where tenant_key = $1', [tenantKey])).length
 
-  it('gives a copy that equals the list, after any story read in any pages', async () => {
+  it('gives a copy that equals the list, after any sequence of steps and with any page size', async () => {
     const story = fc.asyncProperty(fc.array(feedStep, { minLength: 10, maxLength: 30 }), async (steps) => {
       const tenant = await newTenant()
       const readers = [readerOf(tenant), readerOf(tenant)]
@@ -51,7 +54,7 @@ describe('the feed of a tenant', async () => {
         assert.deepEqual(reader.list(), list)
       }
     })
-    // Without shrinking, which takes minutes: the seed and the steps are printed.
+    // Shrinking is off because it takes minutes; the failure prints the seed and the steps.
     await fc.assert(story, { numRuns: 60, endOnFailure: true })
   })
 
@@ -83,7 +86,7 @@ describe('the feed of a tenant', async () => {
     }
   })
 
-  it('a user who consents again before the end was numbered is whole, although a page was read in between', async () => {
+  it('a user who consents again before the end of the grant was numbered is complete, even if a page was read in between', async () => {
     const tenant = await newTenant()
     await apply(tenant, { kind: 'grant' }, { kind: 'connect' }, { kind: 'commit', written: [0, 1, 2, 3, 4, 5] })
     const reader = readerOf(tenant)
@@ -96,20 +99,20 @@ describe('the feed of a tenant', async () => {
     assert.equal(reader.list().length, 6)
   })
 
-  it('shows nothing of a user whose grant has ended, although no fold has seen it', async () => {
+  it('hides a user whose grant has ended, even before a fold has processed the end', async () => {
     const tenant = await newTenant()
     await apply(tenant, { kind: 'grant' }, { kind: 'connect' }, { kind: 'commit' })
     await statistics.fold()
-    // As a writer would that forgot the notice.
+    // This update leaves no notice, like a writer that forgot it.
     await db.execute('update grants set revoked_at = $2 where user_key = $1', [tenant.users[0]?.userKey, db.now()])
     const { items, last, place } = await enterprise.listChanges(tenant.tenantKey, { place: undefined, limit: 100 })
     assert.deepEqual([items, last], [[], true])
-    // The user was not passed over: a new consent brings everything, to this reader too.
+    // The reader did not skip the user: a new consent brings everything, to this reader too.
     await apply(tenant, { kind: 'grant' })
     assert.equal((await enterprise.listChanges(tenant.tenantKey, { place, limit: 100 })).items.length, 3)
   })
 
-  it('says that a user left once, also when the grant ends by itself or the user is deleted', async () => {
+  it('announces once that a user left, also when the grant expires or the user is deleted', async () => {
     const tenant = await newTenant()
     for (const user of [0, 1]) {
       await apply(tenant, { kind: 'grant', user }, { kind: 'connect', user }, { kind: 'commit', user })
@@ -123,11 +126,11 @@ describe('the feed of a tenant', async () => {
       [0, 1].map((user) => ['remove_user', tenant.users[user]?.userId]),
     )
     assert.deepEqual((await enterprise.listChanges(tenant.tenantKey, { place, limit: 100 })).items, [])
-    // What they take back is not kept.
+    // The announcements that the removal replaces are deleted.
     assert.equal(await countRows(tenant), 2)
   })
 
-  it('shows a connection with one number, and takes it back with one', async () => {
+  it('shows a connection with one number and removes it with one', async () => {
     const tenant = await newTenant()
     await apply(tenant, { kind: 'grant' }, { kind: 'connect', settled: false }, { kind: 'commit' }, { kind: 'commit' })
     await statistics.fold()
@@ -143,7 +146,7 @@ describe('the feed of a tenant', async () => {
     assert.deepEqual(reader.list(), [])
   })
 
-  it('a fold that is killed before it commits is done again by the next', async () => {
+  it('a fold that is killed before it commits is repeated by the next', async () => {
     const tenant = await newTenant()
     await apply(tenant, { kind: 'grant' }, { kind: 'connect' }, { kind: 'commit' })
     const killed: Database = {

@@ -1,8 +1,8 @@
 /**
  * Reading a tenant's feed. Without a cursor it begins with a snapshot: every covered user's own feed from its start up to
- * what is numbered, user by user in the order of their keys. Then come the rows of `tenant_changes` after the number that
- * was the newest when the snapshot began. A row announces a range of one user's changes, and the changes themselves are
- * read from the user's own rows, in their present state.
+ * the newest number, user by user in the order of their keys. Then come the rows of `tenant_changes` after the number
+ * that was the newest when the snapshot began. A row announces a range of one user's changes, and the changes
+ * themselves are read from the user's own rows, in their present state.
  *
  * A client that applies the pages in order ends with exactly the list. A change that commits while the snapshot is being
  * read is numbered after the snapshot's number, so it is in a row that comes later, whether or not the snapshot has
@@ -10,7 +10,8 @@
  *
  * The grants decide again at every request. A range whose user is not covered at this moment is never skipped: if the
  * user consented again before the end was numbered, the feed would announce nothing, and the skipped range would be
- * missing. So the page ends there, the user is looked at again, and the range has gone, with a removal after it.
+ * missing. So the page ends there and the next fold checks the user again, which removes the range and announces a
+ * removal.
  */
 import { Refusal } from '@assay/core'
 import type { Database } from '../db/index.ts'
@@ -19,7 +20,7 @@ import { listUserChanges, type FeedPlace, type UserChange } from '../portfolio/i
 import * as store from './feed-store.ts'
 import { bringUpToDate } from './fold.ts'
 
-/** Where a reader has come to. */
+/** A reader's position. */
 export type TenantPlace =
   | { phase: 'snapshot'; startSeq: string; userKey: string; after: FeedPlace }
   /** With `after`, inside the row `seq`. */
@@ -35,7 +36,7 @@ export interface FeedPage {
 }
 
 interface Step {
-  /** Undefined: a user or row without any change that is left to show. */
+  /** Undefined when the user or row has no change left to show. */
   item: FeedItem | undefined
   place: TenantPlace
 }
@@ -45,7 +46,7 @@ interface Conflict {
   uncoveredKey: string
 }
 
-/** Users and rows without items that one request passes; then its page ends early. */
+/** How many users and rows without items one request may skip before its page ends early. */
 const emptyMax = 200
 const batch = 100
 const attemptsMax = 3
@@ -67,7 +68,7 @@ export async function readFeed(db: Database, tenantKey: number, { place, limit }
     checkAge(from, feed)
     const { uncoveredKey, ...page } = await readPage(walk({ db, tenantKey, asOf, limit }, from), from, limit)
     if (uncoveredKey === undefined) return page
-    // Its notice may be on its way, or a writer has forgotten it; either way the next fold looks at the user.
+    // The notice may not be committed yet, or a writer forgot it; either way the next fold checks the user.
     await noteUser(db, { tenantKey, userKey: uncoveredKey })
     if (page.items.length > 0 || attempt === attemptsMax) return page
   }
@@ -145,7 +146,8 @@ async function* walkChanges(
   seq: string,
   after: FeedPlace | undefined,
 ): AsyncGenerator<Step | Conflict, void, undefined> {
-  // A row may have been deleted while a reader was inside it: its user left. Then the next rows follow.
+  // If the user left, the row may have been deleted while a reader was inside it. The reader continues with the next
+  // row.
   let fromSeq = after === undefined ? String(BigInt(seq) + 1n) : seq
   for (let found = batch; found === batch;) {
     const rows = await store.listChangesFrom(on.db, on.tenantKey, { asOf: on.asOf, fromSeq, limit: batch })
@@ -174,7 +176,7 @@ async function* walkRange(
   if (!covered) return yield { uncoveredKey: userKey }
   let after = from
   for (;;) {
-    // One more than a page has, so that a page that ends with this user knows it.
+    // One more than the page holds, which tells whether the page ends with this user.
     const changes = await listUserChanges(db, userKey, after, toSeq, limit + 1)
     for (const change of changes) {
       after = change.position

@@ -1,16 +1,16 @@
 /**
- * The SQL of folding a tenant's notices (notices.ts): which users have to be looked at again.
+ * The SQL of folding a tenant's notices (notices.ts): which users have to be counted again.
  *
- * No change is missed, because a fold takes the notices in one statement and looks at the users in a later one. A notice
- * is committed with its change, so whatever was taken is visible to the later statement; a change that commits
- * afterwards has left a notice for the next fold.
+ * No change is missed, because a fold takes the notices in one statement and reads the users in a later one. A notice
+ * is committed with its change, so the later statement sees the change behind every notice that was taken; a change
+ * that commits afterwards leaves a notice for the next fold.
  */
 import type { Sql } from '../db/index.ts'
 import { allUsersKey } from '../notices.ts'
 
 /**
- * To the end of the transaction: one fold at a time for each tenant. Only folds wait for it. False when another one holds
- * it and `skip` says not to wait.
+ * Holds the lock until the transaction ends, so that each tenant has one fold at a time. Only folds wait for it.
+ * Returns false when another fold holds it and `skip` says not to wait.
  */
 export async function lockTenant(tx: Sql, tenantKey: number, skip = false): Promise<boolean> {
   const lock = async (): Promise<boolean> =>
@@ -46,7 +46,7 @@ function isDue(tenantKey: string, at: string): string {
      order by f.tenant_key, f.look_again_at limit 1), false)`
 }
 
-/** `upTo`: notices after this one are left for later; undefined: none are. */
+/** Notices after `upTo` are left for later; without it, all count. */
 export async function findOutstanding(sql: Sql, tenantKey: number, at: string, upTo?: string): Promise<Outstanding> {
   return sql.row<Outstanding>(
     `select (select max(notice) from user_notices where tenant_key = $1 and notice <= $2::bigint) as newest,
@@ -55,14 +55,14 @@ export async function findOutstanding(sql: Sql, tenantKey: number, at: string, u
   )
 }
 
-/** Takes the oldest notices: the users to look at, and whether one of the notices stood for all users. */
+/** Takes the oldest notices: the users to count again, and whether one of the notices stood for all users. */
 export async function takeNotices(
   tx: Sql,
   tenantKey: number,
   limit: number,
 ): Promise<{ userKeys: string[]; all: boolean }> {
   const taken = await tx.rows<{ user_key: string }>(
-    // By a range, because PostgreSQL cannot know how long a table is that is empty one moment and long the next.
+    // By a range, because PostgreSQL cannot estimate a table that is empty one moment and long the next.
     `delete from user_notices where tenant_key = $1 and notice <= (select max(notice) from (
        select notice from user_notices where tenant_key = $1 order by notice limit $2) oldest)
      returning user_key`,
@@ -74,7 +74,7 @@ export async function takeNotices(
   return { userKeys: [...userKeys], all }
 }
 
-/** Everyone with a grant, and everyone who still counts or is in the feed. */
+/** Notes every user who has a grant, still counts in the statistics, or is in the feed. */
 export async function noteEveryUser(tx: Sql, tenantKey: number): Promise<void> {
   await tx.execute(
     `insert into user_notices (user_key, tenant_key)

@@ -1,6 +1,6 @@
 /**
- * The one condition of everything a tenant sees: the user's live grants, to any of the tenant's clients, cover it. A
- * grant is live when it is in force and has not expired at the moment that the statement receives as a parameter.
+ * The one condition for everything a tenant sees: a live grant of the user, to any of the tenant's clients, covers it.
+ * A grant is live when it is in force and has not expired at the moment that the statement receives as a parameter.
  */
 
 export type CoveredScope = 'providers:read' | 'assets:read' | 'transactions:read'

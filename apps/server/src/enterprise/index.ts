@@ -22,7 +22,7 @@ export type { UserRow } from './users-store.ts'
 
 export interface EnterpriseDeps {
   db: Database
-  /** Ends every consent of the user to the tenant's clients; how many there were. */
+  /** Ends every consent of the user to the tenant's clients, and returns how many there were. */
   endGrants: (user: Owner) => Promise<number>
 }
 
@@ -42,7 +42,7 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     read: (sql: Sql, sums: stats.Sums) => Promise<T>,
   ): Promise<{ data: T; as_of: string }> {
     const { asOf, folded } = await bringUpToDate(db, tenantKey)
-    // What is too far behind to be folded now is summed from the tables.
+    // When too much is outstanding to fold now, the sums come from the tables.
     const sums = folded ? stats.keptSums(tenantKey) : stats.recount(tenantKey, asOf)
     return { data: await read(db, sums), as_of: asOf }
   }
@@ -78,7 +78,7 @@ export function createEnterprise({ db, endGrants }: EnterpriseDeps) {
     /** A page without filters; undefined when the token is not valid. */
     readPage: (tokenHash: Buffer, request: Parameters<typeof pages.readPage>[2]) =>
       pages.readPage(db, tokenHash, request),
-    /** Who holds a token that is not checked yet; undefined when it is not valid. */
+    /** The holder of a token that has not been checked yet; undefined when the token is not valid. */
     findCaller: (tokenHash: Buffer) => pages.findCaller(db, tokenHash),
 
     listTransactions: (tenantKey: number, request: transactions.TransactionRequest) =>

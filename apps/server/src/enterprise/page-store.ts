@@ -5,9 +5,9 @@
  * filters are in transactions-store.ts.
  *
  * With 10,000 users and 500,000 transactions it costs PostgreSQL 1.08 times what the bare prototype's statement costs
- * (1,119 and 1,038 µs, November 2026), although it looks at clients and issues. What that rests on:
- * - The outer limit is a parameter and the inner one a constant. With the parameter alone every request is planned anew,
- *   because a plan for any limit looks dear (portfolio/pages-query-store.ts explains it); that took 0.5 ms.
+ * (1,119 and 1,038 µs, November 2026), although it also checks clients and issues. That rests on two things:
+ * - The outer limit is a parameter and the inner one a constant. With the parameter alone, PostgreSQL plans every
+ *   request again, because a plan for any limit looks expensive (see portfolio/pages-query-store.ts); that took 0.5 ms.
  * - Issues are found by connections_unsettled, which has only the connections that have one. By the users' connections
  *   they took 0.3 ms.
  */
@@ -26,7 +26,7 @@ export interface TenantReading {
   items: string
   /** Whose rows are shown. */
   userKeys: string[]
-  /** Where the next page goes on; undefined after the last row. */
+  /** Where the next page continues; undefined after the last row. */
   end: { occurredAt: string; id: string } | undefined
 }
 
@@ -51,7 +51,7 @@ const newestFirst = 't.occurred_at desc, t.id desc'
 
 const callerColumn = `json_build_array(caller.tenant_key, caller.tenant_id, caller.client_id, caller.scopes) as caller`
 
-/** None of the values needs escaping: ids and times. */
+/** The values are ids and times, so none needs escaping. */
 const item = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || '","user_id":"' || c.user_id || '","provider_id":"'
   || c.provider_id || '","connection_id":"' || c.id || '","updated_at":"'
   || to_char(greatest(t.updated_at, c.shown_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '",' || t.document`
@@ -103,7 +103,7 @@ export async function readPage(
   return {
     caller: toCaller(caller),
     issues: found === null ? [] : toIssues(found, Date.parse(now)),
-    // In the order of the rows: the one beyond the page is the last.
+    // In row order, so the row beyond the page is the last one.
     userKeys: [...new Set((row.user_keys ?? []).slice(0, limit))],
     items: isLast ? (items ?? '') : items.slice(0, items.lastIndexOf(',\n')),
     end: isLast ? undefined : { occurredAt, id },

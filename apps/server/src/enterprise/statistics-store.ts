@@ -1,6 +1,6 @@
 /**
- * The SQL that keeps the statistics of a tenant. A fold (fold.ts) counts the users again that have a notice, and adds the
- * difference to what is kept of each user and to the tenant's sums.
+ * The SQL that keeps the statistics of a tenant. A fold (fold.ts) counts each user who has a notice again, and adds the
+ * difference to the user's kept counts and to the tenant's sums.
  */
 import type { Sql } from '../db/index.ts'
 import { isLive } from './grants.ts'
@@ -84,7 +84,7 @@ export interface Difference {
   counted: string | null
 }
 
-// A user who was deleted has no id any more, and should not be counted either.
+// A deleted user no longer has an id, and should not be counted either.
 const ids = `(select tenant_id from tenant_keys where tenant_key = $1::integer) as tenant_id`
 
 /**
@@ -132,7 +132,9 @@ export async function listSumDifferences(sql: Sql, tenantKey: number, limit: num
   )
 }
 
-/** Sums again what is kept of the users. The caller writes a notice for each of them, for the folds that follow. */
+/**
+ * Recomputes the tenant's sums from the users' kept counts. The caller writes a notice for each user, for later folds.
+ */
 export async function sumAgain(tx: Sql, tenantKey: number): Promise<void> {
   await tx.execute('delete from tenant_statistics where tenant_key = $1', [tenantKey])
   await tx.execute(

@@ -30,14 +30,14 @@ describe('statistics', async () => {
     return { users: users.data, accounts: accounts.data, balances: balances.data, assets: assets.data }
   }
 
-  it('are what counting everything gives, after every step of any story', async () => {
+  it('equal a full count after every step of any sequence', async () => {
     const story = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
       const tenant = await newTenant()
       for (const one of steps) {
         await applyStep(db, tenant, one)
         if (one.upkeep) await statistics.fold()
         assert.deepEqual(await readKept(tenant), await readPlainly(db, tenant), JSON.stringify(one))
-        // From what is kept, not by counting again.
+        // From the kept counts, not by counting again.
         assert.equal((await bringUpToDate(db, tenant.tenantKey)).folded, true)
       }
     })
@@ -64,7 +64,7 @@ describe('statistics', async () => {
     assert.deepEqual(await statistics.verify(), [])
   })
 
-  it('that are too far behind for one request are counted from the tables, and are the same', async () => {
+  it('are counted from the tables when too much is outstanding for one request, with the same result', async () => {
     const tenant = await newTenant()
     for (let user = 0; user < usersMax; user += 1) await applyStep(db, tenant, { kind: 'grant', user })
     // More than the folds of one request take.
@@ -91,7 +91,7 @@ describe('statistics', async () => {
     assert.deepEqual((await enterprise.countUsers(tenant.tenantKey)).data, { users: 0, users_with_accounts: 0 })
   })
 
-  it('a fold of every tenant does not wait for the one that another process folds', async () => {
+  it('a fold of every tenant skips the tenant that another process is folding', async () => {
     const [busy, other] = [await newTenant(), await newTenant()]
     for (const tenant of [busy, other]) await noteUser(db, { ...tenant, userKey: tenant.users[0]?.userKey ?? '' })
     await statistics.fold()
@@ -117,7 +117,7 @@ describe('statistics', async () => {
     assert.equal((await enterprise.countUsers(tenant.tenantKey)).data.users, 0)
   })
 
-  it('verify names what differs, and rebuild puts it right', async () => {
+  it('verify names the differences, and rebuild corrects them', async () => {
     const tenant = await newTenant()
     for (let user = 0; user < usersMax; user += 1) {
       await applyStep(db, tenant, { kind: 'grant', user })
@@ -236,7 +236,7 @@ describe('the cost of an answer', async () => {
     }
   })
 
-  it('a round with nothing to fold looks at some rows for each tenant, however many users there are', async () => {
+  it('a round with nothing to fold reads a few rows per tenant, however many users there are', async () => {
     await fill('ten_round', 2_000)
     await db.execute(
       `insert into tenants (id, name, created_at) select 'ten_other' || n, 'x', $1 from generate_series(1, 100) n`,

@@ -1,5 +1,5 @@
 /**
- * The statistics of tenants, as upkeep and the operator know them. fold.ts keeps them, stats-store.ts shows them.
+ * The statistics of tenants, as upkeep and the operator use them. fold.ts keeps them, stats-store.ts shows them.
  */
 import type { Database } from '../db/index.ts'
 import { listTenants, lockTenant, noteEveryUser } from './fold-store.ts'
@@ -15,7 +15,7 @@ export function createStatistics({ db }: { db: Database }) {
     /** Counts again every user with a notice, and numbers their changes for the tenant's feed. */
     fold: () => foldAll(db),
 
-    /** Where the statistics differ from the tables; the first of many. */
+    /** Where the statistics differ from the tables; only the first of many differences. */
     async verify(): Promise<store.Difference[]> {
       const found: store.Difference[] = []
       for (const tenantKey of await listTenants(db)) {
@@ -30,7 +30,7 @@ export function createStatistics({ db }: { db: Database }) {
       return found.slice(0, differencesMax)
     },
 
-    /** Counts every user again, while requests are answered. Returns how many tenants there were. */
+    /** Counts every user again while the service keeps answering requests. Returns the number of tenants. */
     async rebuild(): Promise<number> {
       const tenantKeys = await listTenants(db)
       for (const tenantKey of tenantKeys) {

@@ -11,7 +11,7 @@ import { insertConnection, putGrant, putTransaction } from './test-tenant.ts'
 
 export const usersMax = 3
 
-/** One thing that happens to a user; each kind looks at the members it needs. */
+/** One thing that happens to a user; each kind reads the members it needs. */
 export interface FeedStep {
   kind:
     'grant' | 'revoke' | 'able' | 'clock' | 'delete' | 'connect' | 'settle' | 'remove' | 'destroy' | 'commit' | 'drop'
@@ -66,7 +66,7 @@ const plain: Omit<FeedStep, 'kind'> = {
   limit: 100,
 }
 
-/** Members that are not given are ordinary. */
+/** Members that are not given have default values. */
 export async function applyFeedStep(
   db: Database,
   tenant: TestTenant,
@@ -97,7 +97,7 @@ const keysOf = (owner: Owner, { slot }: FeedStep): [string, number] => [owner.us
 const idOf = (owner: Owner, { slot }: FeedStep, n: number): string =>
   `${owner.userKey.padStart(20, '0')}${slot}${String(n).padStart(11, '0')}`
 
-/** As the rooms do it that own these rows; false when there was nothing to do. */
+/** Writes rows as their owning rooms do; false when there was nothing to do. */
 const ofUser: Record<Exclude<FeedStep['kind'], 'clock' | 'able'>, Change> = {
   grant: (tx, owner, { covers, hours }, clientId) =>
     putGrant(tx, owner, {
@@ -143,7 +143,7 @@ const ofUser: Record<Exclude<FeedStep['kind'], 'clock' | 'able'>, Change> = {
     )
   },
   async destroy(tx, owner, one) {
-    // A part of the rows; when none is left, the connection's own row.
+    // Deletes some of the rows, or the connection's own row when none is left.
     const destroyed = await tx.execute(
       `with c as (select * from connections where user_key = $1 and connection_key = $2 and status = 'removed'),
          gone as (
@@ -209,7 +209,7 @@ export function createReader(enterprise: Enterprise, tenantKey: number) {
   let copy = new Map<string, object>()
   let place: TenantPlace | undefined
 
-  /** One page; whether it was the last for now. */
+  /** Reads one page, and returns whether it was the last for now. */
   async function readPage(limit: number): Promise<boolean> {
     const page = await enterprise.listChanges(tenantKey, { place, limit })
     if (page.items.length > limit) throw new Error(`${page.items.length} items on a page of ${limit}`)

@@ -1,4 +1,4 @@
-/** A tenant's story in random steps, and its statistics counted plainly, as the contract words them. */
+/** Random steps of a tenant, and its statistics counted directly, as the contract defines them. */
 import fc from 'fast-check'
 import { markInstallation, type Database } from '../db/index.ts'
 import { noteAllUsers, noteUser } from '../notices.ts'
@@ -48,7 +48,7 @@ export async function addTenant(db: Database, tenantId: string): Promise<TestTen
 
 type Balance = Omit<TestHolding, 'assetId'> & { asset: number }
 
-/** One thing that happens to a tenant's users; each kind looks at the members it needs. */
+/** One thing that happens to a tenant's users; each kind reads the members it needs. */
 export interface Step {
   kind: 'grant' | 'revoke' | 'forget' | 'able' | 'clock' | 'connect' | 'settle' | 'status' | 'disconnect' | 'hold'
   user: number
@@ -62,7 +62,7 @@ export interface Step {
   settled: boolean
   status: string
   balances: Balance[]
-  /** Whether upkeep comes by afterwards. */
+  /** Whether upkeep runs afterwards. */
   upkeep: boolean
 }
 
@@ -108,7 +108,7 @@ const plain: Omit<Step, 'kind'> = {
   upkeep: false,
 }
 
-/** Members that are not given are ordinary. */
+/** Members that are not given have default values. */
 export async function applyStep(
   db: Database,
   tenant: TestTenant,
@@ -172,7 +172,7 @@ const covers = (
   where g.user_key = ${alias}.user_key and g.revoked_at is null and clients.disabled_at is null and g.expires_at > $2
     and '${scope}' = any(g.scopes))`
 
-/** By one look at all rows of all users: slow, and too plain to be wrong. */
+/** Reads all rows of all users: slow, and too simple to be wrong. */
 export async function readPlainly(db: Database, { tenantKey }: Tenant): Promise<object> {
   const values = [tenantKey, db.now()]
   const users = await db.row(

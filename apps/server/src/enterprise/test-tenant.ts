@@ -1,4 +1,4 @@
-/** Tenants, clients and users with known keys, as plain rows: what the rooms that own them would write. */
+/** Tenants, clients and users with known keys, as plain rows: as their owning rooms would write them. */
 import type { Database } from '../db/index.ts'
 import type { Owner, Tenant } from '../owner.ts'
 
@@ -33,7 +33,7 @@ export async function insertUser(db: Database, tenant: Tenant, userId: string): 
 export interface TestGrant {
   clientId: string
   scopes: readonly string[]
-  /** From now; negative: it has ended. */
+  /** From now; negative when it has ended. */
   lastsSeconds?: number
 }
 
@@ -59,7 +59,7 @@ export interface TestConnection {
   connectionKey: number
   connectionId: string
   providerId?: string
-  /** Made in a session that was not redeemed. */
+  /** The session that made it, if that was not redeemed. */
   sessionId?: string
 }
 
@@ -89,7 +89,7 @@ export async function insertConnection(
   )
 }
 
-/** Known to no registry; their ids and symbols are what the test says. */
+/** Assets outside the registry, with the ids and symbols that the test chooses. */
 export async function insertAssets(
   db: Database,
   assets: readonly (readonly [id: string, symbol: string])[],
@@ -134,7 +134,7 @@ export interface TestTransaction {
   occurredAt: string
   /** The newest of the user's change numbers, when it is written. */
   changeSeq: string
-  /** What came, of which asset; none while it is pending. */
+  /** The quantity and asset received; empty while the transaction is pending. */
   assetId?: string
   pending?: boolean
   document?: string

@@ -1,4 +1,6 @@
-/** How many rows PostgreSQL looks at for one page of a tenant, by its own count, when filters hit few of very many. */
+/**
+ * How many rows PostgreSQL reads for one page of a tenant, by its own count, when filters match few of very many rows.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
@@ -10,11 +12,11 @@ import { insertAssets, insertConnection, insertTenant, insertUser, putGrant } fr
 import type { TransactionRequest } from './transactions-store.ts'
 
 const total = 50_000
-/** The oldest of all, so that a walk from the newest would pass every other row before it meets them. */
+/** The oldest of all, so that a walk from the newest would pass every other row before reaching them. */
 const rare = 3
 /**
- * 100 near ones, a step for each kind, up to 1,000 of a filter that is not rare enough, and the page. Each row is also
- * held against its grant, client and connection.
+ * The 100 rows of the first step, one step per kind, up to 1,000 rows of a filter that is not rare enough, and the
+ * page. Each row is also checked against its grant, client and connection.
  */
 const examinedMax = 12_000
 
@@ -68,7 +70,7 @@ async function seed(db: Database): Promise<number> {
     update user_ledgers set change_seq = (extract(epoch from timestamptz '2026-02-01Z') * 1000)::bigint << 20;
     alter table transactions alter id set statistics 1000;
     alter table postings alter transaction_id set statistics 1000`)
-  // Of every row and not of a sample: what PostgreSQL knows of the tables, and so its plans, are the same each time.
+  // Statistics from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
   for (const table of ['transactions', 'postings', 'connections', 'grants', 'user_ledgers', 'assets']) {
     await db.execute(`vacuum analyze ${table}`)
   }
@@ -84,7 +86,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** What scans touched; whatever is computed above them reads nothing. */
+/** Counts the rows that scans touched; the nodes above them read nothing. */
 function examinedBy(plan: Plan): number {
   const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0)
   const scanned = / Scan$/.test(plan['Node Type']) && !/^(CTE|Function|Subquery|WorkTable) /.test(plan['Node Type'])
@@ -101,7 +103,10 @@ describe(`at most ${examinedMax} rows of ${total} are examined, on the first pag
   const { db } = await testDatabase(ownedBySuite())
   const tenantKey = await seed(db)
 
-  /** The same database, which adds up what its statements examine, planned for these values or, as after five runs, for any. */
+  /**
+   * The same database, which counts the rows its statements examine, with custom plans or with a generic one (as after
+   * five runs).
+   */
   function spy(mode: 'custom' | 'generic'): { sql: Database; examined: () => number } {
     let examined = 0
     const rows: Sql['rows'] = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {

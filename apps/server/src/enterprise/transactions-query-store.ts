@@ -1,11 +1,11 @@
 /**
  * The texts of a tenant's page queries. A page is newest first by (occurred_at, id), and its place is part of every range,
- * never an OFFSET. What leads to the rows, with all other filters as conditions on what is found:
+ * never an OFFSET. One of these leads to the rows, and all other filters become conditions on them:
  *
  * - `walk`: the tenant's page index from the place on, until the page is full; for some users, the page index of each.
  * - `near`: the same over the next 100 rows of the tenant only. Enough for filters that hit often.
- * - `kind`: the kinds there are (provider or connection, category, type), found by stepping over their index from one to
- *   the next, and the newest rows of each kind that is wanted.
+ * - `kind`: lists the kinds that exist (provider or connection, category, type) by stepping over their index from one
+ *   to the next, then reads the newest rows of each wanted kind.
  * - `asset`: for each user and asset the newest rows, by the postings. Pending transactions have none and are few, so
  *   their texts are looked into.
  * - `update`: for each user, everything that changed since then, sorted.
@@ -19,7 +19,7 @@
 import type { Filter, Lead, TransactionFilters } from '../portfolio/index.ts'
 import { coveredRowByRow, isLive } from './grants.ts'
 
-/** Those of one user's list; connections are found before (TenantReach). */
+/** The filters of one user's list, except connections, which TenantReach resolves first. */
 export type TenantFilters = Omit<TransactionFilters, 'connectionIds'>
 
 export interface TenantPageRequest {
@@ -31,11 +31,11 @@ export interface TenantPageRequest {
 
 export interface TenantReach {
   tenantKey: number
-  /** The keys of some users, or all of the tenant's. Whose rows are shown, their live grants decide. */
+  /** The keys of some users, or all of the tenant's. Live grants decide whose rows are shown. */
   users: readonly string[] | 'all'
   /** Only these connections, of the users above. */
   connections?: readonly { user_key: string; connection_key: number }[] | undefined
-  /** The moment at which grants are looked at. */
+  /** The time at which grants are checked. */
   now: string
 }
 
@@ -63,7 +63,7 @@ export function pageStatement(reach: TenantReach, request: TenantPageRequest, le
   if (request.filters.assetSymbols !== undefined && lead !== 'asset') conditions.push(parts.hasAsset())
   const limit = parts.bind(request.limit)
   const rows = toRows(parts, lead, conditions, limit)
-  // A trade of two assets that were both asked for is found twice.
+  // The query finds a trade of two requested assets twice.
   const once = lead === 'asset' ? 'distinct on (t.occurred_at, t.id)' : ''
   return {
     text: `select ${once} 'txn_' || replace(t.id::text, '-', '') as id, t.user_key, t.user_id, t.connection_id,
@@ -73,7 +73,7 @@ export function pageStatement(reach: TenantReach, request: TenantPageRequest, le
   }
 }
 
-/** How many rows this one leads to from here on, as far as `max`. */
+/** How many rows this filter leads to from here on, counted up to `max`. */
 export function countStatement(
   reach: TenantReach,
   request: TenantPageRequest,
@@ -94,7 +94,7 @@ function createBinder() {
   return {
     values,
     bind,
-    /** Where it is first used: PostgreSQL refuses a parameter that is not in the text. */
+    /** Bound on first use, because PostgreSQL refuses a parameter that is not in the text. */
     bindOnce(value: unknown): () => string {
       let name: string | undefined
       return () => (name ??= bind(value))
@@ -117,10 +117,10 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
     values,
     bind,
     isTenantWide,
-    /** Which rows may be shown: of the tenant's users if a grant covers each, or of the user `u`. */
+    /** Which rows may be shown: those of every covered user of the tenant, or those of the user `u`. */
     within: (): string => (isTenantWide ? `t.tenant_key = ${tenant()}::integer` : `t.user_key = u.user_key`),
     covered: (): string => (isTenantWide ? coveredRowByRow('t', 'transactions:read', now()) : 'true'),
-    /** The users to look at one by one, when some were asked for. */
+    /** The users to read one by one, when the request names some. */
     some,
     /** The same when a filter leads that has no index for the tenant. */
     users: (more = 'true'): string =>
@@ -129,7 +129,7 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
             where g.tenant_key = ${tenant()}::integer and ${isLive('g', now())}
               and 'transactions:read' = any(g.scopes) and ${more}) u`
         : some(),
-    // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
+    // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
     range(time: string, id: string): string {
       const conditions = ['true']
       if (filters.startTime !== undefined) conditions.push(`${time} >= ${bind(filters.startTime)}::timestamptz`)
@@ -205,7 +205,7 @@ function toRows(parts: Parts, lead: Lead, conditions: readonly string[], limit: 
     case 'kind':
       return byKind(parts, seen, fits, limit)
     case 'asset':
-      // The users are found once for both.
+      // Both subqueries share one lookup of the users.
       return `with people as materialized (select u.user_key from ${parts.users()})
         ${byPosting(parts, seen, fits, limit, 'people u')} union all ${byPendingText(parts, fits, limit, 'people u')}`
     case 'update':
@@ -213,7 +213,7 @@ function toRows(parts: Parts, lead: Lead, conditions: readonly string[], limit: 
   }
 }
 
-/** As many rows as the lead finds, before the other filters. */
+/** The rows that the lead finds, before the other filters apply. */
 function toKeys(parts: Parts, lead: Filter, limit: string): string {
   switch (lead) {
     case 'kind':
@@ -263,7 +263,7 @@ function byPendingText(parts: Parts, fits: string, limit: string, users: string)
     order by ${newestFirst} limit ${limit}) t`
 }
 
-/** What changed itself, and everything of a connection that was shown since then. */
+/** Rows that changed, and all rows of a connection that was shown since then. */
 function byChange(parts: Parts, columns: string, fits: string): string {
   return `select t.* from ${parts.users(`s.change_seq >= ${parts.since()}`)}, lateral (
     select ${columns} from (
@@ -277,8 +277,8 @@ function byChange(parts: Parts, columns: string, fits: string): string {
 }
 
 /**
- * From one kind to the next: each step is one look into the index. A row shows the provider, too, because all rows of a
- * connection have one.
+ * Steps from one kind to the next, with one index lookup per step. A row also gives the provider, because all rows of a
+ * connection have the same one.
  */
 function kindsOf(within: string, first: 'connection_key' | 'provider_id'): string {
   const kind = `t.${first}, t.category, t.type`

@@ -1,12 +1,12 @@
 /**
- * A tenant's transactions, newest first by (occurred_at, id), over all users or some, each row held against the live
- * grants. With filters it must not matter how rare their hits are, so the way to the rows is chosen by what is found and
- * not by what PostgreSQL guesses from columns that it assumes to be independent:
+ * A tenant's transactions, newest first by (occurred_at, id), over all users or some, each row checked against the live
+ * grants. Rare matches must not make a page slow, so the code chooses the query path from counted rows, not from what
+ * PostgreSQL estimates for columns that it assumes to be independent:
  *
- * 1. The next 100 rows of the page order. Filters that hit often fill their page here.
- * 2. One filter by asset or by kind has an index of its own, in the order of the page.
- * 3. Of several, the first that leads to fewer than 1,000 rows leads, and the others are conditions.
- * 4. When all of them are common, their walk is long only if they exclude each other.
+ * 1. The next 100 rows of the page order. Filters that match often fill their page here.
+ * 2. A single filter by asset or by kind has its own index, in page order.
+ * 3. With several filters, the first one that matches fewer than 1,000 rows leads, and the others are conditions.
+ * 4. When all of them match often, the walk is long only if they exclude each other.
  */
 import type { Sql } from '../db/index.ts'
 import type { Filter, Lead } from '../portfolio/index.ts'
@@ -59,7 +59,7 @@ async function listPage(sql: Sql, reach: TenantReach, request: TenantPageRequest
   const leads = listLeads(reach, request.filters)
   const [only] = leads
   if (only === undefined) return list('walk')
-  // The next rows of many users are many times 100.
+  // Reading the next 100 rows of each of many users would be too much.
   const near = reach.users === 'all' || reach.users.length === 1 ? await list('near') : []
   if (near.length === request.limit) return near
   if (leads.length === 1 && only !== 'update') return list(only)
@@ -72,7 +72,7 @@ async function isRare(sql: Sql, reach: TenantReach, request: TenantPageRequest, 
   return (await sql.row<{ rows: number }>(text, values)).rows < rareMax
 }
 
-/** Whose rows can be meant: a connection is one user's. */
+/** The users whose rows can match; a connection belongs to one user. */
 async function findReach(
   sql: Sql,
   tenantKey: number,
@@ -110,7 +110,7 @@ export interface RemovedRequest {
 }
 
 /**
- * Ids that were served once and are gone since then, oldest first. The rows of a removed connection are gone with it,
+ * Ids that were served once and have since been removed, oldest first. Rows of a removed connection disappear with it,
  * although destroying them may take an hour.
  */
 export async function listRemoved(

@@ -82,7 +82,7 @@ describe('a tenant’s transactions', async () => {
     const touched = symbols.filter((_, index) => (place + key) % (index + 1 + (index === 2 ? 8 : 0)) === 0)
     const isPending = place % 5 === 0
     const id = `${owner.userKey}${key}${String(place).padStart(2, '0')}`.padStart(32, '0')
-    // Several at one moment, so that the id decides.
+    // Several rows share one time, so that the id decides their order.
     const occurredMs = firstMs + Math.floor(place / 2) * dayMs
     const updatedMs = firstMs + (place + 30) * dayMs
     await db.execute(
@@ -146,7 +146,7 @@ describe('a tenant’s transactions', async () => {
     updatedSince: time(70),
   })
 
-  it('are those that fit the filters, once each and in order, whatever the size of pages', async () => {
+  it('match the filters, once each and in order, for every page size', async () => {
     assert.ok(filterPlainly({}).length === 180)
     const property = fc.asyncProperty(filters, fc.constantFrom(1, 7, 40, 100), async (wanted, limit) => {
       const seen: string[] = []

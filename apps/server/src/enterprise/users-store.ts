@@ -33,7 +33,7 @@ const users = `select u.user_key, u.id as user_id, u.external_user_id, u.email, 
       select count(*)::int from readable_connections c where c.user_key = u.user_key) end as connection_count
   from tenant_users u join lateral (${granted}) g on true where u.tenant_key = $1::integer`
 
-// Ids are compared byte by byte, as their index is ordered.
+// Ids are compared byte by byte, in the order of their index.
 export async function listUsers(sql: Sql, tenantKey: number, { limit, after, names }: UserRequest): Promise<UserRow[]> {
   return sql.rows<UserRow>(
     `${users} and ($3::text is null or u.id collate "C" > $3)
@@ -147,7 +147,7 @@ export async function listPositions(
   )
 }
 
-/** Of these users, those whose live grants cover the scope. */
+/** Returns those of these users whose live grants cover the scope. */
 export async function listCovered(sql: Sql, userKeys: readonly string[], scope: CoveredScope): Promise<string[]> {
   const rows = await sql.rows<{ user_key: string }>(
     `select u.user_key from unnest($1::bigint[]) as u (user_key) where ${covered('u', scope, '$2')}`,
