@@ -70,7 +70,7 @@ export async function hasDue(sql: Sql): Promise<boolean> {
   return found !== undefined
 }
 
-/** Locked until the transaction ends. Skips what is locked: a commit that is adding to a row is found in the next round. */
+/** Locked until the transaction ends. Skips locked rows; the next round finds what a running commit adds. */
 export async function lockDue(tx: Sql, limit: number): Promise<DueAnnouncement[]> {
   return tx.rows<DueAnnouncement>(
     `select due.*, c.tenant_id, c.user_id, c.id as connection_id
@@ -94,7 +94,7 @@ export async function deleteCounts(tx: Sql, keys: readonly Key[]): Promise<void>
   await tx.execute(`delete from pending_announcements where ${ofKeys}`, toArrays(keys))
 }
 
-/** A message was written for these. */
+/** Restarts the counts after a message was written for them. */
 export async function restartCounts(tx: Sql, keys: readonly Key[], intervalMs: number): Promise<void> {
   await tx.execute(
     `update pending_announcements set added = 0, changed = 0, removed = 0,

@@ -69,7 +69,7 @@ describe('transactions.changed', async () => {
     assert.ok(jobs.length >= 1)
   })
 
-  it('is written at once, and then at most once a minute with the sums of what came meanwhile', async () => {
+  it('is written at once, and then at most once a minute with the sums since the last message', async () => {
     const ref = await newConnection()
     await add(ref, 1)
     await webhooks.announceDue()
@@ -93,7 +93,7 @@ describe('transactions.changed', async () => {
     assert.equal(await isPending(ref), false)
   })
 
-  it('counts nothing for a tenant without a webhook, for a connection that is not shown, and for no change', async () => {
+  it('counts nothing without a webhook, for a connection that is not shown, or without a change', async () => {
     const refs = [await newConnection({ hasWebhook: false }), await newConnection({ sessionId: 'ses' })]
     for (const ref of refs) {
       await add(ref, 1)
@@ -123,7 +123,7 @@ describe('transactions.changed', async () => {
     assert.deepEqual([await countsOf(ref), await isPending(ref)], [[], false])
   })
 
-  it('of a commit that is rolled back is not announced, and no commit waits for a round', async () => {
+  it('is not written for a commit that is rolled back, and no commit waits for a round', async () => {
     const ref = await newConnection()
     await assert.rejects(
       db.transaction(async (tx) => {
@@ -135,7 +135,7 @@ describe('transactions.changed', async () => {
     await webhooks.announceDue()
     assert.deepEqual(await countsOf(ref), [])
     await add(ref, 1)
-    // A commit that is under way is left to the next round.
+    // A running commit is left to the next round.
     await db.transaction(async (tx) => {
       await webhooks.announceChanges(tx, ref, { added: 1, changed: 0, removed: 0 })
       await webhooks.announceDue()
@@ -161,7 +161,7 @@ describe('transactions.changed', async () => {
     assert.equal(messages.length, 250)
   })
 
-  it('connection.destroyed says which connection it was', async () => {
+  it('connection.destroyed names the connection', async () => {
     const ref = await newConnection()
     await db.transaction((tx) => webhooks.announceDestroyed(tx, ref))
     const [message] = await listMessages(ref)

@@ -23,7 +23,9 @@ export const addShown = store.addShown
 /** The connection that a message is about. */
 export type About = Pick<ConnectionRef, 'tenantId' | 'userId' | 'connectionId'>
 
-/** Writes what is due. Killed at any moment, it has written a message and restarted its counts, or neither. */
+/**
+ * Writes the messages that are due. A kill at any moment leaves a message written and its counts restarted, or neither.
+ */
 export async function announceDue(
   db: Database,
   announce: (tx: Sql, about: About, counts: ChangeCounts) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Who waits for whom when a tenant's receiver fails, is slow or does not answer at all. */
+/** Which messages wait for which when a tenant's receiver fails, is slow or does not answer at all. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ const minuteMs = 60_000
 
 describe('the messages of a tenant', async () => {
   const queue = await openQueue()
-  // Stands still: a second attempt comes when a test says that its time has passed, and not while a slow one runs.
+  // The clock stands still, so a second attempt comes only when a test moves it, not while a slow attempt runs.
   const db = createStillClock().of(queue.db)
 
   /** Webhooks whose messages go to `answer` instead of over a network. */
@@ -61,7 +61,7 @@ describe('the messages of a tenant', async () => {
     (webhooks: Webhooks): TestTask =>
     (payload, signal) =>
       webhooks.task(parseStored('webhook', payload), signal)
-  /** What waits becomes due, as after that time. */
+  /** Makes waiting messages due, as if that time had passed. */
   const pass = (ms: number): Promise<number> =>
     db.execute(
       `with later as (select make_interval(secs => $1::double precision / 1000) as span),
@@ -82,7 +82,7 @@ describe('the messages of a tenant', async () => {
     ])
     return job && Date.parse(job.at)
   }
-  /** What `work` does makes a job due so many seconds later: after its beginning and its end, however slow the machine. */
+  /** Asserts that `work` makes a job due this many seconds later, measured from its beginning and its end. */
   async function assertDue(tenantId: string, seconds: number, work: () => Promise<unknown>): Promise<void> {
     const look = async (): Promise<number> =>
       Date.parse((await db.row<{ now: string }>('select clock_timestamp() as now')).now)
@@ -94,7 +94,7 @@ describe('the messages of a tenant', async () => {
     assert.ok(from + seconds * 1_000 <= dueMs && dueMs <= to + seconds * 1_000 + 1, waited)
   }
 
-  it('take one place of a worker while its receiver does not answer, and everybody else goes on', async () => {
+  it('take one slot of a worker while the receiver does not answer, and other jobs continue', async () => {
     const { webhooks, sent } = open(async (_, signal) => {
       if (!signal.aborted) await once(signal, 'abort')
       throw signal.reason
@@ -110,7 +110,7 @@ describe('the messages of a tenant', async () => {
     assert.equal(sent.length, 1)
   })
 
-  it('are listed with what became of them, and one that was given up is sent again with its id', async () => {
+  it('are listed with their outcome, and one that was given up can be sent again with its id', async () => {
     let status = 500
     const { webhooks, ids } = open(() => status)
     await assert.rejects(webhooks.sendTest('ten_log'), /has no webhook/)
@@ -133,7 +133,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(ids, [id, id, id])
   })
 
-  it('make room for a person at once, and are not counted as failed by that', async () => {
+  it('make room for an interactive job at once, and do not count as failed for it', async () => {
     const { webhooks, sent } = open(async (_, signal) => {
       if (sent.length > 1) return 200
       if (!signal.aborted) await once(signal, 'abort')
@@ -177,7 +177,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(await listOutcomes('ten_ill'), ['delivered', 'delivered', 'delivered'])
   })
 
-  it('wait together when their receiver has failed three times in a row, and go at once when it is back', async () => {
+  it('wait together after their receiver has failed three times in a row, and leave at once when it is back', async () => {
     let down = true
     const { webhooks, sent } = open(() => (down ? 503 : 200))
     await webhooks.set('ten_down', 'https://app.example/')
@@ -207,11 +207,11 @@ describe('the messages of a tenant', async () => {
       (await listOutcomes('ten_down')).filter((outcome) => outcome !== 'delivered'),
       [],
     )
-    // The one that found it back, and then those that waited in their order.
+    // First the message that found the receiver back, then the waiting ones in order.
     assert.deepEqual(sent.slice(10), sent.slice(10).toSorted())
   })
 
-  it('are given up when they fail a day after they were written, and swept when their turn does not come', async () => {
+  it('are given up when they fail a day after they were written, and are swept if their turn never comes', async () => {
     const { webhooks } = open(() => 503)
     await webhooks.set('ten_gone', 'https://app.example/')
     for (const n of [1, 2, 3, 4, 5]) await announce(webhooks, 'ten_gone', ['read', `con_${n}`])
@@ -224,7 +224,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(new Set((await listOutcomes('ten_gone')).slice(1)), new Set(['given up']))
   })
 
-  it('that wait without a job, whatever became of it, are found by the sweep', async () => {
+  it('that wait without a job are found by the sweep, however the job was lost', async () => {
     const { webhooks } = open(() => 200)
     await webhooks.set('ten_lost', 'https://app.example/')
     await announce(webhooks, 'ten_lost', ['read', 'con_1'])
@@ -250,7 +250,7 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual(urls, ['https://new.example/', 'https://new.example/', 'https://new.example/'])
   })
 
-  it('go with the webhook, also one that was written while it was removed', async () => {
+  it('are deleted with the webhook, also one that was written during the removal', async () => {
     const { webhooks, sent } = open(() => 200)
     await webhooks.set('ten_removes', 'https://app.example/')
     await announce(webhooks, 'ten_removes', ['read', 'con_1'])
@@ -265,10 +265,10 @@ describe('the messages of a tenant', async () => {
     assert.deepEqual([await listOutcomes('ten_removes'), sent], [[], []])
   })
 
-  it('of which one was under way in a process that was killed is sent again, half a minute later', async () => {
+  it('are sent again half a minute later when the process that was sending one was killed', async () => {
     const { webhooks, sent } = open(() => {
       if (sent.length > 1) return 200
-      // Nothing after this line is executed in a process that is killed here; the attempt is neither failed nor done.
+      // A killed process executes nothing after this line, so the attempt is neither failed nor done.
       return new Promise<number>(() => undefined)
     })
     await webhooks.set('ten_killed', 'https://app.example/')

@@ -1,7 +1,7 @@
 /**
  * How messages leave. A tenant's job sends its waiting messages, oldest first, one at a time. The job only wakes the
- * sender up: which message is next is decided when it is sent. A tenant's jobs share a lane, so a receiver that hangs
- * holds one place of one worker, and gives it up when a person needs it.
+ * sender, which chooses the next message when it sends. A tenant's jobs share a lane, so a receiver that hangs holds
+ * one slot of one worker, and gives it up when an interactive job needs it.
  *
  *   waiting ──claimed──▶ 2xx: delivered; if the receiver had been failing, all waiting messages are due at once
  *      ▲                 else: put aside for its own wait; only messages about the same connection wait behind it
@@ -30,16 +30,16 @@ export interface DeliverDeps {
   /** Divides every wait, in sandbox mode. */
   pace: number
   log: Pick<Logger, 'warn'>
-  /** After this time a tenant with many messages queues again, so that others get its place in between. */
+  /** After this time a tenant with many messages queues again, so that others get the slot in between. */
   runMaxMs?: number
-  /** For the receiver's answer. */
+  /** For the receiver's response. */
   timeoutMs?: number
 }
 
 const timeoutMsDefault = 10_000
 /** After this time another worker sends the message of a sender that was killed, as for its job (jobs/rounds.ts). */
 const claimMs = 30_000
-/** The waits after the first attempt, the second, …; the last one repeats. */
+/** The waits after the first attempt, the second and so on; the last one repeats. */
 const retryDelaysMs = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000] as const
 const ageMaxMs = 24 * 3_600_000
 /** For a receiver that fails every message. The pause doubles each time, as for providers (metering/circuits.ts). */
@@ -48,7 +48,7 @@ const pauseMs = 30_000
 const pauseMaxMs = 900_000
 const runMaxMsDefault = 5_000
 
-/** A message that has been due for this long without a job was lost by the queue. */
+/** If a message has been due for this long without a job, the queue has lost the job. */
 const unattendedMs = 300_000
 const sweepBatch = 1_000
 
@@ -70,7 +70,7 @@ export async function deliver(deps: DeliverDeps, tenantId: string, signal: Abort
     else await db.transaction((tx) => recordFailure(deps, tx, tenantId, delivery, outcome))
   }
   const waitMs = await store.findWaitMs(db, tenantId)
-  // Only jobs of the tenant's lane add this key, so transactions that announce something do not wait for each other.
+  // Only jobs of the tenant's lane add this key, so transactions that write messages do not wait for each other.
   if (waitMs !== undefined) await queueDelivery(db, tenantId, waitMs)
 }
 
@@ -98,8 +98,9 @@ async function recordFailure(
 }
 
 /**
- * Every answer but 2xx is a failure. So is a redirect, because following it would carry a signed message elsewhere, and a
- * secret that does not open: its messages wait until the operator has put the key back or set a new secret.
+ * Every response other than 2xx is a failure. So is a redirect, because following it would carry a signed message
+ * elsewhere, and a secret that does not open: its messages wait until the operator has put the key back or set a new
+ * secret.
  */
 async function send(
   { keyring, fetch, realNow, log, timeoutMs = timeoutMsDefault }: DeliverDeps,

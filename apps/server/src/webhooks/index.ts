@@ -33,14 +33,14 @@ export interface Webhooks {
   findUrl(tenantId: string): Promise<string | undefined>
   /** A message of type `webhook.test`; returns its id. */
   sendTest(tenantId: string): Promise<string>
-  /** The newest messages and what became of them, newest first. */
+  /** The newest messages with their outcome, newest first. */
   listMessages(tenantId: string): Promise<store.LoggedMessage[]>
-  /** Sends a message again that was delivered or given up, with the id that it had. */
+  /** Sends a delivered or abandoned message again, with its original id. */
   resend(tenantId: string, messageId: string): Promise<void>
   announce(tx: Sql, change: ConnectionChange): Promise<void>
-  /** The last row of a connection is deleted whose removal took longer than the request for it. */
+  /** The last row was deleted of a connection whose removal took longer than its request. */
   announceDestroyed(tx: Sql, ref: About): Promise<void>
-  /** The balances of a connection are proved better or worse than before. */
+  /** The grade of a connection's proof has changed. */
   announceProof(tx: Sql, ref: About, change: { grade: string; previousGrade: string }): Promise<void>
   /** In the commit that changes a connection's transactions. Counts until `announceDue` may write the message. */
   announceChanges(
@@ -55,13 +55,13 @@ export interface Webhooks {
   announceDue(): Promise<void>
   /** The job that delivers a tenant's waiting messages. */
   task: Handler<'webhook'>
-  /** Seals again with the newest key whatever an older one sealed; `lost` names tenants. */
+  /** Seals every secret that an older key sealed again with the newest key; `lost` names tenants. */
   reseal(): Promise<Resealed>
   sweep(): Promise<void>
 }
 
 export interface WebhooksDeps extends DeliverDeps {
-  /** By which events are dated. */
+  /** The clock that dates events. */
   now(): number
   randomBytes(size: number): Buffer
   /** Sandbox mode: the receiver is on this machine. */
@@ -84,7 +84,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     const timestamp = new Date(deps.now()).toISOString()
     const body = JSON.stringify({ type, timestamp, data: { ...more, user_id: userId, connection_id: connectionId } })
     const wanted = await store.insertMessage(tx, { tenantId, id, connectionId, body })
-    // Each message has its own job: with one key for each tenant, transactions that announce would wait for each other.
+    // Each message has its own job: with one key per tenant, transactions that write messages would wait for each
+    // other.
     if (wanted) await addJob(tx, 'webhook', { tenantId, messageId: id })
   }
 
@@ -118,7 +119,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       db.transaction(async (tx) => {
         const id = `msg_${deps.randomBytes(16).toString('hex')}`
         const body = JSON.stringify({ type: 'webhook.test', timestamp: new Date(deps.now()).toISOString(), data: {} })
-        // Beside the lane of any connection: a test does not wait for a message that fails.
+        // Outside every connection's lane, so that a test message does not wait behind a failing one.
         if (!(await store.insertMessage(tx, { tenantId, id, connectionId: id, body }))) throw noWebhook(tenantId)
         await addJob(tx, 'webhook', { tenantId, messageId: id })
         return id

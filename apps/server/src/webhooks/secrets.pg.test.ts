@@ -30,14 +30,14 @@ describe('the signing secrets of webhooks', () => {
     assert.equal((await resealSecrets(db, bothRing)).resealed, 0)
   })
 
-  it('that no key opens are named, and keep nobody else from being sealed', async (t) => {
+  it('that no key opens are named, and the others are still sealed again', async (t) => {
     const lostRing = testKeyring('gone')
     const db = await fill(t, { ten_1: lostRing, ten_2: oldRing })
     const { resealed, lost } = await resealSecrets(db, bothRing)
     assert.deepEqual([resealed, lost], [1, ['ten_1']])
   })
 
-  it('are only looked at by a look', async (t) => {
+  it('are not changed by a check', async (t) => {
     const db = await fill(t, { ten_1: oldRing, ten_2: newRing })
     const before = await listWebhooks(db)
     const { sealedBy, lost } = await checkSecrets(db, newRing)
@@ -52,9 +52,9 @@ describe('the signing secrets of webhooks', () => {
     assert.deepEqual(await listWebhooks(db), before)
   })
 
-  it('a secret that was set anew meanwhile wins, and is not counted', async (t) => {
+  it('a secret that was set during the rotation stays, and is not counted', async (t) => {
     const db = await fill(t, { ten_1: oldRing })
-    // As if somebody sets it between the look and the write.
+    // Simulates a secret that is set between the read and the write.
     await db.execute(`create function set_anew() returns trigger language plpgsql as $$ begin return null; end $$;
       create trigger set_anew before update on webhooks for each row execute function set_anew()`)
     assert.equal((await resealSecrets(db, bothRing)).resealed, 0)

@@ -129,7 +129,7 @@ export async function listMessages(sql: Sql, tenantId: string, limit: number): P
   )
 }
 
-/** It waits again, as if it had been written now. False when there is none that has ended. */
+/** Makes it wait again, as if it had been written now. False when no ended message has this id. */
 export async function reopenMessage(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const reopened = await sql.execute(
     `update webhook_messages set ended_at = null, outcome = null, attempts = 0, created_at = $3::timestamptz,
@@ -174,7 +174,7 @@ export async function pause(sql: Sql, tenantId: string, pauseMs: number): Promis
   )
 }
 
-/** The receiver answers. Returns how often it had failed in a row before. */
+/** Records that the receiver answers. Returns how often it had failed in a row before. */
 export async function forgetFailures(sql: Sql, tenantId: string): Promise<number> {
   const row = await sql.maybeRow<{ failures: number }>(
     `update webhooks w set failures = 0, paused_until = null
@@ -185,7 +185,7 @@ export async function forgetFailures(sql: Sql, tenantId: string): Promise<number
   return row?.failures ?? 0
 }
 
-/** Every waiting message may be sent now. */
+/** Makes every waiting message due now. */
 export async function makeDueNow(sql: Sql, tenantId: string): Promise<void> {
   await sql.execute('update webhook_messages set due_at = $2::timestamptz where tenant_id = $1 and ended_at is null', [
     tenantId,
@@ -210,7 +210,7 @@ export async function giveUpOld(sql: Sql, failuresMin: number, ageMs: number, li
   )
 }
 
-/** Tenants with messages that have been due for so long without a job: the queue was emptied, or restored without them. */
+/** Tenants with messages that have been due for this long without a job, because the queue was emptied or restored. */
 export async function listUnattended(sql: Sql, dueForMs: number): Promise<string[]> {
   const rows = await sql.rows<{ tenant_id: string }>(
     `select w.tenant_id from webhooks w
