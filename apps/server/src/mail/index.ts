@@ -1,6 +1,7 @@
 /**
- * Mail, by SMTP (nodemailer); in sandbox mode into a table, where testers read it, and in live mode to the terminal. Only workers send: a mail server that
- * is slow or away must not hold up a request, nor tell by its time whom it knows.
+ * Mail: by SMTP (nodemailer), in sandbox mode into a table that testers read, and in live mode to the terminal. Only
+ * workers send it. A slow or unreachable mail server must not delay a request, nor reveal by timing which addresses it
+ * knows.
  */
 import { createTransport } from 'nodemailer'
 import type { Database } from '../db/index.ts'
@@ -18,7 +19,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Throws when trying again may help. False: the mail server will never take it. */
+  /** Throws when a retry may help. Returns false when the mail server will never accept the message. */
   send(mail: Mail): Promise<boolean>
 }
 
@@ -27,16 +28,16 @@ const timeoutMs = 15_000
 export interface SmtpOptions {
   url: string
   from: string
-  /** False for a server on this machine alone. */
+  /** False for a server on this machine. */
   requireTls: boolean
 }
 
 export function createSmtpMailer({ url, from, requireTls }: SmtpOptions): Mailer {
   const transport = createTransport({
     url,
-    // Without this nodemailer goes on in clear text when the server, or an attacker between, offers no STARTTLS
-    // (RFC 3207 §6), and sends the code and the mailbox's password that way. The URL cannot say otherwise: config.ts
-    // refuses options in it.
+    // Without this, nodemailer continues in clear text when the server, or an attacker in between, offers no STARTTLS
+    // (RFC 3207 §6), and would send the code and the mailbox's password that way. The URL cannot override it, because
+    // config.ts refuses options in it.
     requireTLS: requireTls,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -47,18 +48,18 @@ export function createSmtpMailer({ url, from, requireTls }: SmtpOptions): Mailer
   return {
     async send({ to, subject, text }) {
       try {
-        // An object, so that the address is taken as it is and never parsed as a list.
+        // An object, so that nodemailer uses the address as it is and never parses it as a list.
         await transport.sendMail({
           from,
           to: { name: '', address: to },
           subject,
           text,
-          // RFC 3834 §5: no out-of-office answers, please.
+          // RFC 3834 §5: suppresses out-of-office replies.
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
         })
         return true
       } catch (error) {
-        // Nothing of the message was sent. The server that we wanted to reach may answer next time.
+        // Nothing of the message was sent, and the next attempt may reach the right server.
         if (codeOf(error) === 'ETLS') throw new Error('the mail server offers no TLS, which is required')
         const reply = replyOf(error)
         // RFC 5321 §4.2.1: 5yz is permanent.
@@ -79,7 +80,7 @@ function replyOf(error: unknown): number | undefined {
   return typeof error.responseCode === 'number' ? error.responseCode : undefined
 }
 
-/** For the one person of live mode, who reads the terminal that the service was started in. */
+/** Live mode has one user, who reads the terminal in which the service was started. */
 export function createTerminalMailer(write: (text: string) => void): Mailer {
   return {
     async send({ to, subject }) {

@@ -1,4 +1,4 @@
-/** Sending by SMTP, to a server of the test's own that speaks just enough of RFC 5321. */
+/** Sending by SMTP, to a test server that speaks just enough of RFC 5321. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
@@ -48,7 +48,7 @@ const mail = {
 }
 
 describe('mail by SMTP', () => {
-  it('goes to the one address, from the configured sender, and asks for no automatic answer', async (t) => {
+  it('goes to one address, from the configured sender, and suppresses automatic replies', async (t) => {
     const { mailer, heard } = await startSmtp(t)
     assert.equal(await mailer.send(mail), true)
     assert.deepEqual(
@@ -78,12 +78,12 @@ describe('mail by SMTP', () => {
     )
   })
 
-  it('an address that the server will never take is not tried again (RFC 5321 §4.2.1)', async (t) => {
+  it('an address that the server refuses permanently is not retried (RFC 5321 §4.2.1)', async (t) => {
     const { mailer } = await startSmtp(t, { RCPT: '550 5.1.1 <ann@example.com> unknown' })
     assert.equal(await mailer.send(mail), false)
   })
 
-  it('a passing failure is thrown, without the address or the server’s words', async (t) => {
+  it('a temporary failure is thrown, without the address or the server’s text', async (t) => {
     const { mailer } = await startSmtp(t, { RCPT: '451 4.3.0 <ann@example.com> try later' })
     await assert.rejects(mailer.send(mail), (error: Error) => {
       assert.match(error.message, /\(451\)/)
@@ -92,7 +92,7 @@ describe('mail by SMTP', () => {
     })
   })
 
-  it('a server that is away is a passing failure', async () => {
+  it('an unreachable server is a temporary failure', async () => {
     const mailer = createSmtpMailer({
       url: 'smtp://user:secret@127.0.0.1:1',
       from: 'a@example.com',
