@@ -1,6 +1,6 @@
 /**
- * How much one caller may ask for (contract §10). Counted in this process alone: with several API processes each gives
- * the limit, and nothing that keeps data safe hangs on it (see docs/decisions).
+ * How many requests one caller may make (contract §10). Each process counts for itself, so several API processes each
+ * allow the full limit. No security property depends on these counts (see docs/decisions).
  */
 import { isIPv6 } from 'node:net'
 import { createWindow, type Window } from './window.ts'
@@ -14,7 +14,7 @@ export interface LimitSettings {
   oauthFailures: number
   /** Requests a minute for each address without a token. */
   perAddress: number
-  /** Wrong secrets in a minute, for a client and address, from which on answers come slowly. */
+  /** After this many wrong secrets a minute for a client and address, responses are delayed. */
   slowAfter: number
 }
 
@@ -29,16 +29,16 @@ export interface LimitVerdict {
 
 export interface Limits {
   countToken(token: string): LimitVerdict
-  /** Whether one more request would be admitted. Counts nothing. */
+  /** Whether one more request would be admitted. Does not count it. */
   lookAtToken(token: string): LimitVerdict
   countAddress(address: string): LimitVerdict
   oauth: {
-    /** Whether the address has failures left. Counts nothing. */
+    /** Whether the address has failures left. Does not count one. */
     lookAtAddress(address: string): LimitVerdict
     lookAtClient(clientId: string): LimitVerdict
     countFailure(address: string): LimitVerdict
     countClient(clientId: string): LimitVerdict
-    /** How long the answer to a secret for this client from this address is held back. */
+    /** How long to delay the response to a secret for this client from this address. */
     delayMs(clientId: string, address: string): number
     countWrongSecret(clientId: string, address: string): void
   }
@@ -64,7 +64,7 @@ export function createLimits(settings: LimitSettings, now: () => number): Limits
     remaining: Math.max(limit - state.count, 0),
     resetSeconds: Math.max(Math.ceil(state.resetMs / 1_000), 1),
   })
-  /** Before counting: whether one more would still be admitted. */
+  /** Whether one more would still be admitted, before counting it. */
   const look = (policy: string, limit: number, state: { count: number; resetMs: number }): LimitVerdict => ({
     ...toVerdict(policy, limit, state),
     admitted: state.count < limit,
@@ -93,7 +93,7 @@ function pair(clientId: string, address: string): string {
   return JSON.stringify([clientId.slice(0, 64), toNetwork(address)])
 }
 
-/** A subscriber has a whole /64 of IPv6 (RFC 6177): every address of it is the same caller. */
+/** An IPv6 subscriber has a whole /64 (RFC 6177), so all of its addresses count as one caller. */
 export function toNetwork(address: string): string {
   if (!isIPv6(address)) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

@@ -4,7 +4,7 @@ import { createLimits, toNetwork } from './index.ts'
 import { createWindow } from './window.ts'
 
 describe('a window', () => {
-  it('counts from a key’s first request on, and begins anew when it has ended', () => {
+  it('counts from a key’s first request, and starts again when the window has ended', () => {
     let now = 0
     const window = createWindow({ windowMs: 1_000, keysMax: 10, now: () => now })
     assert.deepEqual(window.add('a'), { count: 1, resetMs: 1_000 })
@@ -16,7 +16,7 @@ describe('a window', () => {
     assert.deepEqual(window.add('a'), { count: 1, resetMs: 1_000 })
   })
 
-  it('a hundred thousand addresses take the room of a thousand', () => {
+  it('a hundred thousand addresses use the memory of a thousand', () => {
     let now = 0
     const window = createWindow({ windowMs: 60_000, keysMax: 1_000, now: () => now })
     for (let index = 0; index < 100_000; index += 1) {
@@ -28,7 +28,7 @@ describe('a window', () => {
     assert.equal(window.get('address 0').count, 0)
   })
 
-  it('what has ended makes room before what has not', () => {
+  it('ended windows are dropped before open ones', () => {
     let now = 0
     const window = createWindow({ windowMs: 1_000, keysMax: 3, now: () => now })
     window.add('old')
@@ -43,7 +43,7 @@ describe('a window', () => {
 describe('the limits', () => {
   const settings = { perToken: 3, perClient: 2, oauthFailures: 2, perAddress: 2, slowAfter: 2 }
 
-  it('each token, address and client has its own', () => {
+  it('each token, address and client has its own limit', () => {
     const limits = createLimits(settings, () => 0)
     const admitted = (verdicts: { admitted: boolean }[]): boolean[] => verdicts.map((verdict) => verdict.admitted)
     const tokens = ['a', 'a', 'a', 'a', 'b'].map((token) => limits.countToken(token))
@@ -60,7 +60,7 @@ describe('the limits', () => {
     })
   })
 
-  it('looking counts nothing', () => {
+  it('checking a limit does not count', () => {
     const { oauth } = createLimits(settings, () => 0)
     for (let look = 0; look < 5; look += 1) assert.equal(oauth.lookAtAddress('10.0.0.1').admitted, true)
     oauth.countFailure('10.0.0.1')
@@ -69,7 +69,7 @@ describe('the limits', () => {
     assert.equal(oauth.lookAtAddress('10.0.0.2').admitted, true)
   })
 
-  it('wrong secrets are slowed for that client and address, more each time, and not for ever', () => {
+  it('wrong secrets delay that client and address, longer each time, and only for a while', () => {
     let now = 0
     const { oauth } = createLimits(settings, () => now)
     const delays: number[] = []
@@ -84,7 +84,7 @@ describe('the limits', () => {
     assert.equal(oauth.delayMs('cli_a', '10.0.0.1'), 0)
   })
 
-  it('all addresses of an IPv6 subscriber are one, and IPv4 in IPv6 is IPv4', () => {
+  it('all addresses of an IPv6 subscriber count as one, and IPv4-mapped addresses count as IPv4', () => {
     const same = ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::', '2001:0db8:0001:0002:ffff::1', '2001:db8:1:2::9%eth0']
     for (const address of same) assert.equal(toNetwork(address), '2001:db8:1:2::/64')
     assert.notEqual(toNetwork('2001:db8:1:3::1'), toNetwork('2001:db8:1:2::1'))

@@ -1,4 +1,4 @@
-/** Limits nobody reaches, for tests of something else. */
+/** Limits that no test reaches, for tests of other things. */
 import { createLimits } from './index.ts'
 
 const high = 1_000_000

@@ -1,12 +1,12 @@
 /**
- * Counts for each key within a window that begins with the key's first request. A map with a fixed number of keys: when
- * it is full, the oldest key goes, so that a flood of addresses costs a bounded amount of memory and only ever loosens
- * the limit of another caller.
+ * Counts per key within a window that begins with the key's first request. The map holds a fixed number of keys: when
+ * it is full, the oldest key is dropped. A flood of addresses therefore costs a bounded amount of memory, and can only
+ * loosen the limit of another caller.
  */
 export interface Window {
-  /** Counts one and tells the new state. */
+  /** Counts one request and returns the new state. */
   add(key: string): WindowState
-  /** Without counting. */
+  /** Returns the state without counting. */
   get(key: string): WindowState
   size(): number
 }
