@@ -1,7 +1,7 @@
 /**
- * Claims: whether a user holds at least so much, as a signed statement that a third party can verify, without a single
- * row. Many questions would reveal the balance, so a grant may ask three different ones a day, and the user's own page
- * lists them. Contract §14, docs/proof.md.
+ * Claims: a signed statement about whether a user holds at least a given amount, which a third party can verify. It
+ * reveals no row of data. Many questions would reveal the balance, so a grant may ask three different ones a day, and
+ * the user's own page lists them. Contract §14, docs/proof.md.
  */
 import { randomUUID } from 'node:crypto'
 import { compare, dayMs, invalidParameter, isKnownAsset, Refusal, type Decimal, type ErrorItem } from '@assay/core'
@@ -38,7 +38,7 @@ export interface ClaimAnswer {
   errors: ErrorItem[]
 }
 
-/** Who asks, for whom, and by which consent. */
+/** The client that asks, the user, and the consent that allows it. */
 export type Claimant = Owner & { clientId: string; grantId: string }
 
 export interface Claims {
@@ -60,7 +60,7 @@ const claimsPerDay = 3
 const lifeDays = 30
 /** A key is listed as long as a statement that it signed is valid, and a day longer for clocks and caches. */
 const keysKeptMs = (lifeDays + 1) * dayMs
-/** How exactly it is known when a key was last in use. */
+/** The precision with which the last use of a key is recorded. */
 const keysNotedEveryMs = 3_600_000
 
 export function createClaims(deps: ClaimsDeps): Claims {
@@ -120,7 +120,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     },
     async jwks() {
       const keys = await loadKeys()
-      // A key that a rotation has taken out of the ring was noted here while it was in use.
+      // A key that a rotation removed from the ring was recorded here while it was in use.
       await store.noteKeys(db, keys, keysNotedEveryMs)
       return { keys: await store.listKeys(db, keysKeptMs) }
     },
@@ -137,7 +137,7 @@ async function checkLimit(tx: Sql, asker: Claimant, asked: store.AskedClaim, now
   const isSame = (one: store.AskedClaim): boolean =>
     one.claim === asked.claim && one.assetId === asked.assetId && one.amount === asked.amount && one.asOf === asked.asOf
   if (before.some(isSame) || before.length < claimsPerDay) return
-  // Room is made when the oldest of the last three is a day old.
+  // The next claim is allowed when the oldest of the last three is a day old.
   const oldestMs = Date.parse(before.at(-claimsPerDay)?.firstAt ?? '')
   const seconds = Math.max(1, Math.ceil((oldestMs + dayMs - nowMs) / 1000))
   const message = `At most ${claimsPerDay} different claims a day can be made with one consent. Claims that were made already can be repeated.`

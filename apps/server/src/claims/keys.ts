@@ -1,7 +1,7 @@
 /**
- * The keys that sign claims (ES256, RFC 7518 §3.4). An API process signs while a request waits, and must not hold what
- * only workers may hold, so the keys are derived from the server keys: one for each, the newest signs. The public halves
- * are kept in the database, because a statement has to verify after its server key has left the ring.
+ * The keys that sign claims (ES256, RFC 7518 §3.4). An API process signs while a request waits, and must not hold a
+ * secret that is reserved for workers, so each key is derived from a server key, and the newest signs. The database
+ * keeps the public halves, because a statement must verify after its server key has left the ring.
  */
 import { createECDH, hkdfSync } from 'node:crypto'
 import { calculateJwkThumbprint, importJWK, type CryptoKey, type JWK } from 'jose'

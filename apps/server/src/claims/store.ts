@@ -4,7 +4,7 @@ import type { JWK } from 'jose'
 import type { Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
 
-/** Notes that these keys are in use; one that was noted within `fresherMs` is left alone. */
+/** Records that these keys are in use; skips one that was recorded within `fresherMs`. */
 export async function noteKeys(
   sql: Sql,
   keys: readonly { kid: string; publicJwk: JWK }[],
@@ -40,12 +40,12 @@ export async function holdSubject(tx: Sql, { userKey }: Owner, grantId: string, 
   return subject
 }
 
-/** What is asked: two claims that agree in all of these are one. */
+/** The question: two claims that agree in all of these members are the same claim. */
 export interface AskedClaim {
   claim: 'value_at_least' | 'holds_at_least'
   assetId: string | null
   amount: Decimal
-  /** Null: whatever is the present. */
+  /** Null for the present. */
   asOf: string | null
 }
 
