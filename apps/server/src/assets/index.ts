@@ -1,13 +1,13 @@
 /**
- * The asset registry in the database: a small key for every asset that was ever seen, and what is shown of it. The
- * knowledge itself (which assets there are, what a provider's code means and since when) is data in core; this room gives
- * it keys, so that a posting or holding names its asset in four bytes.
+ * The asset registry in the database: a small key for every asset that was ever seen, with the text that is shown for
+ * it. Which assets exist, and what a provider's code means and since when, is data in core. This room gives assets
+ * keys, so that a posting or holding names its asset in four bytes.
  */
 import { getAsset, isKnownAsset, type Asset } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
 import * as store from './store.ts'
 
-/** An asset as a provider described it. What it says counts only for an asset that the registry does not know. */
+/** An asset as a provider described it. The description is used only for an asset that the registry does not know. */
 export interface MetAsset {
   assetId: string
   symbol: string
@@ -16,8 +16,8 @@ export interface MetAsset {
 
 export interface Assets {
   /**
-   * The keys of these assets. One that was never met is added, in the caller's transaction if `sql` is one. Keys never
-   * change, so they are remembered; a key that a transaction added and rolled back is not.
+   * The keys of these assets. A new asset is added, in the caller's transaction if `sql` is one. Keys never change, so
+   * they are cached; a key that was added in a transaction that rolled back is not.
    */
   ensureKeys(sql: Sql, assets: readonly (string | MetAsset)[]): Promise<ReadonlyMap<string, number>>
   /** Two assets may have one symbol. */

@@ -11,8 +11,8 @@ export async function listKeys(sql: Sql, assetIds: readonly string[]): Promise<M
 }
 
 /**
- * Adds assets, or brings them to what the registry says now: a name that was corrected there shows at once. In the order
- * of their ids, so that two processes that add the same ones never wait for each other in a circle.
+ * Adds assets, or updates them to the registry's present description, so that a corrected name shows at once. Writes in
+ * the order of their ids, so that two processes that add the same assets cannot deadlock.
  */
 export async function putAssets(sql: Sql, assets: readonly Asset[]): Promise<void> {
   const sorted = assets.toSorted((a, b) => (a.assetId < b.assetId ? -1 : 1))
