@@ -1,4 +1,4 @@
-/** The chain of the audit log: what it holds, and that every change to it is found. */
+/** The chain of the audit log: what it records, and that every tampering is detected. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
@@ -45,7 +45,7 @@ describe('the audit log', () => {
     for (const secret of secrets) assert.ok(!JSON.stringify(lines).includes(secret))
   })
 
-  it('is unbroken, also when it is chained in several rounds and by two processes at once', async (t) => {
+  it('is unbroken when it is chained in several rounds and by two processes at once', async (t) => {
     const { db, tenantId } = await prepare(t)
     const tenants = createTenants({ db })
     const registration = { name: 'Other', redirectUris: ['https://app.example/cb'], scopes: ['assets:read'] } as const
@@ -68,7 +68,7 @@ describe('the audit log', () => {
     })
   }
 
-  it('a chain whose end was cut off together with its head is found out by the head in the log', async (t) => {
+  it('a chain that was cut off together with its head is detected by the head in the log', async (t) => {
     const { db, tenantId, logged } = await prepare(t)
     const head = logged[0] as { position: string; hash: string }
     assert.equal(head.position, '5')

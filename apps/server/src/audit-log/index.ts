@@ -1,8 +1,8 @@
 /**
- * Reads the audit log. Entries are chained for each tenant by hash, so that changing, inserting or removing one breaks the
- * chain from there on. What the chain alone cannot tell is that its end
- * was cut off or all of it written anew: for that the head is logged every day, outside of the database, and `verify`
- * compares with a head from such a log.
+ * Reads the audit log. Entries are chained for each tenant by hash, so that changing, inserting or removing one breaks
+ * the chain from there on. The chain alone cannot show that its end was cut off or that all of it was rewritten.
+ * Therefore the head is logged every day, outside the database, and `verify` compares the chain with a head from such a
+ * log.
  */
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
@@ -13,7 +13,7 @@ export type { EntryRow } from './store.ts'
 
 const batchSize = 1_000
 
-/** The installation's own entries, which belong to no tenant, have the empty id. */
+/** The installation's own entries do not belong to a tenant and have the empty id. */
 export interface AuditVerdict {
   tenantId: string
   entries: number
@@ -27,7 +27,7 @@ export interface KnownHead {
   hash: string
 }
 
-/** Upkeep: chains what was appended, and logs each head once a day. */
+/** Upkeep: chains new entries, and logs each head once a day. */
 export async function chainAudit(db: Database, log: Pick<Logger, 'info'>): Promise<void> {
   for (const tenantId of await store.listUnchainedTenants(db)) {
     while ((await chainBatch(db, tenantId)) === batchSize);

@@ -1,4 +1,4 @@
-/** All SQL over audit_entries and audit_heads, but for the append of an entry (audit.ts). */
+/** All SQL over audit_entries and audit_heads, except appending an entry (audit.ts). */
 import type { Sql } from '../db/index.ts'
 
 export interface EntryRow {
