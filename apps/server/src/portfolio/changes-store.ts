@@ -7,10 +7,10 @@
  *   a removed transaction                                       (its change_seq, former_seq)
  *   a row of a removed connection that is not destroyed yet     (the connection's hidden_seq, its change_seq), as removed
  *
- * So showing or hiding a connection is one number, which is expanded here, and a row that is destroyed keeps its position.
- * The numbers of one user are committed in their order, because a commit holds the lock on the user's counter. A reader
- * that has seen a position will therefore never miss a smaller one, and a transaction that changes again moves to a larger
- * one. After the last page a client has exactly what the list shows.
+ * Showing or hiding a connection is therefore one number, which is expanded here, and a destroyed row keeps its
+ * position. The numbers of one user are committed in their order, because a commit holds the lock on the user's
+ * counter. A reader that has seen a position will therefore never miss a smaller one, and a transaction that changes
+ * again moves to a larger one. After the last page a client has exactly what the list shows.
  *
  * Each connection has its own range of transactions_change, so a page reads at most `limit` index entries of each
  * connection twice, and never steps over rows of a connection that is still provisional.
@@ -78,7 +78,7 @@ function removals<Request extends { limit: number }>(
 }
 
 interface FeedRange extends Range {
-  /** Removals are told after this place, which may be a later one. */
+  /** Removals are reported after this position, which may be a later one. */
   removedAfter: FeedPlace
 }
 
@@ -118,7 +118,7 @@ export interface ChangesRequest {
 export interface ChangesPage {
   /** Ready JSON, separated by commas. */
   items: string
-  /** Where to go on: after the last item, or after everything there is. */
+  /** Where the next page continues: after the last item, or after all changes. */
   end: FeedPlace
   isLast: boolean
   /** The number of the user's newest change. */
@@ -162,7 +162,7 @@ export async function readChanges(
   const { items, isLast } = cutItems(row, limit)
   const newestSeq = row.newest_seq ?? '0'
   const { last_seq: seq, last_sub: sub } = row
-  // The newest number is of the same snapshot: everything up to it is committed, and was read.
+  // The newest number comes from the same snapshot, so everything up to it is committed and was read.
   const end = isLast || seq === null || sub === null ? endOf(newestSeq) : { seq, sub }
   return { ...reading, result: { items, end, isLast, newestSeq } }
 }

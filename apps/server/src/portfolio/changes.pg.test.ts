@@ -1,5 +1,5 @@
 /**
- * A copy that is kept through the feed equals the list whenever no commit is under way, however commits overlapped. The
+ * A copy that is kept through the feed equals the list whenever no commit is running, however commits overlapped. The
  * commits here are made of the stores that make them in the service, held open between taking their numbers and writing.
  */
 import fc from 'fast-check'
@@ -50,7 +50,7 @@ interface World {
   db: Database
   user: TestUser
   refs: ConnectionRef[]
-  /** For each of them credentials that were verified and can take the place of its own. */
+  /** Verified replacement credentials for each of them. */
   pending: ConnectionRef[]
   take: Take
 }
@@ -91,7 +91,9 @@ function render(id: string): RenderedRow {
 
 const newId = (): string => `00000000-0000-4000-8000-${String((transactions += 1)).padStart(12, '0')}`
 
-/** What a step does in its transaction: first what takes the numbers, then, when it may go on, what they are for. */
+/**
+ * What a step does in its transaction: first it takes the numbers, then, when released, it writes the rows for them.
+ */
 async function take(world: World, tx: Sql, step: Step): Promise<() => Promise<void>> {
   const ref = refAt(world, step.connection)
   const numbers = (count: number) => world.take(tx, world.user.userKey, count)
@@ -205,7 +207,7 @@ async function start(world: World, step: Step): Promise<Running> {
 type Wire = { id: string }
 type Change = { op: 'upsert'; transaction: Wire } | { op: 'remove'; id: string }
 
-/** An application's copy, and where it has come to. */
+/** An application's copy, and its position in the feed. */
 class Copy {
   readonly rows = new Map<string, Wire>()
   after: FeedPlace = feedStart
@@ -242,7 +244,7 @@ async function listAll({ db, user }: World): Promise<Map<string, Wire>> {
   }
 }
 
-/** The same through what a tenant's feed reads of a user. */
+/** The same through the queries that a tenant's feed uses for one user. */
 async function listByRange({ db, user }: World, limit: number): Promise<Set<string>> {
   const ids = new Set<string>()
   const { change_seq: newest } = await db.row<{ change_seq: string }>(
@@ -261,7 +263,7 @@ async function listByRange({ db, user }: World, limit: number): Promise<Set<stri
   }
 }
 
-/** Plays the commands; wherever no commit is under way, the copy is brought up to date and held against the list. */
+/** Runs the commands; whenever no commit is running, it brings the copy up to date and compares it with the list. */
 async function play(world: World, commands: readonly Command[]): Promise<void> {
   const running = new Map<number, Running>()
   const copy = new Copy()
@@ -273,7 +275,7 @@ async function play(world: World, commands: readonly Command[]): Promise<void> {
   }
   const finish = async (slot: number): Promise<void> => {
     await running.get(slot)?.release()
-    // What waited for this one's lock may have gone on.
+    // Transactions that waited for this one's lock may have continued.
     for (const [other, one] of running) {
       if (one.isReleased()) await one.release()
       if (!one.isDone()) continue
@@ -404,7 +406,7 @@ describe('the feed', async () => {
     assert.deepEqual(change.transaction, (await listAll(world)).get(change.transaction.id))
   })
 
-  it('does not tell a new reader of removals before it came, and does tell one who had the rows', async () => {
+  it('reports removals to a reader who had the rows, and not to one who started later', async () => {
     const world = await openWorld(db, takeChangeNumbers)
     await run(world, { op: 'write', connection: 1, ...never, inserts: 4 })
     const old = new Copy()
@@ -423,7 +425,7 @@ describe('the feed', async () => {
     assert.equal(old.rows.size, 0)
   })
 
-  it('of a connection that is shown later has its rows then, at one moment', async () => {
+  it('has the rows of a connection from the moment it is shown, all at once', async () => {
     const world = await openWorld(db, takeChangeNumbers)
     await run(world, { op: 'write', connection: 4, ...never, inserts: 5 })
     const copy = new Copy()
@@ -452,7 +454,7 @@ describe('the feed', async () => {
     assert.equal(statements, 2)
   })
 
-  it('needs the scope: without it there is no item', async () => {
+  it('needs the scope: without it a page has no items', async () => {
     const world = await openWorld(db, takeChangeNumbers)
     await run(world, { op: 'write', connection: 1, ...never, inserts: 2 })
     await db.execute(`update access_tokens set scopes = '{assets:read}' where user_key = $1`, [world.user.userKey])

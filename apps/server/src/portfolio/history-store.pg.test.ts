@@ -23,7 +23,7 @@ interface World {
   connect(connection: Partial<TestConnection> & { key: number }): Promise<void>
 }
 
-/** One connection, read at noon of the day after the third. */
+/** One connection, whose balances were read at noon on the day after the third. */
 async function open(t: TestContext): Promise<World> {
   const { db } = await testDatabase(t)
   const ann = await addUser(db, 'a')
@@ -131,7 +131,7 @@ describe('values day by day', () => {
     assert.deepEqual(await list({ firstDay: third }), [[third, '15.000000000000000001', 'derived', '']])
   })
 
-  it('say when something held has no price that day, and do not count it as nothing at all', async (t) => {
+  it('say when a held asset has no price that day, instead of valuing it at zero', async (t) => {
     const { list, hold } = await open(t)
     await hold('btc', '1')
     await hold('eth', '1')
@@ -192,7 +192,7 @@ describe('values day by day', () => {
     )
   })
 
-  it('know nothing of what a provisional or removed connection moved', async (t) => {
+  it('ignore the movements of a provisional or removed connection', async (t) => {
     const { db, list, hold, change, connect } = await open(t)
     await connect({ key: 2, sessionId: 'provisional' })
     await hold('btc', '2')
@@ -202,7 +202,7 @@ describe('values day by day', () => {
     assert.equal((await list())[0]?.[1], '20')
   })
 
-  it('undo nothing that came after the balances were read, on any day, but spam’s, which is not in the sums', async (t) => {
+  it('do not undo what came after the balances were read, on any day; spam is never in the sums', async (t) => {
     const { db, ann, list, hold, change } = await open(t)
     await hold('btc', '2')
     await db.execute(`update connections set balances_at = '${third}T12:00:00.000Z'`, [])

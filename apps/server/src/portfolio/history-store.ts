@@ -2,9 +2,9 @@
  * The one statement behind values over time. PostgreSQL does the sums: its numeric is exact, and a long history does not
  * hold up other requests of this process.
  *
- * The cost is one grid of the days asked for and the assets that were ever moved since, however many transactions there
- * are: `daily_changes` has a row for each connection, asset and day. What came after the last of the days is one sum for
- * each asset, so a year long ago costs as much as the last one.
+ * The cost is one grid of the requested days and the assets that have moved since then, however many transactions there
+ * are: `daily_changes` has a row for each connection, asset and day. Everything after the last requested day is one sum
+ * per asset, so a year long ago costs as much as the last one.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
@@ -38,10 +38,10 @@ const observed = `
 /** The day of a transaction's row. */
 const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
 
-// inputs − outputs − fees, which is the law of a transaction, of what the balances contain. Postings are of confirmed
-// transactions. What was confirmed after the balances were read is not in them, so it is taken out again. A pending
-// transaction has no postings: a deposit on its way is not in the balances either, but what is leaving has left them from
-// the moment it was asked for, so pending documents are read. They are few.
+// inputs − outputs − fees, which is the law of a transaction, for everything that the balances contain. Only confirmed
+// transactions have postings. A transaction confirmed after the balances were read is not in them, so it is subtracted
+// again. A pending transaction has no postings: a deposit on its way is not in the balances either, but an outgoing
+// amount has left them from the moment it was requested. So pending documents are read; they are few.
 const moves = `
   select d.asset_key, d.day, d.amount
   from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
@@ -69,8 +69,8 @@ const moves = `
   where t.user_key = $1::bigint and t.pending and t.type <> 'receive' and not (d.body ->> 'spam')::boolean
     and t.occurred_at <= coalesce(s.balances_at, 'infinity') and ${dayOf('t')} > $2::date`
 
-// A day is worth what was held at its end, at the prices of its end: the first price of the next day. Today's end has not
-// come, so the present price stands for it. A dollar is a dollar without a source.
+// A day is valued by what was held at its end, at the first price of the next day. Today has not ended, so the present
+// price is used. A dollar is worth a dollar without a source.
 const price = `case when g.asset_id = 'fiat:usd' then 1 when g.day = $4::date then p.price_in_usd else c.price_in_usd end`
 
 /** Days that are neither observed nor derivable are left out. */
@@ -100,7 +100,7 @@ export async function listValues(
        left join moves m on m.asset_key = b.asset_key and m.day = d.day
      ), derived as (
        select g.day, sum(g.amount * ${price}) as value, bool_or(${price} is null) as unpriced,
-         -- A balance cannot be negative: something is missing in what was read.
+         -- A balance cannot be negative, so a record is missing.
          bool_or(g.amount < 0) as negative
        from grid g
        left join current_prices p on p.asset_id = g.asset_id

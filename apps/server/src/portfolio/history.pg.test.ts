@@ -1,4 +1,4 @@
-/** Values of days, over what a connection holds and what its transactions say of it. Everything is worth a dollar. */
+/** Daily values from a connection's holdings and transactions. Everything is worth a dollar. */
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -42,7 +42,7 @@ async function openHeld(t: Parameters<typeof openLedger>[0]): Promise<Held> {
 
 const toTime = (ms: number): string => new Date(ms).toISOString()
 
-/** Rows that the statements of `work` take into their hands, on all levels of their plans. */
+/** Rows that the statements of `work` process, on all levels of their plans. */
 async function countExamined(db: Database, work: (sql: Database) => Promise<unknown>): Promise<number> {
   let count = 0
   await work({
@@ -60,7 +60,7 @@ async function countExamined(db: Database, work: (sql: Database) => Promise<unkn
 }
 
 describe('the value of a day', () => {
-  it('is of what was held at its end, whether or not today is asked for', async (t) => {
+  it('is of what was held at its end, whether or not the request includes today', async (t) => {
     const { listValues, ago } = await openHeld(t)
     assert.deepEqual((await listValues()).slice(0, 7), ['1', '1', '1', '0.5', '0.5', '0.5', '0'])
     const range = { startTime: toTime(ago(6)), endTime: toTime(ago(3)) }
@@ -85,7 +85,7 @@ describe('the value of a day', () => {
     }
   })
 
-  it('knows nothing of a deposit that is still on its way, and all of a withdrawal that is', async (t) => {
+  it('ignores a pending deposit and includes a pending withdrawal', async (t) => {
     const { listValues, ago, keep, keepFunding, derive } = await openHeld(t)
     await keepFunding('deposits', fundingRow('D1', { status: 'Pending', amount: '7' }, ago(1)))
     await derive()
@@ -96,7 +96,7 @@ describe('the value of a day', () => {
     assert.deepEqual((await listValues()).slice(0, 4), ['1', '1', '1.25', '0.75'])
   })
 
-  it('undoes nothing that came after the balances were read', async (t) => {
+  it('does not undo what came after the balances were read', async (t) => {
     const { db, listValues, ago, keep, derive } = await openHeld(t)
     await db.execute('update connections set balances_at = $1', [toTime(ago(1))])
     await keep(ledgerRow('L3', 'R3', { amount: '7' }, ago(1) + 1))

@@ -5,7 +5,7 @@ import { chooseDays } from './history.ts'
 
 describe('the days of a request', () => {
   const today = '2026-03-02'
-  it('are the last thirty unless said, and never in the future', () => {
+  it('are the last thirty by default, and never in the future', () => {
     assert.deepEqual(chooseDays({}, today), { firstDay: '2026-02-01', lastDay: today })
     assert.deepEqual(chooseDays({ endTime: '2027-01-01T00:00:00.000Z' }, today).lastDay, today)
   })

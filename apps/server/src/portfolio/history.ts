@@ -1,7 +1,7 @@
 /**
- * What a user's holdings were worth, day by day. Where every connection was read on a day, the value observed then is the
- * answer. Other days are derived: from the present balances backwards through what each day moved, at the prices of that
- * day's end, down to the day from which on the history is complete.
+ * What a user's holdings were worth, day by day. If every connection was read on a day, that day has the value observed
+ * then. Other days are derived from the present balances backwards through each day's movements, at the prices of that
+ * day's end, down to the day from which the history is complete.
  */
 import { dayMs, invalidParameter, type Decimal, type Day } from '@assay/core'
 import type { Sql } from '../db/index.ts'
@@ -12,7 +12,7 @@ export interface DailyValue {
   date: Day
   value_in_usd: Decimal
   method: 'observed' | 'derived'
-  /** `price`: something held has none that day. `coverage`: the transactions do not explain the balances. */
+  /** `price`: a held asset has no price that day. `coverage`: the transactions do not explain the balances. */
   incomplete: ('price' | 'coverage')[]
 }
 
@@ -21,14 +21,14 @@ export interface HistoryRequest {
   startTime?: string | undefined
   /** Excluded; by default now. */
   endTime?: string | undefined
-  /** Epoch ms: from here on the history has no hole. */
+  /** Epoch ms from which the history has no gap. */
   completeFromMs: number
 }
 
 const daysDefault = 30
 const daysMax = 366
 
-/** Oldest first. Days before the history is complete are there only if they were observed. */
+/** Oldest first. Days before the history is complete are included only if they were observed. */
 export async function listDailyValues(
   sql: Sql,
   owner: Pick<Owner, 'userKey'>,
@@ -37,7 +37,7 @@ export async function listDailyValues(
   const today = sql.now().slice(0, 10)
   const { firstDay, lastDay } = chooseDays(request, today)
   if (firstDay > lastDay) return []
-  // The end of a day needs only what came after it.
+  // The value at the end of a day depends only on later movements.
   const completeFrom = toDay(request.completeFromMs - 1)
   const derivedFrom = completeFrom > firstDay ? completeFrom : firstDay
   const rows = await listValues(sql, owner, { firstDay, lastDay, today, derivedFrom })

@@ -1,10 +1,9 @@
 /**
- * What a user's data looks like to a reader: pages of transactions, changes since, positions, and values over time. The
- * read side of the ledger; it writes nothing.
+ * The read side of the ledger: pages of transactions, changes, positions, and values over time. It writes nothing.
  *
- * What begins with `read` takes one round trip: it is given a bearer token that was not checked yet, and its statement
- * checks it (reading-store.ts). The answer is undefined when the token is not valid. The others are for a caller who is
- * known already.
+ * Functions that begin with `read` take one round trip: they receive a bearer token that has not been checked yet, and
+ * their statement checks it (reading-store.ts). They return undefined when the token is not valid. The other functions
+ * are for a caller who is known already.
  */
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
@@ -47,7 +46,10 @@ export interface Portfolio {
   readPositionsAt(access: Access, request: positionsAt.PositionsAtRequest): Answer<positions.PositionsPage>
   readSourcePositions(access: Access, request: positions.SourcePositionRequest): Answer<positions.PositionsPage>
 
-  /** What the user's own accounts came to at a moment; wallets that were only named do not count. In the caller's transaction. */
+  /**
+   * What the user's own accounts came to at a moment; wallets that were only given as an address do not count. In the
+   * caller's transaction.
+   */
   findOwnedTotal(
     sql: Sql,
     owner: Owner,

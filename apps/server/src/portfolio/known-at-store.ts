@@ -1,7 +1,7 @@
 /**
  * Transactions as the service knew them at an earlier moment: those that have not changed since, and the versions that
  * ended later (`transaction_versions`). Rows of a connection count from the moment it was shown, as they did then.
- * The present list never comes here, so what is kept of the past costs it nothing.
+ * The present list does not use this code, so keeping the past costs it nothing.
  */
 import type { Sql } from '../db/index.ts'
 import {
@@ -52,7 +52,7 @@ export async function readKnownAt(
   const limit = `${bind((asked) => asked.limit)}::bigint`
   const connections =
     filters.connectionIds === undefined ? 'true' : `s.id = any(${bind((asked) => asked.filters.connectionIds)}::text[])`
-  // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
+  // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
   const conditions = [ofShown(knownAt, connections)]
   if (filters.startTime !== undefined) {
     conditions.push(`t.occurred_at >= ${bind((asked) => asked.filters.startTime)}::timestamptz`)
@@ -81,7 +81,7 @@ const oneText = readingText({
     join shown s on s.connection_key = t.connection_key`,
 })
 
-/** One transaction as ready JSON; null when none of this id was known then. */
+/** One transaction as ready JSON; null when no transaction with this id was known then. */
 export async function readOneKnownAt(
   sql: Sql,
   access: Access,

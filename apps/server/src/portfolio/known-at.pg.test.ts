@@ -103,7 +103,7 @@ describe('known_at', async () => {
       return reading?.result.page ?? { items: '', end: undefined }
     }, limit)
 
-  it('gives every answer of a random week again', async () => {
+  it('repeats every response of a random week', async () => {
     let former = 0
     const week = fc.asyncProperty(
       fc.array(change, { minLength: 8, maxLength: 16 }),
@@ -115,7 +115,7 @@ describe('known_at', async () => {
           await db.clock.advance(Math.floor((7 * 86_400_000) / changes.length))
           await apply(person, one)
           recorded.push({ at: db.now(), list: await listPresent(person) })
-          // The next change is of a later millisecond.
+          // The next change must have a later millisecond.
           await db.clock.advance(1_000)
         }
         for (const { at, list } of recorded) assert.deepEqual(await listKnownAt(person, at, limit), list, at)

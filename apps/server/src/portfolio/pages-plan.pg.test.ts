@@ -1,4 +1,4 @@
-/** How PostgreSQL finds a page, by its own account: which index leads, and how many rows it looks at. */
+/** How PostgreSQL finds a page, from its own plans: which index leads, and how many rows it reads. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
@@ -10,11 +10,13 @@ import { readTransactions } from './pages-store.ts'
 import { addAssets, addConnection, addUser, seqAt, type TestUser } from './test-portfolio.ts'
 
 const total = 50_000
-/** The oldest of all, so that a walk from the newest would pass every other row before it meets them. */
+/** The oldest of all, so that a walk from the newest would pass every other row before reaching them. */
 const rare = 3
-/** 100 near ones, a step for each kind, up to 250 of a filter that is not rare enough, and the page. */
+/**
+ * The 100 rows of the first step, one step per kind, up to 250 rows of a filter that is not rare enough, and the page.
+ */
 const examinedMax = 3_000
-/** Users with a few rows each: by the average of all users, everybody has few. */
+/** Users with a few rows each, so that PostgreSQL estimates few rows for every user. */
 const others = 2_000
 const rowsOfOthers = 20
 
@@ -62,7 +64,7 @@ async function seed(db: Database): Promise<TestUser> {
      from transactions t, assets a where a.symbol = 'BTC' or t.category = 'fee'`,
     [],
   )
-  // Of every row and not of a sample: what PostgreSQL knows of the tables, and so its plans, are the same each time.
+  // Statistics from every row instead of a sample, so that PostgreSQL chooses the same plans each time.
   await db.execute(`alter table transactions alter id set statistics 1000;
     alter table postings alter transaction_id set statistics 1000`)
   await db.execute('vacuum analyze transactions, postings, connections, assets')
@@ -83,7 +85,7 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
 
-/** What a scan touched; what is made of it above costs no reading. */
+/** Counts the rows that scans touched; the nodes above them read nothing. */
 function examinedBy(plan: Plan): number {
   const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0)
   const scanned = / Scan$/.test(plan['Node Type']) && !/^(CTE|Function|Subquery|WorkTable) /.test(plan['Node Type'])
@@ -104,7 +106,7 @@ describe('the plan of a page', async () => {
   const { db, connection } = await testDatabase(ownedBySuite())
   const big = await seed(db)
 
-  /** The same database, which keeps the plans of its statements: for these values or, as after five runs, for any. */
+  /** The same database, which keeps the plans of its statements: custom plans or generic ones (as after five runs). */
   function spy(mode: 'custom' | 'generic'): { sql: Sql; plans: Plan[]; examined: () => number } {
     const plans: Plan[] = []
     const rows: Sql['rows'] = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
@@ -161,7 +163,7 @@ describe('the plan of a page', async () => {
   }
   const middle = { occurredAt: '2020-01-18T00:00:00.000Z', id: 'ffffffff-0000-0000-0000-000000000000' }
 
-  describe(`examines at most ${examinedMax} rows of ${total}, on the first page and in the depth, with`, () => {
+  describe(`examines at most ${examinedMax} rows of ${total}, on the first page and on a deep page, with`, () => {
     for (const [title, [filters, count]] of Object.entries(cases)) {
       it(title, async () => {
         for (const mode of ['custom', 'generic'] as const) {
@@ -177,7 +179,7 @@ describe('the plan of a page', async () => {
 
   for (const [title, after] of [
     ['the first page', undefined],
-    ['a page in the depth', middle],
+    ['a deep page', middle],
   ] as const) {
     it(`of ${title} is one range of transactions_page of 31 rows: no sort, no scan of the table`, async () => {
       for (const mode of ['custom', 'generic'] as const) {
@@ -211,7 +213,7 @@ describe('the plan of a page', async () => {
     )
   })
 
-  it('is made once for all limits and places, not for each request', async (t) => {
+  it('is planned once for all limits and positions, not for each request', async (t) => {
     const fresh = openTestDatabase(connection)
     t.after(() => fresh.close())
     await fresh.transaction(async (tx) => {
@@ -236,12 +238,12 @@ describe('the plan of a page', async () => {
     })
   })
 
-  it('of changes examines a few rows for each connection, from the start and in the depth', async () => {
+  it('of changes examines a few rows for each connection, on the first page and on a deep one', async () => {
     for (const mode of ['custom', 'generic'] as const) {
       for (const seq of ['0', seqAt('2026-01-01T00:00:00.000Z', 25_000), seqAt('2027-01-01T00:00:00.000Z')]) {
         const { sql, examined } = spy(mode)
         await readChanges(sql, big.access, { after: { seq, sub: '0' }, removedAfterSeq: seq, limit: 30 })
-        // Of three connections 31 entries, then the page by its keys.
+        // 31 entries for each of three connections, then the page by its keys.
         assert.ok(examined() <= 200, `${mode} after ${seq}: ${examined()}`)
       }
     }

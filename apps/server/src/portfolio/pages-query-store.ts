@@ -2,12 +2,13 @@
  * The texts of a user's page queries: which index leads to the rows, with all other filters as conditions on what it
  * finds. A page is newest first by (occurred_at, id), and its place is part of every range, never an OFFSET.
  *
- * - `walk`: the page index from the place on, until the page is full. Without filters 31 rows.
- * - `near`: the same over the next 100 rows only. Enough for filters that hit often.
- * - `asset`: of each asset its own newest rows, by its postings.
- * - `kind`: the kinds there are of the connections that are wanted, found by stepping over transactions_kind from one to
- *   the next, and of each that is wanted its own newest rows.
- * - `update`: of each connection what changed since then, all of it if the connection was shown since; sorted.
+ * - `walk`: the page index from the place on, until the page is full. Without filters, that is 31 rows.
+ * - `near`: the same over the next 100 rows only. Enough for filters that match often.
+ * - `asset`: the newest rows of each asset, by its postings.
+ * - `kind`: lists the kinds that exist in the wanted connections by stepping over transactions_kind from one to the
+ *   next, then reads the newest rows of each wanted kind.
+ * - `update`: the rows of each connection that changed since then, or all of them if the connection was shown since;
+ *   sorted.
  *
  * The whole statement of an unfiltered page (2 million rows, 5,000 of this user, 31 of them on the page, the plan for any
  * user; EXPLAIN (ANALYZE, BUFFERS), November 2026):
@@ -17,18 +18,18 @@
  *   page     Aggregate ← Limit ← Limit ← Nested Loop: Index Scan transactions_page  7 with rows in page order, 35 with
  *            (user_key = $1 and (occurred_at, id) < ($5, $6)), CTE Scan shown         rows apart
  *
- *   PostgreSQL's processor time: 218 µs, of which 34 for the caller alone and 58 for 31 bare rows.
+ *   PostgreSQL's processor time: 218 µs, including 34 for the caller alone and 58 for 31 bare rows.
  *
  * What that rests on:
- * - The page has two limits. The outer one is a parameter. Of that alone PostgreSQL assumes a tenth of the user's rows, so
- *   that a plan for any limit looks dearer than one made for 31, and every request is planned anew (0.4 ms). The inner one
- *   is a constant, the most that can be asked for: a tenth of that is cheap.
+ * - The page has two limits. The outer one is a parameter. For a parameter alone PostgreSQL assumes a tenth of the
+ *   user's rows, so a generic plan looks more expensive than one made for 31, and every request is planned again (0.4
+ *   ms). The inner one is a constant, the largest limit that a request can have: a tenth of that is cheap.
  * - `exists (select from shown)` is checked once, before the scan: without it a user whose connections are all hidden
- *   would have every row looked at.
- * - The texts are put together in the order of the subquery they come from, which has nothing but the aggregate above it.
- * - Times are cut from the row with `to_char`, which costs as much as fetching the row. Most rows were written before
- *   their connection was shown; for them the connection's own text is taken.
- * - An ORDER BY stands wherever an index must lead: of a bare LIMIT PostgreSQL may think that a scan of the table will do.
+ *   would make it read every row.
+ * - The texts are concatenated in the order of their subquery, which has nothing but the aggregate above it.
+ * - `to_char` formats times from the row, which costs as much as fetching the row. Most rows were written before their
+ *   connection was shown; they use the connection's own text.
+ * - An ORDER BY stands wherever an index must lead: for a bare LIMIT PostgreSQL may choose to scan the table.
  *   An OFFSET 0 stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole table.
  */
 import { itemEnd, toWireTime } from './reading-store.ts'
@@ -73,13 +74,13 @@ export const requestRowsMax = 101
 const exportRowsMax = 501
 const nearMax = 100
 
-/** What requests have in common that are answered by one text. */
+/** The properties that requests with the same statement text share. */
 export interface Form {
   /** Its name, for texts that are kept. */
   name: string
   given: ReadonlySet<keyof TransactionFilters>
   hasPlace: boolean
-  /** What can lead to the rows, besides the order of the page. */
+  /** The filters that can lead to the rows, besides the order of the page. */
   leads: readonly Filter[]
   rowsMax: number
 }
@@ -89,7 +90,7 @@ const kindFilters = ['providerIds', 'connectionIds', 'types', 'categories'] as c
 export function formOf({ filters, after, limit }: UserPageRequest): Form {
   const given = new Set<keyof TransactionFilters>()
   for (const name in filters) {
-    // The names are ours: the type has no others.
+    // The type allows only our own names.
     if (filters[name as keyof TransactionFilters] !== undefined) given.add(name as keyof TransactionFilters)
   }
   const leads: Filter[] = []
@@ -101,7 +102,7 @@ export function formOf({ filters, after, limit }: UserPageRequest): Form {
   return { name: `${[...given].join()} ${hasPlace} ${rowsMax}`, given, hasPlace, leads, rowsMax }
 }
 
-/** Columns of `shown` that `itemText` needs: what the heads of all rows of a connection share. */
+/** Columns of `shown` that `itemText` needs: the values that the heads of all rows of a connection share. */
 export const headColumns: Readonly<Record<Shape, string>> = {
   v1: headOf('crypto_source_id'),
   v2: headOf('provider_id'),
@@ -113,20 +114,20 @@ function headOf(providerMember: string): string {
 }
 
 /**
- * The whole transaction: the head, which is written here, and the ready text. Ids and times need no escaping. `updated_at`
- * is the later of the row's own change and the moment its connection was shown.
+ * The whole transaction: the head, which this text writes, and the ready text. Ids and times need no escaping.
+ * `updated_at` is the later of the row's own change and the moment its connection was shown.
  */
 export const itemText = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || s.head
   || case when t.updated_at <= s.shown_at then s.shown_text else ${toWireTime('t.updated_at')} end || '",' || t.document`
 
-/** A text, and where the values of its parameters come from: it is made once for all requests of one form. */
+/** A statement text and the sources of its parameter values. It is made once for all requests of one form. */
 export interface PageStatement<Request> {
   text: string
   toValues(request: Request): unknown[]
 }
 
 export interface Binder<Request> {
-  /** The parameter that gets this value of a request. */
+  /** The parameter that receives this value of a request. */
   bind(get: (request: Request) => unknown): string
   toValues(request: Request): unknown[]
 }
@@ -154,13 +155,15 @@ export function pageRows<Request extends UserPageRequest>(form: Form, lead: Lead
   }
   const conditions = parts.conditions(lead)
   const rows = createLeads(parts).rows[lead](conditions, limit)
-  // A trade of two assets that were both asked for is found twice.
+  // The query finds a trade of two requested assets twice.
   const once = lead === 'asset' ? 'distinct on (t.occurred_at, t.id)' : ''
   return `select ${once} ${columns} from (${rows}) t join shown s on s.connection_key = t.connection_key
     order by ${newestFirst} limit ${limit}`
 }
 
-/** A page as one row: its items, how many, and the place of the last one that is shown when one more was asked for. */
+/**
+ * A page as one row: its items, their number, and the position of the last shown item when the query reads one more.
+ */
 export function pageResult<Request extends UserPageRequest>(rows: string, { bind }: Binder<Request>): string {
   const last = `${bind(({ limit }) => limit - 1)}::integer`
   return `select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,
@@ -168,7 +171,7 @@ export function pageResult<Request extends UserPageRequest>(rows: string, { bind
     from (${rows}) t`
 }
 
-/** How many rows each of these leads to from here on, as far as `max`. One row, a column for each. */
+/** How many rows each of these leads to from here on, counted up to `max`. One row with a column for each. */
 export function countResult<Request extends UserPageRequest>(form: Form, max: number, binder: Binder<Request>): string {
   const { keys } = createLeads(createParts(form, binder))
   const counts = form.leads.map(
@@ -188,7 +191,7 @@ function createParts<Request extends UserPageRequest>({ given, hasPlace }: Form,
   const has = (name: keyof TransactionFilters): boolean => given.has(name)
   const filter = (name: keyof TransactionFilters): string => bind(({ filters }) => filters[name])
 
-  // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
+  // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
   const range = (alias: string, id = 'id'): string => {
     const conditions = [`${alias}.user_key = $1::bigint`]
     if (has('startTime')) conditions.push(`${alias}.occurred_at >= ${filter('startTime')}::timestamptz`)
@@ -246,7 +249,7 @@ function createParts<Request extends UserPageRequest>({ given, hasPlace }: Form,
 
 type Parts = ReturnType<typeof createParts>
 
-/** The rows, with conditions on `t`; and for filters also what is enough to count them. */
+/** The rows, with conditions on `t`; for filters also the columns that suffice to count them. */
 function createLeads(parts: Parts) {
   const { range, wanted, ofWanted, kindConditions, since, assetKeys, pendingWithAsset } = parts
   const walk = (conditions: string, limit: string): string =>
@@ -302,7 +305,7 @@ function createLeads(parts: Parts) {
   return { rows, keys }
 }
 
-/** From one kind of a connection to the next: each step is one look into the index. */
+/** Steps from one kind of a connection to the next, with one index lookup per step. */
 function kindsOf(wanted: string): string {
   const first = (after: string, connection: string): string =>
     `select t.category, t.type from transactions t
@@ -320,7 +323,7 @@ export function toUuid(id: string): string {
   return id.replace(/^txn_/, '')
 }
 
-/** The first number that a change at this moment can have (ledger/changes-store.ts). Before 1970 there were none. */
+/** The first number that a change at this moment can have (ledger/changes-store.ts). No changes exist before 1970. */
 export function firstSeqAt(time: string): string {
   return String(BigInt(Math.max(Date.parse(time), 0)) << 20n)
 }

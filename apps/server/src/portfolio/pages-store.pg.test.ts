@@ -22,7 +22,7 @@ interface Row extends TestRow {
 const symbols = ['BTC', 'ETH', 'USD', 'ltc', 'LTC']
 const providers = ['kraken', 'another', 'kraken']
 const connections = ['con_a', 'con_b', 'con_c']
-/** When each connection was shown: the second one in the midst of the changes. */
+/** When each connection was shown: the second one in the middle of the changes. */
 const shown = [0, 20, 0]
 const timeOf = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString()
 
@@ -72,7 +72,7 @@ const updatedAtOf = (row: Row): string => {
   return row.updatedAt > shownAt ? row.updatedAt : shownAt
 }
 
-/** The contract's words, over plain arrays. */
+/** The contract's rules, applied to plain arrays. */
 function expectedIds(rows: readonly Row[], filters: TransactionFilters): string[] {
   return rows
     .filter(
@@ -190,13 +190,13 @@ describe('a walk over transactions', async () => {
     assert.deepEqual(await walk({ assetSymbols: symbols }, 10), expectedIds(rows, {}))
   })
 
-  it('tells symbols apart by case', async () => {
+  it('distinguishes symbols by case', async () => {
     const [small, large] = [await walk({ assetSymbols: ['ltc'] }, 50), await walk({ assetSymbols: ['LTC'] }, 50)]
     assert.ok(small.length > 0 && large.length > 0)
     assert.notDeepEqual(small, large)
   })
 
-  it('leaves out the rows of a connection that is provisional or removed, on every path', async () => {
+  it('omits the rows of a provisional or removed connection, on every path', async () => {
     const visible = rows.filter((row) => row.connectionId !== 'con_b')
     const hidden = rows.find((row) => row.connectionId === 'con_b')?.id ?? ''
     for (const change of ["session_id = 'a session'", "session_id = null, status = 'removed'"]) {
@@ -214,7 +214,7 @@ describe('a walk over transactions', async () => {
     await db.execute("update connections set status = 'active' where id = 'con_b_a'", [])
   })
 
-  it('is not disturbed by rows that arrive meanwhile', async () => {
+  it('is not disturbed by rows that arrive during the walk', async () => {
     const before = expectedIds(rows, {})
     const extra = rowsFor(2, 'new').map((row, index) => ({ ...row, occurredAt: timeOf(index === 0 ? 100 : 0) }))
     const page = await readPage({}, 50, undefined)
@@ -268,7 +268,7 @@ describe('one transaction', async () => {
   const ann = await addHistory(db, 'a', [row])
   const bob = await addUser(db, 'b')
 
-  it('is found by its owner alone, with its head in the words of the version', async () => {
+  it('is found only by its owner, with the head of the API version', async () => {
     const head = `{"id":"${row.id}","provider_id":"kraken","connection_id":"con_a_a","updated_at":"${row.updatedAt}",`
     const item = (await readTransaction(db, ann.access, row.id))?.result.item ?? ''
     assert.equal(item.slice(0, head.length), head)
@@ -287,7 +287,7 @@ describe('a token', async () => {
   const request = { shape: 'v2', filters: {}, limit: 30, after: undefined } as const
   const read = () => readTransactions(db, ann.access, request)
 
-  it('that is valid says who the caller is, and what is wrong with the connections', async () => {
+  it('that is valid gives the caller and the issues of the connections', async () => {
     const reading = await read()
     const { userKey, userId, tenantKey, tenantId } = ann
     assert.deepEqual(
@@ -319,7 +319,7 @@ describe('a token', async () => {
     await db.execute(`update access_tokens set scopes = '{transactions:read}'`, [])
   })
 
-  it('that is unknown, expired, of a revoked family or a disabled client gets nothing', async () => {
+  it('gets nothing when it is unknown, expired, or belongs to a revoked family or a disabled client', async () => {
     const wrong = { ...ann.access, tokenHash: Buffer.alloc(32) }
     assert.equal(await readTransactions(db, wrong, request), undefined)
     const ends = [
@@ -345,7 +345,7 @@ describe('a token', async () => {
   })
 })
 
-describe('transactions that are gone', async () => {
+describe('removed transactions', async () => {
   const { db } = await testDatabase(ownedBySuite())
   const ann = await addHistory(db, 'a', [])
   const bob = await addUser(db, 'b')
@@ -379,7 +379,7 @@ describe('transactions that are gone', async () => {
     }
   }
 
-  it('are listed from the moment they went, page by page, those of a removed connection together', async () => {
+  it('are listed from the moment of their removal, page by page, those of a removed connection together', async () => {
     const at = (index: number): string => gone[index]?.id ?? ''
     const cases: [number, string[]][] = [
       [0, [at(0), at(1), at(2), at(3), ...hiddenIds, at(4)]],
@@ -417,7 +417,7 @@ describe('transactions that are gone', async () => {
     assert.deepEqual(await walk(ann, 0, 2), whole)
   })
 
-  it('come with the first pages of what changed, as far as the limit', async () => {
+  it('come with the first pages of changes, up to the limit', async () => {
     const removed = { after: { seq: firstSeqAt(timeOf(0)), sub: '-1' } }
     const filters = { updatedSince: timeOf(0) }
     const reading = await readTransactions(db, ann.access, {

@@ -1,12 +1,12 @@
 /**
  * Pages of a user's transactions. Without filters a page is one range of transactions_page and a join of ready texts, at
- * page 1 as at page 10,000, in one statement with the check of the token. With filters it must not matter how rare their
- * hits are, so the way to the rows is chosen by what is found and not by what PostgreSQL guesses from columns that it
- * assumes to be independent. That takes up to three statements, the first of which checks the token:
+ * page 1 as at page 10,000, in one statement with the check of the token. With filters, rare matches must not make a
+ * page slow, so the code chooses the query path from counted rows, not from what PostgreSQL estimates for columns that
+ * it assumes to be independent. That takes up to three statements, the first of which checks the token:
  *
- * 1. The next 100 rows of the page order; filters that hit often fill their page here. A filter by asset alone goes by its
- *    own index at once.
- * 2. How many rows each of several filters leads to, counted as far as 250. One filter by kind needs no count.
+ * 1. The next 100 rows of the page order; filters that match often fill their page here. A filter by asset alone uses
+ *    its own index at once.
+ * 2. How many rows each of several filters leads to, counted up to 250. One filter by kind needs no count.
  * 3. The first that leads to fewer leads, and the others are conditions. When all of them are common, their walk is long
  *    only if they exclude each other; over all pages of a walk together it passes each row once.
  */
@@ -53,14 +53,14 @@ import {
  */
 const rareMax = 250
 const scope = 'transactions:read'
-/** $1 to $3 of a statement that checks the token, and $1 of one for a user who is known. */
+/** $1 to $3 of a statement that checks the token, or $1 of one for a known user. */
 const reservedForToken = 3
 const reservedForUser = 1
 
 export interface TransactionsPage {
   /** Ready JSON, separated by commas. */
   items: string
-  /** Where the next page goes on; undefined after the last row. */
+  /** Where the next page continues; undefined after the last row. */
   end: Place | undefined
 }
 
@@ -71,7 +71,7 @@ export interface PageRow extends ItemsRow {
 
 export interface TransactionsRequest extends UserPageRequest {
   shape: Shape
-  /** Undefined: no list of removed transactions is wanted, or it has ended. */
+  /** Undefined when the list of removed transactions is not wanted or has ended. */
   removed?: { after: FeedPlace } | undefined
 }
 
@@ -129,8 +129,8 @@ function firstLead({ leads }: Form): Lead {
   return leads.length === 1 && only === 'asset' ? 'asset' : 'near'
 }
 
-// Texts are kept: to put one together, and to find its name by it, took a tenth of a page's time in this process. There
-// are some hundred forms of requests; a flood of others only loses what is kept.
+// Texts are kept: assembling one, and looking its name up, took a tenth of a page's time in this process. Requests have
+// a few hundred forms; a flood of others only evicts what is kept.
 const statementsMax = 1_000
 const statements = new Map<string, PageStatement<Paged>>()
 
@@ -192,7 +192,7 @@ const transactionText = readingText({
     where t.user_key = $1::bigint and t.id = $4::uuid`,
 })
 
-/** One transaction as ready JSON; null when there is none of this id, or its connection is not shown. */
+/** One transaction as ready JSON; null when no transaction has this id, or its connection is not shown. */
 export async function readTransaction(
   sql: Sql,
   access: Access,

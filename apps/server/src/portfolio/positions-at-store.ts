@@ -27,20 +27,20 @@ export interface PositionsAtRequest extends PositionRequest {
   asOf: string
 }
 
-// Statements differ in their parameters, so what they have in common asks a CTE for the moment and the present.
+// Statements differ in their parameters, so the shared parts read the moment and the present from a CTE.
 const at = '(select at from moment)'
 const now = '(select now from moment)'
 const dayOf = (time: string): string => `(${time} at time zone 'UTC')::date`
 const ofConnection = (table: string, connection: string): string =>
   `${table}.user_key = $1::bigint and ${table}.connection_key = ${connection}.connection_key`
 
-// Connections that had anything by then. The first reading counts as well as the first transaction: a provider may keep no
-// history at all.
+// Connections that had anything by then. The first reading counts as well as the first transaction, because a provider
+// may keep no history at all.
 const wantedWhere = (condition: string): string => `
   select s.* from shown s
   where s.balances_at is not null and least(s.history_from, s.balances_since) <= ${at} and ${condition}`
 
-// Steps over the key of daily_changes from one asset to the next. To read all days and drop what repeats took two thirds
+// Steps over the key of daily_changes from one asset to the next. Reading all days and dropping repeats took two thirds
 // of the whole statement (72,790 days of 40 assets).
 const movedAssets = `
   select w.connection_key, (select min(d.asset_key) from daily_changes d where ${ofConnection('d', 'w')}) as asset_key
@@ -50,7 +50,7 @@ const movedAssets = `
     select min(d.asset_key) from daily_changes d where ${ofConnection('d', 'm')} and d.asset_key > m.asset_key)
   from moved_assets m where m.asset_key is not null`
 
-// Every asset that was ever there, with the readings before and after the moment.
+// Every asset that was ever held, with the readings before and after the moment.
 const around = `
   select w.connection_key, w.balances_at, w.balances_since, k.asset_key, b.observed_at as before_at,
     coalesce(b.seen_until, w.balances_at) as before_until, b.liquid as before_liquid, b.staked as before_staked,
@@ -92,7 +92,8 @@ const dayUpTo = (end: string): string =>
   )
 const between = (time: string): string => `${time} > f.low and ${time} <= f.high`
 
-// What was posted after `low` and up to `high`: whole days, less the beginning of the first, and the beginning of the last.
+// What was posted after `low` and up to `high`: whole days, minus the beginning of the first day, plus the beginning of
+// the last.
 const moved = `
   ${sumOf(`daily_changes m where ${ofConnection('m', 'f')} and m.asset_key = f.asset_key
     and m.day >= ${dayOf('f.low')} and m.day < ${dayOf('f.high')}`)}
@@ -101,7 +102,7 @@ const moved = `
 
 const stakedMoved = sumOf(`${postingsOf} and m.staked and ${between('m.occurred_at')}`)
 
-// A transaction that is not final yet has no postings, but what is leaving has left the balance already.
+// A transaction that is not final yet has no postings, but its outgoing amount has already left the balance.
 const leaving = `
   select t.connection_key, a.asset_key, t.occurred_at, -(x ->> 'amount')::numeric as amount
   from transactions t
@@ -179,16 +180,16 @@ export async function readPositionsAt(
 }
 
 export interface OwnedTotal {
-  /** Of everything that has a price, without spam. */
+  /** The value of everything that has a price, without spam. */
   value_in_usd: Decimal
-  /** Of the asset asked for; 0 without one. */
+  /** The quantity of the requested asset; 0 without one. */
   amount: Decimal
   /** The worst of the accounts that count. */
   grade: Grade
 }
 
-// A pasted address proves nothing about its owner, so only accounts count that the person has a key or a sign-in for. One
-// that was not judged yet may hold anything.
+// A pasted address proves nothing about its owner, so only accounts with a key or a sign-in count. An account that has
+// not been judged yet may hold anything.
 const isOwned = `s.connection_type in ('api_key', 'oauth2')`
 const worst = `(array['open', 'unprovable', 'explained', 'proved'])[min(array_position(
   array['open', 'unprovable', 'explained', 'proved'], coalesce(a.grade, s.proof_grade, 'unprovable')))]`
@@ -210,7 +211,7 @@ const ownedText = knownUserText({
     cross join lateral (${price}) p) total`,
 })
 
-/** What the user's own accounts came to at a moment, all together. */
+/** The totals of the user's own accounts at a moment. */
 export async function findOwnedTotal(
   sql: Sql,
   { userKey }: Pick<Owner, 'userKey'>,

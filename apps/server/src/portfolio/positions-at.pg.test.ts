@@ -1,4 +1,4 @@
-/** What was held at a moment: as it was read then, or derived from a reading and what happened in between. */
+/** What was held at a moment: observed by a reading then, or derived from a reading and the movements in between. */
 import { add, isZero, multiply, negate, parseDecimal, zero, type Decimal } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
@@ -51,13 +51,14 @@ describe('positions at a moment', async () => {
   const toHeld = (rows: readonly Row[]): Record<string, string> =>
     Object.fromEntries(rows.map(({ asset_symbol, exact }) => [asset_symbol, exact.asset_holdings]))
 
-  it('are what a book of all movements says, between any steps of any story', async () => {
+  it('equal a book of all movements, between any steps of any sequence', async () => {
     const methods = new Set<string>()
     const story = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
       const { access, ref } = await newPerson()
       const held = new Map<string, Decimal>(coins.map(({ symbol }) => [symbol, zero]))
       const book: { atMs: number; held: Record<string, string> }[] = []
-      // Powers of two: a balance never comes back to what it was, which two readings could not tell from no change.
+      // Powers of two, so that a balance never returns to an earlier value, which two readings would take for no
+      // change.
       let amount = parseDecimal('0.01')
       const read = (): Promise<unknown> =>
         ledger.keepHoldings(
@@ -101,7 +102,7 @@ describe('positions at a moment', async () => {
     const firstMs = db.clock.now()
     await keepAt(ref, 'ledger', ledgerRow('L1', 'R1', { amount: '2' }, firstMs))
     await derive(ref)
-    // More than the history explains: what was there before the first record is not known.
+    // More than the history explains: the holdings before the first record are unknown.
     await ledger.keepHoldings(ref, 'kraken', [{ ...bitcoin, liquid: parseDecimal('5'), staked: zero }])
     assert.deepEqual(await listAt(access, firstMs - 1), [])
     await db.clock.advance(dayMs)

@@ -136,7 +136,7 @@ describe('positions', () => {
     assert.deepEqual(held, ['1', '2'])
   })
 
-  it('have the time of their oldest part, by which v1 filters', async (t) => {
+  it('have the time of their oldest part, which v1 filters by', async (t) => {
     const { db, ann, listSources } = await open(t)
     const oldest = '2026-01-01T00:00:00.001Z'
     await hold(db, ann, { key: 1, id: 'con_a', balancesAt: oldest }, [{ assetId: 'crypto:bitcoin', liquid: '1' }])
@@ -160,7 +160,7 @@ describe('positions', () => {
     )
   })
 
-  it('of others, and of a connection that is provisional or removed, are not shown', async (t) => {
+  it('of other users, and of a provisional or removed connection, are not shown', async (t) => {
     const { db, ann, list, sourcesText } = await open(t)
     const bob = await addUser(db, 'b')
     await hold(db, ann, { key: 1, id: 'con_a' }, [{ assetId: 'crypto:bitcoin', liquid: '1' }])
@@ -219,7 +219,7 @@ describe('positions', () => {
     }
   })
 
-  it('are read in one statement, with the caller and what is wrong with the connections', async (t) => {
+  it('are read in one statement, with the caller and the issues of the connections', async (t) => {
     const { db, ann } = await open(t)
     await hold(db, ann, { key: 1, id: 'con_a', status: 'syncing' }, [{ assetId: 'crypto:bitcoin', liquid: '1' }])
     let statements = 0

@@ -15,7 +15,7 @@ import {
 } from './reading-store.ts'
 
 const scope = 'assets:read'
-/** A list without `limit` still has an end. */
+/** The bound for a list without `limit`. */
 const positionsMax = 1_000_000
 
 /** The last row of a page, as the order compares it. */
@@ -24,7 +24,7 @@ export type PositionPlace = readonly [group: string, symbol: string, assetId: st
 export interface PositionsPage {
   /** Ready JSON, separated by commas. */
   items: string
-  /** Where the next page goes on; undefined after the last row. */
+  /** Where the next page continues; undefined after the last row. */
   end: PositionPlace | undefined
 }
 
@@ -57,7 +57,7 @@ export const text = (value: string): string => `coalesce(to_json(${value})::text
 const number = (value: string): string => `coalesce(trim_scale(${value})::text, 'null')`
 const decimalText = (value: string): string => `coalesce('"' || trim_scale(${value})::text || '"', 'null')`
 
-/** Relative to the base URL. What would end a path is encoded (http/icons.ts does the same). */
+/** Relative to the base URL. Characters that would end a path are encoded, as in http/icons.ts. */
 const iconUrl = `'/icons/assets/' || replace(replace(replace(a.id, '%', '%25'), '?', '%3F'), '#', '%23') || '.svg'`
 
 /** A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text. */
@@ -75,7 +75,10 @@ const sourcePositionItem = `'{"crypto_source_id":' || ${text('g.provider_id')} |
   || ',"asset_holdings":' || ${number('g.liquid')} || ',"staked_holdings":' || ${number('g.staked')}
   || ',"price_in_usd":' || ${number('p.price_in_usd')} || ',"time_fetched":"' || ${toWireTime('g.fetched_at')} || '"}'`
 
-/** Columns of the inner query: item, place (group), symbol, asset_id. In its order, with nothing but the aggregate above. */
+/**
+ * Columns of the inner query: item, place (group), symbol, asset_id. The aggregate keeps its order, because nothing
+ * else stands above it.
+ */
 export function positionsText(rows: string, columns = `${toWireTime('c.balances_at')} as fetched_text`): string {
   const last = '$5::integer'
   const result = `select string_agg(t.item, ${itemEnd}) as items, count(*)::integer as count,

@@ -1,6 +1,6 @@
 /**
- * The shell of every read that takes one round trip: one statement checks the token, and returns the caller, what is wrong
- * with the user's connections, and the result as one text.
+ * The shell of every read that takes one round trip: one statement checks the token, and returns the caller, the issues
+ * of the user's connections, and the result as one text.
  *
  *   with caller as materialized (…the token, by primary key…),
  *   shown as materialized (…the user's readable connections, if the token has the scope…)
@@ -9,17 +9,17 @@
  * An invalid token gives no row at all, and `result` is never computed. A token without the scope gives the caller and an
  * empty result, because `shown` is empty: http answers it with a 403.
  *
- * Everything else is joined to `shown`, which has a handful of rows. So rows of provisional and removed connections drop
- * out, and ids are written from the one place where they are stored.
+ * Everything else is joined to `shown`, which has a handful of rows. Rows of provisional and removed connections
+ * therefore drop out, and ids come from the one place where they are stored.
  *
- * Parameters: $1 user_key, $2 token_hash, $3 the present. What a result needs comes after them.
+ * Parameters: $1 user_key, $2 token_hash, $3 the present. The parameters of a result come after them.
  */
 import type { ErrorItem } from '@assay/core'
 import { toIssue, type IssueRow } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import { callerCte, type Caller } from '../oauth/index.ts'
 
-/** What a bearer token says of itself, before it is checked (oauth's readBearer). */
+/** The claims of a bearer token before it is checked (oauth's readBearer). */
 export interface Access {
   userKey: string
   tokenHash: Buffer
@@ -43,12 +43,12 @@ interface FoundIssue extends IssueRow {
 
 const issuesMax = 100
 
-// One column: node-postgres takes its time for each.
+// One column, because node-postgres spends time on each.
 const callerColumn = `json_build_array(caller.tenant_key, caller.tenant_id, caller.client_id, caller.user_id,
   caller.grant_id, caller.scopes) as caller`
 
-// Sorted by the reader: a sort costs every page a fifteenth of its time (measured), and nearly always there is nothing to
-// sort.
+// The reader sorts these: a sort would cost every page a fifteenth of its time (measured), and there is almost never
+// anything to sort.
 const issues = `(select json_agg(row_to_json(s)) from shown s where s.status <> 'active') as issues`
 
 const connectionColumns = `c.connection_key, c.id, c.provider_id, c.shown_at, c.shown_seq, c.balances_at, c.added_at, c.status,
@@ -119,7 +119,7 @@ export interface ItemsRow {
   count: number
 }
 
-/** The items of a page without the one that only tells that the page is not the last. */
+/** The items of a page, without the extra one that shows that another page follows. */
 export function cutItems({ items, count }: ItemsRow, limit: number): { items: string; isLast: boolean } {
   if (items === null) return { items: '', isLast: true }
   if (count <= limit) return { items, isLast: true }

@@ -5,7 +5,7 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 import type { Access } from './reading-store.ts'
 
 export interface TestUser extends Owner {
-  /** An access token, and what its text says before it is checked. */
+  /** An access token, and its claims before it is checked. */
   token: string
   access: Access
 }
@@ -104,7 +104,7 @@ export interface TestRow {
   changeSeq?: string
   type?: string
   category?: string
-  /** What it moves: a posting for each, or legs of the document if it is pending. */
+  /** Its movements: a posting for each, or legs of the document if it is pending. */
   symbols?: readonly string[]
   isPending?: boolean
 }
