@@ -1,4 +1,6 @@
-/** What is checked while compiling is written with @ts-expect-error: the type check fails when the mistake is accepted. */
+/**
+ * The directive @ts-expect-error marks what the compiler must refuse: the type check fails when it accepts the mistake.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Sql } from '../db/index.ts'
@@ -30,12 +32,12 @@ describe('the payload of a job', () => {
     })
   }
 
-  it('leaves behind what the job does not need, such as a secret that lies beside its owner', () => {
+  it('drops members that the job does not need, such as a secret beside its owner', () => {
     const more = { ...owner, apiKey: 'hunter2' }
     assert.doesNotMatch(toStored('match', { owner: more }), /hunter2/)
   })
 
-  it('is refused when it is not what its handler reads, however it came into the table', () => {
+  it('is refused when its handler could not read it, however it came into the table', () => {
     assert.throws(() => parseStored('sync', { ref: {}, lane: 'a lane' }))
     assert.throws(() => parseStored('refresh', { ...payloads.refresh, kind: 'prices' }))
   })
@@ -44,7 +46,7 @@ describe('the payload of a job', () => {
     const add = (sql: Sql): Promise<void>[] => [
       // @ts-expect-error: a verification needs its lane.
       addJob(sql, 'verify', { ref }),
-      // @ts-expect-error: there is no such job.
+      // @ts-expect-error: this job does not exist.
       addJob(sql, 'verfy', { ref, lane: 'a lane' }),
       // @ts-expect-error: a key is a number.
       addJob(sql, 'destroy', { ref: { ...ref, connectionKey: '2' } }),
@@ -59,7 +61,7 @@ describe('the payload of a job', () => {
 })
 
 describe('a job', () => {
-  it('has one key for each thing that it is about', () => {
+  it('has one key for each subject', () => {
     const keys = names.map((name) => toAddJob(name, payloads[name], 0, 'interval').values[3])
     assert.deepEqual(keys, [
       'verify:con_1',
@@ -73,7 +75,7 @@ describe('a job', () => {
     ])
   })
 
-  it('goes first while a person waits for it', () => {
+  it('goes first while a person waits', () => {
     const begins = { ref, lane: 'a lane', attempt: 1 }
     const priorityOf = (payload: PayloadOf<'refresh'>): string => declarations.refresh.priority(payload)
     assert.equal(priorityOf({ ...begins, kind: 'transactions' }), 'interactive')

@@ -1,5 +1,5 @@
 /**
- * Every job of the service, declared once: what it carries, what it is about, in which lane it runs and who goes first.
+ * Every job of the service, declared once: its payload, its subject, its lane and its priority.
  * Adding a job and handling it are both typed from here, so a payload that its handler could not read does not compile.
  *
  * Payloads carry keys and ids, never secrets: operators of the database read the job tables.
@@ -13,8 +13,8 @@ export type Priority = 'interactive' | 'background' | 'yielding'
 export interface Declaration<Schema extends z.ZodType = z.ZodType> {
   payload: Schema
   /**
-   * What the job is about. Its key is its name and this: one job waits for each key, adding it again moves it, and a job
-   * that is running is not disturbed. Undefined when the whole fleet has one.
+   * The subject of the job. Its key is its name and its subject: one job waits for each key, adding it again moves it,
+   * and a running job is not disturbed. Undefined when the whole fleet has one such job.
    */
   subject?(payload: z.output<Schema>): string
   /** Jobs of one lane run one after another, whichever worker takes them. */
@@ -74,13 +74,15 @@ export const declarations = {
     payload: z.object({ ...reading, kind: z.enum(['assets', 'transactions']), attempt: z.int() }),
     subject: ({ ref, kind }) => `${kind}:${ref.connectionId}`,
     lane: ({ lane }) => lane,
-    // It goes before the background until its first page only. A refresh during a long first read has all of that history
-    // to read, and would otherwise keep every other job waiting.
+    // It has priority over the background until its first page only. A refresh during a long first read has all of that
+    // history to read, and would otherwise keep every other job waiting.
     priority: ({ run, kind }) => (run === undefined || kind === 'assets' ? 'interactive' : 'background'),
     makesRoom: true,
   }),
   webhook: declare({
-    /** Each message wakes the sender up with a job of its own: one key for each tenant would make transactions wait. */
+    /**
+     * Each message wakes the sender with its own job: one key per tenant would make transactions wait for each other.
+     */
     payload: z.object({ tenantId: z.string(), messageId: z.string().exactOptional() }),
     subject: ({ tenantId, messageId }) => messageId ?? tenantId,
     lane: ({ tenantId }) => `webhook:${tenantId}`,
@@ -104,7 +106,7 @@ export const declarations = {
 
 export type JobName = keyof typeof declarations
 
-/** What code hands to `addJob` and gets in a handler. */
+/** The payload that code passes to `addJob` and a handler receives. */
 export type PayloadOf<Name extends JobName> = z.output<(typeof declarations)[Name]['payload']>
 
 /**
@@ -117,11 +119,11 @@ export type Handler<Name extends JobName> = (payload: PayloadOf<Name>, signal: A
 export type Handlers = { [Name in JobName]: Handler<Name> | undefined }
 
 /**
- * The one place where names change: snake_case in the table, camelCase in code. Values are left alone. `traceparent` is the
- * trace that the job goes on in; a handler does not see it in its payload.
+ * The one place where names change: snake_case in the table, camelCase in code. Values stay as they are. `traceparent`
+ * is the trace that the job continues; a handler does not see it in its payload.
  */
 export function toStored(name: JobName, payload: unknown, traceparent?: string): string {
-  // Parsed on the way in too: an object that has more members than the job needs leaves them behind.
+  // Parsed on the way in too, so that members the job does not need are dropped.
   const stored = renameKeys(declarations[name].payload.parse(payload), toSnake)
   return JSON.stringify(traceparent === undefined ? stored : { ...(stored as object), traceparent })
 }

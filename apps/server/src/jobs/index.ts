@@ -20,7 +20,7 @@ export async function addJob<Name extends JobName>(
   payload: PayloadOf<Name>,
   { delayMs = 0 }: { delayMs?: number } = {},
 ): Promise<void> {
-  // A job that is due later is another story: traces would otherwise go on from run to run and never end.
+  // A job that is due later starts a new trace: otherwise a trace would continue from run to run and never end.
   await insertJob(sql, toQueued(name, payload, delayMs === 0 ? findTraceparent() : undefined), delayMs)
 }
 
@@ -37,7 +37,7 @@ export function toAddJob<Name extends JobName>(
   return toInsertJob(toQueued(name, payload), offset, delay)
 }
 
-/** SQL: no such job waits or runs; `subject` is an SQL expression for what it is about. */
+/** SQL: no such job waits or runs; `subject` is an SQL expression for its subject. */
 export const isNotQueued = (name: JobName, subject: string): string => isKeyFree(`'${name}:' || ${subject}`)
 
 function toQueued<Name extends JobName>(name: Name, payload: PayloadOf<Name>, traceparent?: string): QueuedJob {

@@ -4,10 +4,10 @@ import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'
 import { openQueue, queueTask, type TestTask } from './test-queue.ts'
 
-describe('a job of the background', async () => {
+describe('a background job', async () => {
   const queue = await openQueue()
 
-  /** Reads until it is asked to end; what a person waits for is done at once. */
+  /** Reads until it is asked to end; interactive jobs end at once. */
   function tasks(): { began: string[]; ended: string[]; read: TestTask; serve: TestTask; release(): void } {
     const began: string[] = []
     const ended: string[] = []
@@ -33,7 +33,7 @@ describe('a job of the background', async () => {
   const serve = (name: string, lane: string): Promise<void> =>
     queueTask(queue.db, { task: 'serve', payload: { name }, key: name, lane, priority: 'interactive' })
 
-  it('ends early when a person waits and every place is taken: the one that has read for longest', async () => {
+  it('ends early when a person waits and every slot is taken: the one that has run longest', async () => {
     const { began, ended, read, serve: task, release } = tasks()
     await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 2 })
     for (const name of ['first', 'second']) {
@@ -46,7 +46,7 @@ describe('a job of the background', async () => {
     release()
   })
 
-  it('ends early when it holds the lane that a person waits for, although there are places', async () => {
+  it('ends early when it holds the lane that a person waits for, even if slots are free', async () => {
     const { began, ended, read, serve: task, release } = tasks()
     await queue.start({ read, serve: task }, { makeRoom: ['read'], concurrency: 4 })
     for (const name of ['same', 'other']) await add(name, `lane of ${name}`)
@@ -57,7 +57,7 @@ describe('a job of the background', async () => {
     release()
   })
 
-  it('is left alone while there is room, and when it is of a task that does not make room', async () => {
+  it('continues while slots are free, and when its task does not make room', async () => {
     const { began, ended, read, serve: task, release } = tasks()
     await queue.start({ read, serve: task }, { makeRoom: [], concurrency: 2 })
     await add('kept', 'a')
@@ -70,7 +70,7 @@ describe('a job of the background', async () => {
     assert.deepEqual(ended, ['person', 'kept by itself'])
   })
 
-  it('of a long history lets every other one that was queued before it come first', async () => {
+  it('that reads a long history lets every job queued before it go first', async () => {
     const order: string[] = []
     /** Queues itself again, as reading does. */
     const long: TestTask = async () => {

@@ -1,14 +1,14 @@
 /**
- * Background jobs make room for people. A job of the background may take twenty seconds; a person who adds a key or presses
- * "refresh" would wait that long when every place of every worker is taken, or when the background reads with the very
- * key. So a worker that runs such jobs looks for interactive ones that cannot begin, and asks one of its own to end
- * early: its signal is aborted, it finishes the page under way, queues the rest and returns.
+ * Background jobs make room for people. A background job may take twenty seconds. A person who adds a key or presses
+ * "refresh" would wait that long when every slot of every worker is taken, or when the background is using the same
+ * key. So each worker looks for interactive jobs that cannot begin, and asks one of its own background jobs to end
+ * early: its signal is aborted, it finishes the current page, queues the rest and returns.
  */
 import type { Database } from '../db/index.ts'
 import { listInteractive } from './queue-store.ts'
 
 interface RunningJob {
-  /** Null when it runs outside of any lane. */
+  /** Null when it runs outside every lane. */
   laneId: number | null
   startedAtMs: number
   stop: AbortController
@@ -18,11 +18,11 @@ export interface Room {
   /** The signal of a job that can be asked to end early. */
   enter(jobId: string, laneId: number | null): AbortSignal
   leave(jobId: string): void
-  /** One look at the queue. `isFull`: no place of this worker is free. */
+  /** Checks the queue once. `isFull` says that this worker has no free slot. */
   look(isFull: boolean): Promise<void>
 }
 
-/** More than a worker has places; the rest is seen at the next look. */
+/** More than the slots of a worker; the next check sees the rest. */
 const looksAtMax = 50
 
 export function createRoom(db: Database): Room {
@@ -32,7 +32,7 @@ export function createRoom(db: Database): Room {
     job?.stop.abort()
   }
   const inLane = (laneId: number): RunningJob | undefined => [...running.values()].find((job) => job.laneId === laneId)
-  /** The one that has had its place for longest, of those not asked yet. */
+  /** The job that has held its slot longest, among those not asked yet. */
   const longest = (): RunningJob | undefined =>
     [...running.values()]
       .filter(({ stop }) => !stop.signal.aborted)
@@ -49,7 +49,7 @@ export function createRoom(db: Database): Room {
     async look(isFull) {
       if (running.size === 0) return
       const waiting = await listInteractive(db, looksAtMax)
-      // One place for each of them, counting those already on their way to be free.
+      // One slot for each of them, counting the slots that are about to become free.
       let places = [...running.values()].filter(({ stop }) => stop.signal.aborted).length
       for (const { laneId, blocked } of waiting) {
         if (blocked && laneId !== null) ask(inLane(laneId))

@@ -1,6 +1,6 @@
 /**
- * What queue-store.ts relies on in graphile-worker and what its documentation does not promise. Another version may have
- * changed any of it without a word, so this suite is pinned to the one that was read.
+ * The internals of graphile-worker that queue-store.ts relies on and its documentation does not promise. Another
+ * version may change any of them silently, so this suite is pinned to the version that we read.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ describe('the tables of graphile-worker', async () => {
     return rows.map(({ column }) => column)
   }
 
-  it('have the columns that are read and written here', async () => {
+  it('have the columns that we read and write', async () => {
     const jobs = new Set(await listColumns('_private_jobs'))
     for (const column of [
       'id bigint',

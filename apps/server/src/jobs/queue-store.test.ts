@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { toLane } from './queue-store.ts'
 
-it('however many names there are, lanes are a thousand and some, evenly used', () => {
+it('any number of names share 1,024 lanes evenly', () => {
   const names = Array.from({ length: 100_000 }, (_, index) => `key ${index}`)
   const used = new Map<string, number>()
   for (const lane of names.map(toLane)) used.set(lane, (used.get(lane) ?? 0) + 1)
   assert.equal(used.size, 1_024)
-  // 98 on average; a fair throw of 100,000 into 1,024 stays well below twice that.
+  // 98 on average; an even distribution of 100,000 names over 1,024 lanes stays well below twice that.
   assert.ok(Math.max(...used.values()) < 200)
 })
 

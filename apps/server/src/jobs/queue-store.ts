@@ -1,8 +1,8 @@
 /**
  * All SQL over the queue: graphile-worker's tables, and the heartbeats of workers. The service reads and writes some of
  * graphile-worker's private tables, because its functions offer no way to free a lane, to cap the wait of a failed job or
- * to see who waits. What is relied on was read in version 0.18.0; queue-store.pg.test.ts fails for any other version and
- * says what to compare.
+ * to see which jobs wait. We read these internals in version 0.18.0; queue-store.pg.test.ts fails for any other version
+ * and says what to compare.
  *
  * Jobs are added with a delay instead of a time: absolute times would need two clocks to agree, PostgreSQL's and the
  * sandbox's.
@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import type { Database, Sql } from '../db/index.ts'
 import type { Priority } from './declarations.ts'
 
-/** By graphile-worker's number: the lower, the sooner. Among equals, the one that has been due for longest. */
+/** graphile-worker's priority number: lower runs sooner. Among equals, the job that has been due longest runs first. */
 const priorities: Readonly<Record<Priority, number>> = { interactive: -10, background: 0, yielding: 10 }
 
 export interface QueuedJob {
@@ -52,9 +52,9 @@ export const isKeyFree = (key: string): string =>
   `not exists (select from graphile_worker._private_jobs job where job.key = ${key})`
 
 /**
- * The sandbox clock went forward: jobs that were due within that time are due now. Each one by a statement of its own,
- * outside a transaction: a transaction that adds several jobs locks them in an order that nothing prescribes, and one that
- * held two of them here could meet it in a deadlock.
+ * The sandbox clock moved forward: makes the jobs that were due within that time due now. Each job has its own
+ * statement, outside a transaction. A transaction that adds several jobs locks them in no particular order, so a
+ * transaction here that held two of them could deadlock with it.
  */
 export async function bringJobsForward(db: Database, byMs: number): Promise<void> {
   const waiting = await db.rows<{ id: string }>('select id from graphile_worker.jobs where locked_at is null')
@@ -88,9 +88,9 @@ export function toLane(name: string): string {
 const orphanedAfterSeconds = 60
 
 /**
- * A lane that is locked and has no job under way. graphile-worker opens a lane together with the row of the job that ends
- * (dist/sql/completeJobs.js), and any worker may delete that row: one that was presumed dead and comes back ends the job
- * which another has taken over meanwhile. The other worker's lane would stay closed for four hours.
+ * A lane that is locked and has no running job. graphile-worker opens a lane together with the row of the job that ends
+ * (dist/sql/completeJobs.js), and any worker may delete that row: a worker that was presumed dead and comes back ends
+ * the job that another worker has taken over. Without this, the other worker's lane would stay closed for four hours.
  */
 export async function freeOrphanedLanes(sql: Sql): Promise<void> {
   await sql.execute(
@@ -102,7 +102,7 @@ export async function freeOrphanedLanes(sql: Sql): Promise<void> {
   )
 }
 
-/** An earlier version gave every key a lane of its own. Each claim would lock those rows with the others. */
+/** Earlier versions gave every key its own lane. Each claim would lock those rows too. */
 export async function deleteOldLanes(sql: Sql): Promise<void> {
   await sql.execute(
     `delete from graphile_worker._private_job_queues q
@@ -118,7 +118,7 @@ const yieldsMaxSeconds = 60
 
 /**
  * A job that yields would never run while reading is behind, which lasts for hours after an outage or on a day of many new
- * users. So it yields for a minute, and then stands in line like every other job.
+ * users. So it yields for a minute, and then queues like every other job.
  */
 export async function endYielding(sql: Sql): Promise<void> {
   await sql.execute(
@@ -151,10 +151,10 @@ const attemptsMax = 2
 const waitMaxSeconds = 20
 
 /**
- * graphile-worker waits exp(attempts) seconds, up to six hours, gives up after the 25th attempt, and counts an attempt whose
- * worker was killed like one that failed. What fails here is nearly always the database, which is back in a moment: a run
- * that was killed a few times would stand still for hours after that. So the count is held low, and no job waits longer
- * than some twenty seconds; one that fails for another reason is logged each time.
+ * graphile-worker waits exp(attempts) seconds, up to six hours, gives up after the 25th attempt, and counts an attempt
+ * whose worker was killed as failed. Failures here nearly always come from the database, which is back in a moment, but
+ * a run that was killed a few times would stand still for hours. So the count is kept low, and no job waits longer than
+ * about twenty seconds; a job that fails for another reason is logged each time.
  */
 export async function capRetries(sql: Sql): Promise<void> {
   await sql.execute(
@@ -192,14 +192,14 @@ export async function forgetWorkers(sql: Sql, workerIds: readonly string[]): Pro
   await sql.execute('delete from worker_heartbeats where worker_id = any($1::text[])', [workerIds])
 }
 
-/** Workers that were killed with no job under way. `assay status` shows them until then. */
+/** Deletes workers that were killed without a running job. `assay status` shows them until then. */
 export async function forgetLongSilent(sql: Sql): Promise<void> {
   await sql.execute("delete from worker_heartbeats where beat_at < clock_timestamp() - interval '1 hour'", [])
 }
 
 /**
- * Workers that hold a lock and have not beaten for so long. A lock without any heartbeat belongs to a worker that was
- * killed before its first beat; it gets the same grace, by the time of the lock.
+ * Workers that hold a lock and have sent no heartbeat for this long. A lock without any heartbeat belongs to a worker
+ * that was killed before its first heartbeat; it gets the same grace period, counted from the time of the lock.
  */
 export async function listSilent(
   sql: Sql,

@@ -61,7 +61,7 @@ describe('a job', async () => {
     assert.deepEqual(began, ['second'])
   })
 
-  it('that is running is not disturbed by another of its key', async () => {
+  it('that is running is not disturbed by another with its key', async () => {
     const { began, ended, release, task } = recorder()
     await queue.start({ note: task })
     await queueTask(queue.db, { task: 'note', payload: { name: 'running', waits: 'yes' }, key: 'one', lane: 'a' })
@@ -73,7 +73,7 @@ describe('a job', async () => {
     assert.deepEqual(ended, ['running', 'waiting'])
   })
 
-  it('runs after every other of its lane, while other lanes go on', async () => {
+  it('runs after every earlier job of its lane, while other lanes continue', async () => {
     const { began, ended, release, task } = recorder()
     await queue.start({ note: task })
     await queueTask(queue.db, { task: 'note', payload: { name: 'a1', waits: 'yes' }, key: 'a1', lane: 'a' })

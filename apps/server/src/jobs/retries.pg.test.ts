@@ -19,7 +19,7 @@ describe('a job that failed', async () => {
       [key],
     )
 
-  it('however often its worker was killed, waits some twenty seconds at most, and is never given up', async () => {
+  it('waits about twenty seconds at most and is never given up, however often its worker was killed', async () => {
     await add('killed often', 24, 6 * 3_600_000)
     await capRetries(db)
     const { attempts, wait } = await find('killed often')
@@ -27,7 +27,7 @@ describe('a job that failed', async () => {
     assert.ok(wait > 10 && wait <= 20, String(wait))
   })
 
-  it('seldom, and one that is only planned, are left alone', async () => {
+  it('a few times only, or is merely planned, is left alone', async () => {
     await add('planned', 0, 900_000)
     await add('failed twice', 2, 7_000)
     await capRetries(db)
@@ -35,7 +35,7 @@ describe('a job that failed', async () => {
     assert.equal((await find('failed twice')).attempts, 2)
   })
 
-  it('does not come back when another took its place while it ran and its worker was killed', async () => {
+  it('does not come back when another replaced it while it ran and its worker was killed', async () => {
     await add('replaced', 1, 0)
     const lock = "update graphile_worker._private_jobs set locked_by = 'killed', locked_at = now() where key = $1"
     await db.execute(lock, ['replaced'])
@@ -49,7 +49,7 @@ describe('a job that failed', async () => {
     assert.deepEqual(ran, [{ which: 'second' }])
   })
 
-  it('is seen to by every worker', async () => {
+  it('is rescheduled by every worker', async () => {
     await add('waits for hours', 20, 6 * 3_600_000)
     await queue.start({ read: async () => undefined }, { silentAfterMs: 200 })
     await until('its turn', async () => ((await find('waits for hours')).wait <= 20 ? true : undefined))

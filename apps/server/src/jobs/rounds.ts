@@ -1,7 +1,8 @@
 /**
- * What every worker does again and again beside its jobs. graphile-worker does not notice that a worker was killed: its
- * locks, and the locks of its lanes, stay for four hours (measured). So every worker writes a heartbeat, and every worker
- * frees the locks of those that fell silent. A worker is named as graphile-worker names its locks: by the id of its pool.
+ * What every worker does periodically beside its jobs. graphile-worker does not notice that a worker was killed: its
+ * locks, and the locks of its lanes, stay for four hours (measured). So every worker writes a heartbeat, and every
+ * worker frees the locks of silent workers. A worker is named as graphile-worker names its locks: by the id of its
+ * pool.
  *
  *   beat every silentAfter/6 · sweep at start and every silentAfter/2 · free workers that are silent for silentAfter
  */
@@ -35,8 +36,8 @@ export function startRounds(
 }
 
 /**
- * `ownIds` are never silent, whatever their heartbeats say: on a busy machine these may come late, and a worker that frees
- * its own lock does the job a second time beside the first.
+ * Workers in `ownIds` are never silent, whatever their heartbeats say. On a busy machine heartbeats may come late, and
+ * a worker that freed its own lock would run the same job twice at once.
  */
 export async function freeSilentWorkers(
   db: Database,
@@ -51,7 +52,10 @@ export async function freeSilentWorkers(
   log.warn({ workerIds }, 'freed the jobs of workers that fell silent')
 }
 
-/** The next round begins when the last has ended. A round that fails (the database is away) is only logged: the next comes. */
+/**
+ * The next round begins when the last has ended. A failed round (the database is unreachable) is only logged, because
+ * the next one follows.
+ */
 export function repeat(everyMs: number, log: Logger, round: () => Promise<void>): { stop(): Promise<void> } {
   let stopped = false
   let wake: () => void = () => undefined

@@ -35,11 +35,11 @@ export interface TestQueue {
   connection: TestAddress
   /** What was logged at warn or above. */
   lines: string[]
-  /** Stopped with the test, unless that was done before. */
+  /** Stopped when the test ends, unless the test stops it earlier. */
   start(tasks: Readonly<Record<string, TestTask>>, choices?: WorkerChoices): Promise<Worker>
 }
 
-/** To be called in an async `describe`, before anything is awaited: its hooks become that suite's. */
+/** Call it in an async `describe` before the first await, so that its hooks belong to that suite. */
 export function openQueue(): Promise<TestQueue> {
   const cleanups: (() => Promise<void>)[] = []
   const stops: (() => Promise<void>)[] = []

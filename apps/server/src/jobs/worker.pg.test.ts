@@ -7,7 +7,7 @@ import { until } from '../../../../test/until.ts'
 import { freeOrphanedLanes } from './queue-store.ts'
 import { openQueue, queueTask } from './test-queue.ts'
 
-/** A worker in a process of its own, whose only job begins and never ends. */
+/** A worker in its own process, whose only job begins and never ends. */
 const script = `
   import { pino } from 'pino'
   import { createDatabase } from './apps/server/src/db/index.ts'
@@ -52,7 +52,7 @@ const failTwoEnds = `
     end $$;
   create trigger fail_two before delete on graphile_worker._private_jobs for each row execute function fail_two()`
 
-/** Heartbeats look as if they had been written an hour ago, as those of a worker that waits for the processor do. */
+/** Backdates heartbeats by an hour, like those of a worker that gets no processor time. */
 const late = `
   create function late() returns trigger language plpgsql as $$
     begin new.beat_at := new.beat_at - interval '50 min'; return new; end $$;
@@ -61,7 +61,7 @@ const late = `
 describe('a worker that was killed', async () => {
   const queue = await openQueue()
 
-  it('loses its job and its lane to another, after it was silent for the time that was set', async (t) => {
+  it('loses its job and its lane to another worker after the configured silence', async (t) => {
     await queueTask(queue.db, { task: 'hold', payload: { name: 'held' }, key: 'held', lane: 'a' })
     const child = await startDoomedWorker(t, queue.connection)
     await queueTask(queue.db, { task: 'hold', payload: { name: 'behind' }, key: 'behind', lane: 'a' })
@@ -83,8 +83,8 @@ describe('a worker that was killed', async () => {
     await queue.start({ hold })
     await until('both jobs', () => (ended.length === 2 ? true : undefined))
     assert.deepEqual(ended, ['held', 'behind'])
-    assert.ok((silences[0] ?? 0) >= 0.6, `taken over after ${silences[0]} s, before it was known to be dead`)
-    // A job has ended before its row is gone.
+    assert.ok((silences[0] ?? 0) >= 0.6, `taken over after ${silences[0]} s, before it could be presumed dead`)
+    // A job ends before its row is deleted.
     await until('an empty queue', async () => {
       const left = await queue.db.rows('select from graphile_worker._private_jobs')
       return left.length === 0 ? true : undefined
@@ -92,7 +92,7 @@ describe('a worker that was killed', async () => {
     assert.match(queue.lines.join(''), /freed the jobs of workers that fell silent/)
   })
 
-  it('loses them at once to the only worker that there can be', async (t) => {
+  it('loses them at once to the only possible worker', async (t) => {
     await queueTask(queue.db, { task: 'hold', payload: {}, key: 'held', lane: 'a' })
     const child = await startDoomedWorker(t, queue.connection)
     child.kill('SIGKILL')
@@ -115,8 +115,9 @@ describe('a worker that was presumed dead and came back', async () => {
       [workerId, ago],
     )
 
-  it('and ended the job that another had taken over: the lane which nobody opened then is free a minute later', async () => {
-    // What is left when the first deletes the job's row: the second finds none to delete, and keeps the lane it locked.
+  it('and ended a job that another had taken over leaves a closed lane, which is freed a minute later', async () => {
+    // The state after the first worker deleted the job's row: the second finds no row to delete and keeps its lane
+    // locked.
     await queueTask(db, { task: 'task', payload: { name: 'next' }, key: 'next', lane: 'a' })
     await lockLane('alive', '61 s')
     await db.execute(
@@ -129,7 +130,7 @@ describe('a worker that was presumed dead and came back', async () => {
     await db.execute("delete from worker_heartbeats where worker_id = 'alive'")
   })
 
-  it('finds the lane kept of a job that is under way, however long that takes', async () => {
+  it('does not free the lane of a running job, however long that job takes', async () => {
     await queueTask(db, { task: 'task', payload: {}, key: 'long', lane: 'a' })
     await db.execute("update graphile_worker._private_jobs set locked_by = 'alive', locked_at = clock_timestamp()")
     await lockLane('alive', '1 h')
@@ -142,7 +143,7 @@ describe('a worker that was presumed dead and came back', async () => {
 describe('a worker that lives', async () => {
   const queue = await openQueue()
 
-  it('forgets those that were killed without a job, after an hour', async () => {
+  it('forgets killed workers without a job after an hour', async () => {
     await queue.db.execute(
       `insert into worker_heartbeats (worker_id, beat_at) values
          ('killed long ago', clock_timestamp() - interval '61 min'), ('killed', clock_timestamp() - interval '59 min')`,
@@ -158,7 +159,7 @@ describe('a worker that lives', async () => {
     await queue.db.execute("delete from worker_heartbeats where worker_id = 'killed'")
   })
 
-  it('keeps a job that takes longer than the time of silence', async () => {
+  it('keeps a job that takes longer than the allowed silence', async () => {
     let begun = 0
     let release: () => void = () => undefined
     const released = new Promise<void>((resolve) => (release = resolve))
@@ -188,7 +189,7 @@ describe('a worker that lives', async () => {
     assert.equal(begun, 1)
   })
 
-  it('keeps its own job, although its heartbeats do not arrive: it knows that it lives', async () => {
+  it('keeps its own job even if its heartbeats do not arrive', async () => {
     await queue.db.execute(late)
     let begun = 0
     let release: () => void = () => undefined
@@ -204,7 +205,7 @@ describe('a worker that lives', async () => {
         "select from graphile_worker._private_jobs where locked_at < clock_timestamp() - interval '0.6 s'",
       ),
     )
-    // The same round that sweeps forgets those that fell silent long ago: once this one is gone, there was a sweep.
+    // The sweep also forgets workers that fell silent long ago, so once this one is gone, a sweep has run.
     await queue.db.execute(
       "insert into worker_heartbeats (worker_id, beat_at) values ('marker', clock_timestamp() - interval '2 h')",
     )
@@ -224,7 +225,7 @@ describe('a worker that lives', async () => {
     await queue.db.execute('drop trigger late on worker_heartbeats')
   })
 
-  it('clears lanes of the time when every key had its own, once nothing is in them', async () => {
+  it('deletes lanes from versions with one lane per key, once they are empty', async () => {
     await queue.db.execute(
       "insert into graphile_worker._private_job_queues (queue_name) values ('of a key'), ('of another')",
     )
@@ -240,8 +241,8 @@ describe('a worker that lives', async () => {
     )
   })
 
-  it('takes jobs although its very first question failed', async () => {
-    // As when the database dies at that moment: the runner remembers the failure and would repeat it for ever.
+  it('takes jobs although its very first query failed', async () => {
+    // As when the database dies at that moment: the runner caches the failure and would repeat it forever.
     await queue.db.execute('alter table graphile_worker._private_tasks rename to _away')
     const runs: unknown[] = []
     await queue.start({ task: async () => void runs.push('ran') })
@@ -291,7 +292,7 @@ describe('a worker that lives', async () => {
 describe('stopping', async () => {
   const queue = await openQueue()
 
-  it('tells the job under way, and waits until it has ended', async () => {
+  it('signals the running job, and waits until it has ended', async () => {
     const ended: string[] = []
     const task = async (_: unknown, signal: AbortSignal): Promise<void> => {
       ended.push('begun')

@@ -1,7 +1,7 @@
 /**
- * Runs jobs. graphile-worker does the claiming, the backoff and the lanes. Two things it does not do: notice that a
- * worker was killed (see rounds.ts), and go on when the database was away at the moment a job ended. Then it gives up
- * and its runner ends, and a process would be left that only looks alive; here the runner is started again.
+ * Runs jobs. graphile-worker does the claiming, the backoff and the lanes. It does not notice that a worker was killed
+ * (see rounds.ts), and it does not continue when the database was unreachable at the moment a job ended: its runner
+ * ends, and the process would only look alive. So this file starts the runner again.
  *
  * Jobs are short (a batch of pages, then queued again), so a living worker never falls silent for long.
  */
@@ -87,7 +87,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
   const stopping = new AbortController()
   const workerIds = new Set<string>()
   const room = createRoom(db)
-  // Of the present runner: jobs of one that ended by itself may still end, and must not be taken off the next one's.
+  // Belongs to the present runner: jobs of an earlier runner may still end, and must not count for the next one.
   let busy = { jobs: 0 }
   const begin = async (): Promise<LiveRunner> => {
     const events: WorkerEvents = new EventEmitter()
@@ -123,7 +123,7 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
         // Heartbeats go on until the last job has ended, or others would take it over.
         await running
         await Promise.all([rounds.stop(), look.stop()])
-        // While the database is away there is nothing to clear: a worker that it remembers falls silent.
+        // Nothing to clear while the database is unreachable: others will find this worker silent.
         await forgetWorkers(db, [...workerIds]).catch((error: unknown) => {
           if (!isDatabaseAway(error)) throw error
         })
@@ -136,9 +136,9 @@ export async function runTasks(options: RunnerSettings, tasks: Readonly<Record<s
 
 interface LiveRunner {
   runner: Runner
-  /** Resolves when it will never take a job. */
+  /** Resolves when the runner will never take a job. */
   stuck: Promise<void>
-  /** Resolves after it has shut down, also where its own promises wait forever. */
+  /** Resolves after the shutdown, even if the runner's own promises never settle. */
   over: Promise<void>
 }
 
@@ -158,7 +158,7 @@ function whenStuck(events: WorkerEvents): Promise<void> {
   })
 }
 
-/** What graphile-worker has left to do once its jobs have ended: a statement, if anything. */
+/** How long graphile-worker may take once its jobs have ended: it has one statement left at most. */
 const shutdownRestMs = 2_000
 
 /**
@@ -186,7 +186,7 @@ async function keepRunning(
     const { runner, stuck, over } = live
     const ended = runner.promise.catch(() => undefined)
     const end = await Promise.race([ended, over, asked, stuck.then(() => 'stuck' as const)])
-    // Refused only by a runner that ended by itself, of which nothing is left to stop. One that is over still has a timer.
+    // A runner rejects this only if it ended by itself and has nothing left to stop. A finished one still has a timer.
     const stop = (): Promise<void> => Promise.race([runner.stop().catch(() => undefined), over])
     if (stopping.aborted) return stop()
     if (end === 'stuck') log.warn('the job runner could not read its tasks; it is started again')
