@@ -1,6 +1,6 @@
 /**
- * Applications of a tenant: made, changed and ended from the command line. Every change is in the audit log, in the
- * transaction that makes it.
+ * Applications of a tenant: created, changed and disabled from the command line. Every change is in the audit log, in
+ * the transaction that makes it.
  */
 import { hasIdShape, invalidParameter, newId, Refusal } from '@assay/core'
 import { recordAudit } from '../audit.ts'
@@ -15,7 +15,7 @@ import type { Client } from './store.ts'
 const secretBytes = 32
 const overlapSecondsMax = 90 * 86_400
 
-/** What can be changed of a client. Its id, tenant and kind cannot. */
+/** The members of a client that can change. Its id, tenant and kind cannot. */
 export type ClientChanges = Partial<
   Pick<
     ClientRegistration,
@@ -68,7 +68,7 @@ async function createClient(
   return { client: await getClient(deps, clientId), secret }
 }
 
-/** What is not named stays as it is. Grants and tokens that exist keep the scopes they were given. */
+/** Members that are not given stay as they are. Existing grants and tokens keep their scopes. */
 async function updateClient(deps: ClientsDeps, clientId: string, changes: ClientChanges): Promise<Client> {
   const client = await getClient(deps, clientId)
   const { logoUri, homepageUri, ...kept } = client
@@ -109,7 +109,10 @@ async function rotateSecret(deps: ClientsDeps, clientId: string, overlapSeconds:
   return secret
 }
 
-/** Holds at the very next request: its secrets and every token of this client are refused, and its grants are not live. */
+/**
+ * Takes effect at the very next request: its secrets and every token of this client are refused, and its grants are not
+ * live.
+ */
 async function disableClient(deps: ClientsDeps, clientId: string): Promise<void> {
   const client = await getClient(deps, clientId)
   await deps.db.transaction(async (tx) => {
@@ -130,7 +133,7 @@ async function addLoginKey(deps: ClientsDeps, clientId: string, jwk: unknown): P
   return key.keyId
 }
 
-/** Login tokens that it has signed are refused from now on. */
+/** Login tokens signed with it are refused from now on. */
 async function removeLoginKey(deps: ClientsDeps, clientId: string, keyId: string): Promise<void> {
   const client = await getClient(deps, clientId)
   await deps.db.transaction(async (tx) => {

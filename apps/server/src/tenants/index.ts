@@ -52,7 +52,7 @@ export function createTenants({ db, randomBytes = systemRandomBytes }: TenantsDe
     listTenants: () => store.listTenants(db),
     findTenant: (tenantId: string) => store.findTenant(db, tenantId),
     ...createClients({ db, randomBytes }),
-    /** `client` undefined, for an id that is not registered, takes as long and is false. */
+    /** An undefined `client`, for an unregistered id, takes as long and returns false. */
     verifySecret: (client: Pick<Client, 'secretHashes'> | undefined, presented: string): boolean =>
       matchesSecret(presented, client?.secretHashes ?? []),
     ...createUsers({ db, randomBytes }),

@@ -1,7 +1,8 @@
 /**
- * The tenants of the two modes that have one of their own, with the demo application and a back office. The sandbox's have
- * published ids and secrets, the same on every machine: it is only ever called on a database that is marked as a sandbox,
- * which is refused outside sandbox mode. In live mode the ids are the same, and every start makes new secrets.
+ * The tenants that sandbox mode and live mode bring, with the demo application and a back office. The sandbox's clients
+ * have published ids and secrets, the same on every machine: they are only created in a database that is marked as a
+ * sandbox, which the service refuses outside sandbox mode. In live mode the ids are the same, and every start makes new
+ * secrets.
  */
 import type { Database } from '../db/index.ts'
 import type { Tenant } from '../owner.ts'

@@ -65,7 +65,7 @@ describe('a redirect URI (RFC 6749 §3.1.2, RFC 8252 §7)', () => {
 })
 
 describe('a registration', () => {
-  it('keeps scopes in the order of the wire and drops what is said twice', () => {
+  it('keeps scopes in the order of the wire and drops duplicates', () => {
     const scopes = ['offline_access', 'assets:read', 'offline_access'] as const
     assert.deepEqual(checkRegistration({ ...plain, scopes }).scopes, ['assets:read', 'offline_access'])
   })

@@ -8,7 +8,7 @@ import { isEnterpriseScope, isPlatformScope, inOrder, type Scope } from './scope
 const uriLengthMax = 2_000
 const urisMax = 20
 const nameLengthMax = 100
-/** RFC 6749 §4.1.2, RFC 9207 §2: a second one in the URI would leave it open which the application reads. */
+/** RFC 6749 §4.1.2, RFC 9207 §2: with a second one in the URI, the application could read either. */
 const answerParameters = ['code', 'state', 'iss', 'error', 'error_description']
 
 export interface ClientRegistration {

@@ -1,10 +1,10 @@
 /**
- * Client secrets. They are 256 random bits, so a plain SHA-256 is enough to keep them: there is nothing to guess that a
- * slow hash would make dearer (unlike a password).
+ * Client secrets. They are 256 random bits, so a plain SHA-256 is enough to store them: unlike a password, they cannot
+ * be guessed, so a slow hash would add nothing.
  */
 import { hash as digest, timingSafeEqual } from 'node:crypto'
 
-/** Compared when there is nothing to compare with, so that an unknown client takes as long as a wrong secret. */
+/** Compared when a client has no hash, so that an unknown client takes as long as a wrong secret. */
 const dummyHash = sha256('no client has this secret')
 
 export function sha256(text: string): Buffer {

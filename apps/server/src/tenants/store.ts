@@ -48,7 +48,7 @@ function liveSecrets(now: Parameter): string {
   ) as "secretHashes"`
 }
 
-/** What the token endpoint has to know of a client. */
+/** What the token endpoint needs to know about a client. */
 export type TokenClient = Pick<
   Client,
   'clientId' | 'tenantKey' | 'tenantId' | 'requireCodeVerifier' | 'disabledAt' | 'secretHashes'
@@ -161,7 +161,7 @@ export async function endSecrets(sql: Sql, clientId: string, overlapSeconds: num
   ])
 }
 
-/** The same key again replaces itself. */
+/** Adding the same key again replaces it. */
 export async function putLoginKey(sql: Sql, clientId: string, { keyId, jwk }: LoginKey): Promise<void> {
   await sql.execute(
     `insert into client_login_keys (client_id, key_id, jwk, created_at) values ($1, $2, $3, $4::timestamptz)

@@ -24,7 +24,7 @@ describe('clients', () => {
     assert.deepEqual(await tenants.listClients(tenantId), [client])
   })
 
-  it('may be public: then no secret verifies, the empty one neither', async (t) => {
+  it('may be public: then no secret verifies, not even the empty one', async (t) => {
     const { tenants, tenantId } = await open(t)
     const { client, secret } = await tenants.createClient(tenantId, { ...registration, publicClient: true })
     assert.equal(secret, null)
@@ -46,7 +46,7 @@ describe('clients', () => {
     await assert.rejects(tenants.createClient('ten_nobody', registration), { code: 'not_found' })
   })
 
-  it('rotated without overlap lose the old secret at once; a second rotation does not prolong an earlier end', async (t) => {
+  it('lose the old secret at once when rotated without overlap; a second rotation does not extend an earlier end', async (t) => {
     const { db, tenants, tenantId } = await open(t)
     const { client, secret: first } = await tenants.createClient(tenantId, registration)
     const second = await tenants.rotateSecret(client.clientId, 60)
@@ -63,7 +63,7 @@ describe('clients', () => {
     assert.ok(tenants.verifySecret(await tenants.getClient(client.clientId), fourth))
   })
 
-  it('refuse an overlap that is no whole number of seconds within ninety days', async (t) => {
+  it('refuse an overlap that is not a whole number of seconds within ninety days', async (t) => {
     const { tenants, tenantId } = await open(t)
     const { client } = await tenants.createClient(tenantId, registration)
     for (const overlap of [-1, 0.5, Number.NaN, 90 * 86_400 + 1]) {
@@ -81,7 +81,7 @@ describe('clients', () => {
     assert.equal((await tenants.getClient(client.clientId)).disabledAt, disabledAt)
   })
 
-  it('that are disabled leave a notice: what their users allowed counts no longer', async (t) => {
+  it('leave a notice when they are disabled, because their users’ grants no longer count', async (t) => {
     const { db, tenants, tenantId, tenant } = await open(t)
     const { client } = await tenants.createClient(tenantId, registration)
     await tenants.disableClient(client.clientId)
@@ -92,7 +92,7 @@ describe('clients', () => {
 })
 
 describe('users', () => {
-  it('are the same for the same name, also when two processes meet them at once', async (t) => {
+  it('are the same for the same name, also when two processes create them at once', async (t) => {
     const { tenants, tenant } = await open(t)
     const owners = await Promise.all(
       Array.from({ length: 20 }, () => tenants.ensureUser({ ...tenant, externalUserId: 'u1' })),
@@ -103,7 +103,7 @@ describe('users', () => {
     assert.deepEqual(await tenants.findOwner(tenant, first?.userId ?? ''), first)
   })
 
-  it('by e-mail and by the tenant’s own id are never merged', async (t) => {
+  it('known by e-mail and by the tenant’s own id are never merged', async (t) => {
     const { tenants, tenant } = await open(t)
     const byId = await tenants.ensureUser({ ...tenant, externalUserId: 'ann@example.com' })
     const byMail = await tenants.ensureUser({ ...tenant, email: 'ann@example.com' })
@@ -122,7 +122,7 @@ describe('users', () => {
     assert.equal(await tenants.findOwner(other, here.userId), undefined)
   })
 
-  it('have names that can be stored and told apart', async (t) => {
+  it('have names that can be stored and distinguished', async (t) => {
     const { tenants, tenant } = await open(t)
     for (const externalUserId of ['', 'a\0b', '\ud800', 'x'.repeat(256)]) {
       await assert.rejects(tenants.ensureUser({ ...tenant, externalUserId }), { code: 'invalid_request' })
@@ -132,7 +132,7 @@ describe('users', () => {
     }
   })
 
-  it('have random keys of 64 bits, never 0: tokens begin with them, and must not tell how many users there are', async (t) => {
+  it('have random keys of 64 bits, never 0: tokens begin with them and must not reveal the number of users', async (t) => {
     const { db } = await open(t)
     const bytes = [Buffer.alloc(8), Buffer.from('8000000000000001', 'hex'), Buffer.alloc(8, 0xff)]
     const tenants = createTenants({ db, randomBytes: () => bytes.shift() ?? Buffer.alloc(8, 1) })
@@ -152,7 +152,7 @@ describe('users', () => {
     assert.deepEqual([one.userKey, two.userKey], ['72340172838076673', '144680345676153346'])
   })
 
-  it('are gone when they are deleted, and a new one by the same name is another', async (t) => {
+  it('are gone when deleted, and a new user with the same name is a different one', async (t) => {
     const { db, tenants, tenant } = await open(t)
     const before = await tenants.ensureUser({ ...tenant, externalUserId: 'u1' })
     await db.transaction((tx) => tenants.deleteUser(tx, before))

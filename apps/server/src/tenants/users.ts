@@ -1,6 +1,6 @@
 /**
- * The people whose data it is. A user is known by the tenant's own id or by e-mail. A person who is known by both is two
- * users, because nothing proves that they are one.
+ * A tenant's users. A user is known by the tenant's own id or by e-mail. A person known by both is two users, because
+ * nothing proves that they are the same person.
  */
 import { invalidParameter, newId } from '@assay/core'
 import type { Database, Sql } from '../db/index.ts'
@@ -39,10 +39,13 @@ export function createUsers(deps: UsersDeps) {
     /** By the id that the tenant knows; undefined when it is not a user of this tenant. */
     findOwner: (tenant: Tenant, userId: string): Promise<Owner | undefined> => store.findOwner(db, tenant, userId),
     findEmail: (user: Owner): Promise<string | null> => store.findEmail(db, user.userKey),
-    /** The person has proved this address. `mayBeFirst`: it is remembered when none is known. False: it is another one. */
+    /**
+     * The person has proved this address. With `mayBeFirst` it is stored if no address is known. Returns false if
+     * another address is known.
+     */
     confirmEmail: (tx: Sql, user: Owner, email: string, mayBeFirst: boolean): Promise<boolean> =>
       store.confirmEmail(tx, user.userKey, email, mayBeFirst),
-    /** Last of all: sessions refer to this row, and go with it. */
+    /** Call it last: sessions refer to this row and are deleted with it. */
     deleteUser: (tx: Sql, user: Owner): Promise<void> => store.deleteUser(tx, user.userKey),
   }
 }
@@ -64,7 +67,7 @@ async function ensureUser(
   throw new Error('a user could neither be found nor made')
 }
 
-/** Random, because tokens begin with it: a number that counts would tell how many users there are. Never 0. */
+/** Random, because tokens begin with it: a sequential number would reveal the number of users. Never 0. */
 function newUserKey(randomBytes: (size: number) => Buffer): string {
   const key = randomBytes(userKeyBytes).readBigInt64BE()
   return key === 0n ? newUserKey(randomBytes) : key.toString()
@@ -75,7 +78,7 @@ function checkUserName(name: UserName): UserName {
     return { email: parseEmail(name.email) }
   }
   const { externalUserId } = name
-  // Half a surrogate pair would be stored as U+FFFD, and two people would be one.
+  // Half a surrogate pair would be stored as U+FFFD, and two people could become one user.
   const storable = externalUserId.isWellFormed() && !/\p{Cc}/u.test(externalUserId)
   if (externalUserId === '' || externalUserId.length > externalUserIdLengthMax || !storable) {
     throw invalidParameter(
