@@ -55,6 +55,31 @@ describe('limits of the OAuth endpoints', async () => {
     assert.deepEqual(seen, [200, 200, 200, 200, 429])
   })
 
+  it('requests that fail before the secret is checked use up no client’s limit, and are not remembered by its name', async () => {
+    nextMinute()
+    const guessed = { client_id: enterprise.client_id, client_secret: 'wrong' }
+    for (const broken of [{ grant_type: 'invented' }, {}]) {
+      for (let request = 0; request < 5; request += 1) {
+        assert.notEqual((await token({ ...guessed, ...broken })).status, 200)
+      }
+    }
+    assert.equal(limits.oauth.lookAtClient(enterprise.client_id).remaining, settings.perClient)
+    for (const name of ['x'.repeat(60_000), 'cli_unknown']) {
+      await token({ client_id: name, client_secret: 'wrong', grant_type: 'invented' })
+      assert.equal(limits.oauth.lookAtClient(name).remaining, settings.perClient)
+    }
+  })
+
+  it('an authenticated client that sends wrong codes uses up its own limit', async () => {
+    nextMinute()
+    const seen: number[] = []
+    for (let request = 0; request < 5; request += 1) {
+      seen.push((await token({ ...noCode, client_id: demo.client_id, client_secret: demo.client_secret })).status)
+    }
+    assert.equal(limits.oauth.lookAtClient(demo.client_id).admitted, false)
+    assert.equal(seen.at(-1), 429)
+  })
+
   it('successful short-term exchanges from one address are not counted', async () => {
     nextMinute()
     for (let user = 0; user < 5; user += 1) {
