@@ -13,11 +13,13 @@ const externalUserIdLengthMax = 255
 const emailLengthMax = 254
 
 /**
- * As it is kept: trimmed and in lower case. Narrower than RFC 5321: nothing that a mail program could read as a list, a
- * group or a display name, because then one mailbox would have many spellings, and limits count spellings.
+ * As it is kept: trimmed, in lower case, and with the plain form of letters that have several (NFKC), because mail
+ * programs resolve a domain in full-width letters to the plain one. Narrower than RFC 5321: nothing that a mail program
+ * could read as a list, a group or a display name. Otherwise one mailbox would have many spellings, and limits count
+ * spellings.
  */
 export function parseEmail(text: string): string {
-  const email = text.trim().toLowerCase()
+  const email = text.trim().normalize('NFKC').toLowerCase()
   const fits = /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(email)
   if (email.length > emailLengthMax || !fits) throw invalidParameter('email', 'must be an e-mail address')
   return email

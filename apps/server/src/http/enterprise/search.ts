@@ -54,9 +54,11 @@ function toAsked(query: Query, body: Body): PageQuery {
   }
   return {
     filters: {
-      // As they are kept: the tenant's own ids to the letter, e-mail trimmed and in lower case.
+      // As they are kept: the tenant's own ids to the letter, e-mail in the form of `parseEmail`.
       ...(body.external_user_ids && { external_user_ids: body.external_user_ids.toSorted() }),
-      ...(body.emails && { emails: body.emails.map((email) => email.trim().toLowerCase()).toSorted() }),
+      ...(body.emails && {
+        emails: body.emails.map((email) => email.trim().normalize('NFKC').toLowerCase()).toSorted(),
+      }),
     },
     limit: body.limit ?? query.limit,
     cursor: body.cursor ?? query.cursor,
