@@ -104,6 +104,34 @@ describe('limits of signing in by e-mail', async () => {
     assert.equal(await ask(newNetwork(), 'person@example.com'), 'ok')
   })
 
+  it('asking and guessing at once: the requests of one session wait for each other and never in a circle', async () => {
+    const asker = newAsker()
+    const origin = newNetwork()
+    assert.equal(await ask(origin, 'circle@example.com', asker), 'ok')
+    const works = Array.from({ length: 8 }, (_, at) =>
+      at % 2 === 0 ? ask(origin, 'circle@example.com', asker) : statusOf(enterCode(deps, asker, origin, '000000')),
+    )
+    // `statusOf` lets only refusals through: a deadlock of the database is an error.
+    const seen = new Set(await Promise.all(works))
+    assert.deepEqual([...seen].toSorted(), ['invalid_request', 'ok'])
+  })
+
+  it('mail bombing by spelling: full-width letters are the same address', async () => {
+    const origin = newNetwork()
+    const spellings = [
+      'wide@example.com',
+      'ｗide@example.com',
+      'wide@ｅxample.com',
+      'WIDE@EXAMPLE.COM',
+      'wide@exａmple.com',
+    ]
+    for (const email of spellings) assert.equal(await ask(origin, email), 'ok')
+    assert.equal(await ask(origin, 'wide@example.ｃom'), 'rate_limited')
+    const asker = newAsker()
+    await requestCode(deps, asker, newNetwork(), 'ｗide@ｅxample.com')
+    assert.equal((await findCodeToMail(deps, asker.sessionId))?.email, 'wide@example.com')
+  })
+
   it('key rotation: a guess is compared with one code, and a code of the old key is still right', async () => {
     const rotated: SignInDeps = { ...deps, signInKeys: [newKey, oldKey] }
     const asker = newAsker()

@@ -101,10 +101,15 @@ async function tryCode(
   origin: Origin,
   given: string,
 ): Promise<string | Refusal> {
-  const row = await store.lockCode(tx, asker.sessionId)
-  if (row === undefined) return refuseCode('has expired or was not asked for in this session', 'Ask for a new code.')
-  const subjects = subjectsOf(deps, row, origin)
+  const seen = await store.findCode(tx, asker.sessionId)
+  if (seen === undefined) return refuseMissing()
+  const subjects = subjectsOf(deps, seen, origin)
+  // The counters before the code, as `requestCode` does. In the other order a session that asks and guesses at once would
+  // deadlock, and each time hold up everyone who signs in with this tenant.
   await lockAll(tx, subjects)
+  const row = await store.lockCode(tx, asker.sessionId)
+  // Replaced meanwhile by a code for another address, whose counters are not locked.
+  if (row?.email !== seen.email) return refuseMissing()
   const tries = tryCounters(deps, subjects)
   await refuseAbove(tx, 'wrong_try', tries)
   const key = findKey(deps, row.keyId)
@@ -255,6 +260,10 @@ async function count(tx: Sql, kind: store.EventKind, counters: readonly Counter[
 
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+}
+
+function refuseMissing(): Refusal {
+  return refuseCode('has expired or was not asked for in this session', 'Ask for a new code.')
 }
 
 function refuseCode(rule: string, fix?: string): Refusal {
