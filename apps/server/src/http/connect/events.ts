@@ -6,6 +6,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Refusal } from '@assay/core'
+import { toNetwork } from '../../limits/index.ts'
 
 const lookEveryMs = 300
 const lookIdleMs = 1_000
@@ -16,10 +17,16 @@ const pingEveryMs = 15_000
 const lifeMs = 120_000
 /** A page has one, and a reload may overlap with it. */
 const perSessionMax = 4
+/**
+ * Anyone can begin sessions, and a stream costs statements as long as it lives. This is far more than the people behind
+ * one address need at once; the widget asks again when it is refused.
+ */
+const perNetworkMax = 100
 
 export interface Streams {
   /** Aborted when the process stops: a stream must not hold that up. */
   stopping: AbortSignal
+  /** How many there are of each session and each network. */
   open: Map<string, number>
 }
 
@@ -33,23 +40,29 @@ interface Followed {
 
 export function followSession(
   streams: Streams,
-  sessionId: string,
+  { sessionId, address }: { sessionId: string; address: string },
   read: (sessionId: string) => Promise<Followed>,
 ): Readable {
-  const open = streams.open.get(sessionId) ?? 0
-  if (open >= perSessionMax) {
-    throw new Refusal('rate_limited', `A session can be followed ${perSessionMax} times at once.`, {
-      retryAfterSeconds: 1,
-    })
+  const places = [
+    { key: `session ${sessionId}`, max: perSessionMax, what: 'A session' },
+    { key: `network ${toNetwork(address)}`, max: perNetworkMax, what: 'Sessions of one address' },
+  ]
+  for (const { key, max, what } of places) {
+    if ((streams.open.get(key) ?? 0) < max) continue
+    throw new Refusal('rate_limited', `${what} can be followed ${max} times at once.`, { retryAfterSeconds: 1 })
   }
-  streams.open.set(sessionId, open + 1)
+  for (const { key } of places) streams.open.set(key, (streams.open.get(key) ?? 0) + 1)
   const stream = Readable.from(follow(streams.stopping, () => read(sessionId)))
   stream.once('close', () => {
-    const left = (streams.open.get(sessionId) ?? 1) - 1
-    if (left === 0) streams.open.delete(sessionId)
-    else streams.open.set(sessionId, left)
+    for (const { key } of places) leavePlace(streams.open, key)
   })
   return stream
+}
+
+function leavePlace(open: Map<string, number>, key: string): void {
+  const left = (open.get(key) ?? 1) - 1
+  if (left === 0) open.delete(key)
+  else open.set(key, left)
 }
 
 async function* follow(stopping: AbortSignal, read: () => Promise<Followed>): AsyncGenerator<string> {

@@ -75,7 +75,9 @@ export function registerSession(app: FastifyInstance, deps: ConnectRoutesDeps): 
     return { redirect_to: redirectTo }
   })
   serve(app, contract.declineSession, async ({ session }) => ({ redirect_to: await connect.decline(session) }))
-  serve(app, contract.followSession, async ({ session }) => followSession(deps.streams, session.sessionId, read))
+  serve(app, contract.followSession, async ({ session: { sessionId } }, { ip: address }) =>
+    followSession(deps.streams, { sessionId, address }, read),
+  )
 }
 
 /** As URLSearchParams reads it, which keeps repeated names apart; a NUL could be stored nowhere. */
