@@ -111,6 +111,19 @@ describe('Northwind', () => {
     }
   })
 
+  it('answers on loopback names only, so that a name that is made to resolve here reads nothing', async (t) => {
+    const { url } = await open(t)
+    const statusFor = async (host: string): Promise<string> => {
+      const answer = await sendRaw(url, `GET /webhooks HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+      return answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)
+    }
+    for (const host of ['evil.example', '127.0.0.1.evil.example:4100', 'localhost.evil.example', '']) {
+      assert.equal(await statusFor(host), '421', host)
+    }
+    for (const host of [new URL(url).host, 'localhost:4100', '[::1]:4100'])
+      assert.equal(await statusFor(host), '200', host)
+  })
+
   it('takes an event with a signature that holds, once, and refuses every other', async (t) => {
     const { url, trustWebhooks } = await open(t)
     const body = JSON.stringify({ type: 'connection.changed', text: '<script>' })

@@ -40,7 +40,11 @@ export function createRoutes(deps: DemoDeps): (request: IncomingMessage) => Prom
   }
 }
 
+/** Any other name was made to resolve to this machine (DNS rebinding) by a page that wants to read what is shown here. */
+const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i
+
 async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> {
+  if (!ownHost.test(request.headers.host ?? '')) return page('Northwind answers at 127.0.0.1 only.', 421)
   const url = URL.parse(request.url ?? '/', deps.url)
   if (url === null) return page('Bad request', 400)
   const type = publicFiles.get(url.pathname)
