@@ -46,10 +46,11 @@ export function toCsvRow(transaction: Transaction): string {
 
 /**
  * A provider's text may be anybody's (the name of a token, a note on a payment), and spreadsheets run what looks like a
- * formula, also when its sign is a full-width one. The apostrophe makes it text (OWASP, CSV injection).
+ * formula, also when its sign is a full-width one. The apostrophe makes it text (OWASP, CSV injection). A cell may also
+ * begin after a semicolon: where that is the separator of lists, Excel splits lines there and ignores our quotation marks.
  */
 export function toCell(value: string): string {
-  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(value) ? `'${value}` : value
+  const safe = value.replaceAll(/(^|; *)(?=[=+\-@＝＋－＠\t\r\n])/g, "$1'")
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

@@ -18,6 +18,10 @@ describe('a cell of the table', () => {
     ['-5', "'-5"],
     ['@SUM(A1)', "'@SUM(A1)"],
     ['=HYPERLINK("x","y")', '"\'=HYPERLINK(""x"",""y"")"'],
+    // Where the list separator is a semicolon, Excel splits the line there, also inside quotation marks.
+    ['thanks;=1+1', "thanks;'=1+1"],
+    ['BTC; =1+1; \t@x', "BTC; '=1+1; '\t@x"],
+    ['0.5; 3', '0.5; 3'],
   ]
   for (const [given, written] of table) {
     it(`${JSON.stringify(given)} is written ${JSON.stringify(written)}`, () => assert.equal(toCell(given), written))
