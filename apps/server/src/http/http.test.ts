@@ -193,6 +193,7 @@ describe('400', () => {
   for (const [what, request] of Object.entries({
     'something that is not HTTP': 'hello\r\n\r\n',
     'a request without a Host': 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n',
+    'two Hosts (RFC 9112 §3.2)': 'GET /healthz HTTP/1.1\r\nHost: x\r\nhOST: y\r\nConnection: close\r\n\r\n',
     'headers over 16 KiB': `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
     'a raw NUL in the path': 'GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n',
     'two lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na',

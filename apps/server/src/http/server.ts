@@ -193,9 +193,21 @@ function checkHost(request: FastifyRequest, loopbackHostsOnly: boolean): void {
     if (request.raw.httpVersion === '1.0') return
     throw new Refusal('invalid_request', 'the Host header is missing')
   }
+  if (hasTwoHosts(request.raw.rawHeaders))
+    throw new Refusal('invalid_request', 'the Host header is sent more than once')
   if (loopbackHostsOnly && !isLoopback(host.replace(/:\d*$/, '').toLowerCase())) {
     throw new Refusal('invalid_request', 'the Host header must be a loopback name in this mode, such as 127.0.0.1')
   }
+}
+
+/** RFC 9112 §3.2. Node takes the first; a proxy in front may have decided by the second. */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1
 }
 
 async function registerGroup(app: FastifyInstance, table: RouteTable, group: RouteGroup): Promise<void> {
