@@ -122,6 +122,8 @@ describe('examples/application', () => {
 
     const forged = await fetch(`${ownUrl}/webhooks`, { method: 'POST', body: '{}' })
     assert.equal(forged.status, 401)
+    const long = await fetch(`${ownUrl}/webhooks`, { method: 'POST', body: 'x'.repeat(70_000) })
+    assert.equal(long.status, 413)
     await button(page, 'Disconnect').click()
     await page.getByText('Nothing is connected yet.').waitFor()
   })

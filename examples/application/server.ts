@@ -89,7 +89,7 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
         portfolio: await readPortfolio(settings, store, session),
       })
       const widget = new URL(widgetUrl).origin
-      const policy = `default-src 'none'; script-src 'self' ${widget}; frame-src ${widget}; style-src 'unsafe-inline'`
+      const policy = `default-src 'none'; script-src 'self' ${widget}; frame-src ${widget}; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
       response.end(html)
     },
@@ -176,6 +176,8 @@ async function readPortfolio(settings: Settings, store: Store, session: Session)
   }
 }
 
+const bodyBytesMax = 64 * 1024
+
 async function receiveWebhook(
   settings: Settings,
   store: Store,
@@ -183,6 +185,8 @@ async function receiveWebhook(
   response: ServerResponse,
 ): Promise<void> {
   const id = String(request.headers['webhook-id'])
+  // Anyone can post here, and a body is read before its signature can be checked. Messages have a few hundred bytes.
+  if (!(Number(request.headers['content-length']) <= bodyBytesMax)) return void response.writeHead(413).end()
   try {
     // The body as it arrived: parsed and written again it would have another signature.
     const event = await verifyWebhook({ headers: request.headers, body: await text(request) }, settings.webhookSecret)
