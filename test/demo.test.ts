@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { until } from './until.ts'
-import { button, seeAccessible } from './widget-person.ts'
+import { button, seeAccessible, seeHeading } from './widget-person.ts'
 import { holdReading, sampleUser, useWidgetWorld, type WidgetWorld } from './widget-world.ts'
 
 describe('the demo application', () => {
@@ -82,8 +82,20 @@ describe('the demo application', () => {
         await page.locator('#transactions').getByText('Reading your history').waitFor()
         await page.getByText('reading your history ·').waitFor()
         await seeAccessible(page, 'reading')
+        // An answer that got lost does not end the looking.
+        const lost = page.waitForEvent('requestfailed')
+        await page.route(`${here.demo.url}/`, (route) => route.abort(), { times: 1 })
+        await lost
       })
       await page.locator('.transactions').waitFor()
+    }))
+
+  it('a loader that cannot be imported leaves the redirect', () =>
+    visit(async (page, { demo }) => {
+      await page.route('**/loader.js', (route) => route.abort())
+      await page.goto(demo.url)
+      await page.getByText('in a window').click()
+      await seeHeading(page, 'Northwind wants to see your crypto accounts')
     }))
 
   it('an empty account says so, and can be disconnected', () =>

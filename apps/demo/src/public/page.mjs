@@ -6,7 +6,10 @@ document.addEventListener('click', async ({ target }) => {
   if (display === undefined) return
   const answer = await fetch('/connect/request', { method: 'POST' })
   const { loader, request } = await answer.json()
-  const { openConnect } = await import(loader)
+  const loaded = await import(loader).catch(() => undefined)
+  // A widget's host that does not allow other origins to import its loader can still be redirected to.
+  if (loaded === undefined) return location.assign('/connect')
+  const { openConnect } = loaded
   const event = await openConnect(request, { display }).finished
   // No window, or no frame: the way that always works.
   if (event.type === 'error') openConnect(request)
@@ -22,7 +25,8 @@ if (document.body.hasAttribute('data-live')) setTimeout(lookAgain, lookAgainMs)
 
 async function lookAgain() {
   const answer = await fetch(location.href).catch(() => undefined)
-  if (answer?.ok !== true) return
+  // The service may be starting again. What is shown stays until an answer replaces it.
+  if (answer?.ok !== true) return setTimeout(lookAgain, lookAgainMs)
   const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
   const focused = document.activeElement?.getAttribute('href')
   document.querySelector('main').replaceWith(next.querySelector('main'))
