@@ -158,6 +158,9 @@ describe('assay keys', () => {
     const publicOnly = { ...environment, ASSAY_SEALING_PRIVATE_KEYS: '' }
     const set = await run(['webhook', 'set', tenantId, 'https://app.example/'], publicOnly)
     assert.equal(set.code, 0, set.err)
+    // A tenant has one receiver: the operator learns which one the new address replaces.
+    const again = await run(['webhook', 'set', tenantId, 'https://other.example/'], publicOnly)
+    assert.match(again.out, /^https:\/\/app\.example\/ receives no more messages\.$/m)
     const refused = await run(['keys', 'rotate'], publicOnly)
     assert.deepEqual([refused.code, /ASSAY_SEALING_PRIVATE_KEYS is required/.test(refused.err)], [1, true])
     const rotated = await run(['keys', 'rotate', '--json'], { ...environment, ...testKeyTexts('new', 'test') })

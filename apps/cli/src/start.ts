@@ -103,8 +103,8 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
       onBug: (error) => log.error({ err: error }, 'the demo application failed to answer'),
     })
     ends.push(() => demo.stop())
-    await whenAnswering({ log, signal }, () => register(settings, demo, secrets, log))
-    return { url, widgetUrl, demoUrl: demo.url, secrets, stop }
+    const webhookUrl = await whenAnswering({ log, signal }, () => register(settings, demo, secrets, log))
+    return { url, widgetUrl, demoUrl: demo.url, webhookUrl, secrets, stop }
   } catch (error) {
     await stop()
     throw error
@@ -130,8 +130,11 @@ function newSecrets(): LiveSecrets {
   return { demo: newSecret(), enterprise: newSecret() }
 }
 
-/** The demo hears of changes, unless the developer has set a receiver of their own. Its secret lives as long as it does. */
-async function register(config: Config, demo: Demo, secrets: LiveSecrets | undefined, log: Log): Promise<void> {
+/**
+ * The demo hears of changes, unless the developer has set a receiver of their own. Its secret lives as long as it does.
+ * Returns the address that hears of them.
+ */
+async function register(config: Config, demo: Demo, secrets: LiveSecrets | undefined, log: Log): Promise<string> {
   const admin = await openAdmin(config, log)
   try {
     const { tenants, webhooks } = admin
@@ -139,9 +142,9 @@ async function register(config: Config, demo: Demo, secrets: LiveSecrets | undef
       ? tenants.ensureSandboxTenant(demo.url)
       : tenants.ensureLiveTenant(demo.url, secrets))
     const present = await webhooks.findUrl(tenantId)
-    if (present === undefined || present === demo.webhookUrl) {
-      demo.trustWebhooks(await webhooks.set(tenantId, demo.webhookUrl))
-    }
+    if (present !== undefined && present !== demo.webhookUrl) return present
+    demo.trustWebhooks(await webhooks.set(tenantId, demo.webhookUrl))
+    return demo.webhookUrl
   } finally {
     await admin.close()
   }

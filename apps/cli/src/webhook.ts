@@ -22,8 +22,12 @@ export async function webhook(words: string[]): Promise<void> {
 }
 
 async function set(tenantId: string, url: string, json: boolean): Promise<void> {
-  const secret = await withAdmin((admin) => admin.webhooks.set(tenantId, url))
+  const { replaced, secret } = await withAdmin(async ({ webhooks }) => ({
+    replaced: await webhooks.findUrl(tenantId),
+    secret: await webhooks.set(tenantId, url),
+  }))
   if (json) return writeJson({ tenant_id: tenantId, url, secret })
+  if (replaced !== undefined && replaced !== url) writeLine(`${replaced} receives no more messages.`)
   writeLine(`Set. Verify signatures with this secret (shown once): ${secret}`)
   writeLine(`Try it: assay webhook test ${tenantId}`)
 }

@@ -3,16 +3,19 @@ export interface Running {
   url: string
   widgetUrl: string
   demoUrl: string
+  /** Where the messages of the sandbox's tenant go: to the demo application, unless the developer chose a receiver. */
+  webhookUrl: string
 }
 
-export function toWelcome({ url, widgetUrl, demoUrl }: Running, token: string): string {
+export function toWelcome({ url, widgetUrl, demoUrl, webhookUrl }: Running, token: string): string {
+  const isOwnReceiver = webhookUrl !== `${demoUrl}/webhooks`
   return `
 Assay is ready.
 
   Demo application  ${demoUrl}          connect an account and look at it, as a user would
   API documents     ${url}/docs     (OpenAPI: ${url}/openapi/v2.json and v1.json)
   Your accounts     ${widgetUrl.replace(/\/+$/, '')}/manage?client_id=cli_demo
-  Webhook events    ${demoUrl}/webhooks
+  Webhook events    ${webhookUrl}${isOwnReceiver ? '     (your receiver; the demo application gets none)' : ''}
   Test scenarios    ${url}/sandbox/scenarios
 
 Read the demo user's holdings (the token lives for 15 minutes; a restart prints a new one):
