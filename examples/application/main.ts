@@ -1,4 +1,5 @@
 /** Starts the application with settings from the environment. Every setting has a value that fits a local sandbox. */
+import path from 'node:path'
 import { startApplication } from './server.ts'
 
 const { env } = process
@@ -15,7 +16,7 @@ const { url } = await startApplication({
   clientId: required('CLIENT_ID'),
   clientSecret: required('CLIENT_SECRET'),
   webhookSecret: required('WEBHOOK_SECRET'),
-  directory: env['DATA_DIRECTORY'] ?? './data',
+  directory: env['DATA_DIRECTORY'] ?? path.join(import.meta.dirname, 'data'),
 })
 process.stdout.write(`The example listens on ${url}\n`)
 

@@ -57,7 +57,9 @@ function toPortfolio({ holdings, errors, connections, news }: NonNullable<View['
 /** A connection that needs its owner has a button that opens the widget at its repair. */
 function toConnection({ name, status, connection_id }: ConnectedProvider): string {
   const repair = `<button data-open="popup" data-connection="${escape(connection_id)}">Repair</button>`
-  return `<li data-status="${escape(status)}">${escape(name)}: ${escape(status)} ${status === 'needs_reauth' ? repair : ''}</li>`
+  return `<li data-status="${escape(status)}">
+    ${escape(name)}: ${escape(status)} <code>${escape(connection_id)}</code> ${status === 'needs_reauth' ? repair : ''}
+  </li>`
 }
 
 /** `exact` has every digit as text; a price that is not known is null, and never 0. */
