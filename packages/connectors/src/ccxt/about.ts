@@ -23,7 +23,8 @@ export interface ListAbout {
   /** The longest page, as documented: a shorter one is believed to be the last. */
   limit?: number
   spanDays?: number
-  retentionDays?: number
+  /** Null where ccxt takes the widest range of a question for how far back the exchange remembers. */
+  retentionDays?: number | null
 }
 
 interface RightsPlace {
@@ -392,6 +393,14 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['Polo'],
     rank: 22,
     lists: { deposits: { until: 'end', unit: 's' }, withdrawals: { until: 'end', unit: 's' } },
+  },
+  // developer.revolut.com/docs/api/revolut-x-crypto-exchange: "The difference between start_date and end_date must be <= 30
+  // days." Pages grew from 100 to 1,900 rows in 2026; the smaller number is right for both. It opened in May 2024.
+  revolutx: {
+    aliases: ['Revolut', 'RevX'],
+    limits: ['Revolut X does not report the fee of a trade.'],
+    launched: '2024-05-01',
+    lists: { trades: { spanDays: 30, retentionDays: null, limit: 100 } },
   },
   tokocrypto: { aliases: ['Toko'] },
   upbit: {

@@ -228,7 +228,9 @@ async function loadSpotMarkets(exchange: Exchange, facts: ExchangeFacts): Promis
 function assertUsable(keys: CcxtKeys): void {
   for (const [name, value] of Object.entries(keys)) {
     const isText =
-      name === 'secret' ? /^[\x20-\x7e\r\n]+$/.test(value) : name === 'password' || /^[\x21-\x7e]+$/.test(value)
+      name === 'secret' || name === 'privateKey'
+        ? /^[\x20-\x7e\r\n]+$/.test(value)
+        : name === 'password' || /^[\x21-\x7e]+$/.test(value)
     if (!isText) throw new SourceError('invalid_credentials', `${name}: has characters that no key has`)
   }
 }

@@ -41,6 +41,7 @@ function toKeys({ id, credentials: asked }: ExchangeFacts, given: Credentials): 
     throw new TypeError(`${id} is not connected in this way`)
   const { apiKey, secretKey: secret, passphrase } = given
   if (!asked.includes('apiKey')) return { uid: apiKey, secret }
+  if (asked.includes('privateKey')) return { apiKey, privateKey: secret }
   const third = asked.find((name) => name === 'password' || name === 'uid' || name === 'accountId')
   return { apiKey, secret, ...(third === undefined || passphrase === undefined ? {} : { [third]: passphrase }) }
 }

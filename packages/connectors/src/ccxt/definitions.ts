@@ -123,7 +123,15 @@ function toKeyFields({ credentials }: ExchangeFacts, about: About, name: string)
       secret: false,
       hint: `Made at ${name}, with the right to read and no other.`,
     },
-    { ...shared, name: 'secret_key', label: 'Secret key', secret: true, hint: 'Most exchanges show it only once.' },
+    credentials.includes('privateKey')
+      ? {
+          ...shared,
+          name: 'secret_key',
+          label: 'Private key',
+          secret: true,
+          hint: `The private half of the key pair whose public half you gave to ${name}. Paste all of it, from -----BEGIN to the end.`,
+        }
+      : { ...shared, name: 'secret_key', label: 'Secret key', secret: true, hint: 'Most exchanges show it only once.' },
     ...(third === undefined || !hasKey
       ? []
       : [

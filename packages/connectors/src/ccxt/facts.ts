@@ -33,7 +33,7 @@ export interface ListFacts {
 }
 
 /** ccxt's name for something that a person has to hand in. */
-export type CcxtCredential = 'apiKey' | 'secret' | 'password' | 'uid' | 'accountId' | 'walletAddress'
+export type CcxtCredential = 'apiKey' | 'secret' | 'privateKey' | 'password' | 'uid' | 'accountId' | 'walletAddress'
 
 export interface ExchangeFacts {
   id: string

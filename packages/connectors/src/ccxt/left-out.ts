@@ -15,7 +15,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   hibachi: privateKey,
   lighter: privateKey,
   paradex: privateKey,
-  revolutx: privateKey,
   blockchaincom: oneSecret,
   mudrex: oneSecret,
   onetrading: oneSecret,

@@ -43,7 +43,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     paging,
     limit,
     pageSize: about.limit ?? null,
-    retentionDays: about.retentionDays ?? list.retentionDays,
+    retentionDays: about.retentionDays === undefined ? list.retentionDays : about.retentionDays,
     // A little less than allowed, because a question starts a millisecond early.
     spanMs: spanDays === null || until === false ? null : spanDays * dayMs - 1_000,
     sinceMs: spanDays === null || until === false ? 0 : sinceMs,

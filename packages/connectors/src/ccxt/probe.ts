@@ -101,7 +101,7 @@ export async function probeExchange(exchangeId: string): Promise<ExchangeFacts |
     id: exchangeId,
     name,
     website: website.replace(/\/$/, ''),
-    credentials: toCredentials(requiredCredentials),
+    credentials: toCredentials(exchangeId, requiredCredentials),
     spot: isSpot(exchange),
     intervalMs: rateLimit,
     balanceCost: balance.sent.reduce((sum, { cost }) => sum + cost, 0),
@@ -125,9 +125,17 @@ function listHosts(exchange: Exchange): string[] {
   return [...new Set([...hosts, ...listTexts(hostnames)])]
 }
 
+/**
+ * Exchanges whose `privateKey` in ccxt is half of an API key: the user makes a key pair, registers its public half and
+ * signs requests with the other. It has the rights that the API key was given, and it spends nothing on a chain.
+ * Source for Revolut X: developer.revolut.com/docs/api/revolut-x-crypto-exchange, "Generate an Ed25519 key pair".
+ */
+export const registeredKeyPairs: ReadonlySet<string> = new Set(['revolutx'])
+
 /** A venue whose users sign with the key of their wallet is read by the wallet's address. */
-function toCredentials(required: Readonly<Record<string, boolean>>): CcxtCredential[] {
+function toCredentials(id: string, required: Readonly<Record<string, boolean>>): CcxtCredential[] {
   const asked = Object.keys(required).filter((key) => required[key])
+  if (registeredKeyPairs.has(id)) return asked as CcxtCredential[]
   return asked.length === 0 || asked.includes('privateKey') ? ['walletAddress'] : (asked as CcxtCredential[])
 }
 
