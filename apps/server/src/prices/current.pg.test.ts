@@ -26,7 +26,7 @@ describe('the price of now', () => {
     assert.deepEqual(asked, ['now bitcoin dogecoin eur'])
   })
 
-  it('that the source does not have is unknown, and not asked for by every reading', async (t) => {
+  it('is unknown when the source has none, and is not requested by every reading', async (t) => {
     const { db, prices, asked } = await openPrices(t)
     await prices.ensureCurrent(['crypto:ethereum'])
     await prices.ensureCurrent(['crypto:ethereum'])
@@ -45,7 +45,7 @@ describe('the price of now', () => {
     assert.deepEqual(asked, ['now bitcoin', 'now bitcoin'])
   })
 
-  it('is asked for together with what others will want in a moment: one request, not one for each user', async (t) => {
+  it('is requested together with the prices that become stale soon: one request, not one per user', async (t) => {
     const { db, prices, asked } = await openPrices(t)
     await prices.ensureCurrent(['crypto:bitcoin', 'fiat:eur'])
     await db.clock.advance(3 * 60_000)
@@ -65,7 +65,7 @@ describe('the price of now', () => {
     assert.equal(lines.length, 1)
   })
 
-  it('does not hide a mistake of ours behind the source', async (t) => {
+  it('does not report a bug of ours as a source failure', async (t) => {
     const { db, prices } = await openPrices(t)
     await db.execute('drop table current_prices cascade')
     await assert.rejects(prices.ensureCurrent(['crypto:bitcoin']), /current_prices/)

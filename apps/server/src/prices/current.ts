@@ -1,6 +1,6 @@
 /**
- * What assets are worth now, at most five minutes old. Whoever finds something stale asks for everything that will be
- * stale soon: one request for the whole fleet and a few minutes, not one for each user.
+ * What assets are worth now, at most five minutes old. The first reading that finds a stale price requests everything
+ * that becomes stale soon: one request for the whole fleet every few minutes, not one per user.
  */
 import { getAsset, parseDecimal, SourceError, type Decimal } from '@assay/core'
 import type { DailyPriceDeps } from './daily.ts'

@@ -16,7 +16,7 @@ describe('the price of a day', () => {
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-03T00:00:00.000Z'), '64000.5')
   })
 
-  it('is unknown, not zero, when the source has none; that is for good, and asked for once', async (t) => {
+  it('is unknown, not zero, when the source has none; that is final, and requested once', async (t) => {
     const { db, prices, asked, known, priceOn } = await openPrices(t)
     known.clear()
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
@@ -26,13 +26,13 @@ describe('the price of a day', () => {
     assert.equal(asked.length, 1)
   })
 
-  it('of days that the source refused is asked for again, and comes once it is given', async (t) => {
+  it('of a day that the source refused is requested again, and stored once the source gives it', async (t) => {
     const { prices, asked, moveTo, refuseBefore, priceOn } = await openPrices(t)
     refuseBefore('2026-03-03')
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-04T12:00:00Z'), '64000.5')
     assert.equal(await priceOn('crypto:bitcoin', '2026-03-01T12:00:00Z'), 'undefined?')
-    // Newer days are read meanwhile, and neither they nor a minute that passed make it ask for the old ones.
+    // Newer days are read in between; neither they nor a passing minute make it request the old ones.
     moveTo('2026-03-06T12:00:00Z')
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     await prices.backfill()
@@ -53,7 +53,7 @@ describe('the price of a day', () => {
     assert.equal(await priceOn('crypto:ethereum', '2026-03-02T12:00:00Z'), '0.000000000000000001000000000000000001')
   })
 
-  it('of the dollar is one, and of an asset that only its venue knows is nobody asked', async (t) => {
+  it('of the dollar is one, and no source is asked for an asset that only its venue knows', async (t) => {
     const { prices, asked, priceOn } = await openPrices(t)
     await prices.ensureDaily(['fiat:usd', 'kraken:ZQNT'], dayOf('2026-03-01'))
     await prices.backfill()
@@ -62,7 +62,7 @@ describe('the price of a day', () => {
     assert.deepEqual(asked, [])
   })
 
-  it('of another currency is a cross rate; those with the same days are asked for together', async (t) => {
+  it('of another currency is a cross rate; currencies with the same days share a request', async (t) => {
     const { prices, asked, known, listDaily } = await openPrices(t)
     known.set('eur', decimal('1.08')).set('jpy', decimal('0.0066'))
     await prices.ensureDaily(['fiat:eur', 'fiat:jpy', 'fiat:usd'], dayOf('2026-03-05'))
@@ -73,7 +73,7 @@ describe('the price of a day', () => {
     ])
   })
 
-  it('is asked for from the first day on that is not known for good, and leaves no day out', async (t) => {
+  it('is requested from the first day that is not final, without skipping a day', async (t) => {
     const { prices, asked, moveTo, priceOn } = await openPrices(t)
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     moveTo('2026-06-10T12:00:00Z')
@@ -89,8 +89,8 @@ describe('the price of a day', () => {
   })
 })
 
-describe('a price that is known for good', () => {
-  it('stays what it was first, so that deriving again gives the same bytes', async (t) => {
+describe('a final price', () => {
+  it('stays the first one, so that deriving again gives the same bytes', async (t) => {
     const { prices, known, moveTo, priceOn, takeCorrections } = await openPrices(t)
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     known.set('bitcoin', decimal('7'))
@@ -101,7 +101,7 @@ describe('a price that is known for good', () => {
     assert.deepEqual(await takeCorrections(), [])
   })
 
-  it('gives way to the operator alone, whom no source overrules', async (t) => {
+  it('is replaced only by the operator, whom no source overrules', async (t) => {
     const { prices, known, moveTo, listDaily, takeCorrections } = await openPrices(t)
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-04'))
     await prices.correct('crypto:bitcoin', '2026-03-04', decimal('63999'))
@@ -112,7 +112,7 @@ describe('a price that is known for good', () => {
     assert.deepEqual(await takeCorrections(), ['crypto:bitcoin 2026-03-04'])
   })
 
-  it('cannot be corrected before its day has settled, nor for an asset that there is not', async (t) => {
+  it('cannot be corrected before its day has settled, nor for an unknown asset', async (t) => {
     const { prices } = await openPrices(t)
     await assert.rejects(prices.correct('crypto:bitcoin', '2026-03-05', decimal('1')), Refusal)
     await assert.rejects(prices.correct('crypto:nonsense', '2026-03-01', decimal('1')), RangeError)
@@ -120,7 +120,7 @@ describe('a price that is known for good', () => {
 })
 
 describe('a provisional price', () => {
-  it('is served, stays while the day lasts, and is read for good when the day has settled', async (t) => {
+  it('is served, stays while the day lasts, and becomes final when the day has settled', async (t) => {
     const { prices, known, moveTo, priceOn } = await openPrices(t)
     const today = '2026-03-05T12:00:00Z'
     moveTo(today)
@@ -138,7 +138,7 @@ describe('a provisional price', () => {
     assert.equal(await priceOn('crypto:ethereum', today), '3000')
   })
 
-  it('is settled once: an asset that nobody asks about any more is left alone', async (t) => {
+  it('settles once: an asset that is no longer requested is left alone', async (t) => {
     const { prices, asked, moveTo } = await openPrices(t)
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
     for (const day of ['06', '07', '08']) {
@@ -150,7 +150,7 @@ describe('a provisional price', () => {
 })
 
 describe('corrections', () => {
-  it('are whose transaction takes them, and come back when that fails', async (t) => {
+  it('belong to the transaction that takes them, and come back when it fails', async (t) => {
     const { db, prices, takeCorrections } = await openPrices(t)
     for (const day of ['2026-03-01', '2026-03-02']) await prices.correct('crypto:bitcoin', day, decimal('1'))
     const failed = db.transaction(async (tx) => {
@@ -167,7 +167,7 @@ describe('corrections', () => {
 describe('a source that fails', () => {
   const noon = '2026-03-02T12:00:00Z'
 
-  it('leaves a gap that may still be filled, and no error; backfill fills it without a new reading', async (t) => {
+  it('leaves a gap instead of an error; backfill fills it without a new reading', async (t) => {
     const { prices, faults, lines, moveTo, priceOn } = await openPrices(t)
     faults.set('bitcoin', new SourceError('venue_down', 'HTTP 502'))
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
@@ -179,7 +179,7 @@ describe('a source that fails', () => {
     assert.equal(await priceOn('crypto:bitcoin', noon), '64000.5')
   })
 
-  it('is asked again after a minute, then two, then four; others are not kept waiting', async (t) => {
+  it('is asked again after a minute, then two, then four; other assets do not wait', async (t) => {
     const { prices, asked, faults, moveTo } = await openPrices(t)
     faults.set('ethereum', new SourceError('venue_down', 'HTTP 502'))
     moveTo('2026-03-05T12:00:00Z')
@@ -193,7 +193,7 @@ describe('a source that fails', () => {
     assert.equal(asked.filter((line) => line.startsWith('ethereum')).length, 4)
   })
 
-  it('twice in a round is down, and the rest of the round is left for later', async (t) => {
+  it('twice in a round counts as down, and the rest of the round is left for later', async (t) => {
     const { prices, asked, faults } = await openPrices(t)
     const coins = ['bitcoin', 'ethereum', 'solana', 'cardano', 'polkadot', 'litecoin', 'monero', 'zcash']
     for (const coin of coins) faults.set(coin, new SourceError('venue_down', 'HTTP 502'))
@@ -204,7 +204,7 @@ describe('a source that fails', () => {
     assert.ok(asked.length <= 5, `${asked.length} requests`)
   })
 
-  it('because it is asked too often is not unknown: what it did not answer stays due at once', async (t) => {
+  it('with a rate limit does not make prices unknown: what it did not answer stays due', async (t) => {
     const { prices, asked, faults, priceOn } = await openPrices(t)
     faults.set('bitcoin', new SourceError('rate_limited', 'HTTP 429', { retryAfterMs: 58_000 }))
     await prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01'))
@@ -215,7 +215,7 @@ describe('a source that fails', () => {
     assert.equal(asked.length, 2)
   })
 
-  it('because it does not know the coin is not asked again', async (t) => {
+  it('because it does not know the coin is not asked for it again', async (t) => {
     const { prices, asked, faults, moveTo, priceOn } = await openPrices(t)
     faults.set('bitcoin', new SourceError('data_hole', 'HTTP 404'))
     moveTo('2026-03-05T12:00:00Z')
@@ -226,7 +226,7 @@ describe('a source that fails', () => {
     assert.equal(asked.length, 1)
   })
 
-  it('does not hide a mistake of ours', async (t) => {
+  it('does not hide a bug of ours', async (t) => {
     const { db, prices } = await openPrices(t)
     await db.execute('drop table daily_prices cascade')
     await assert.rejects(prices.ensureDaily(['crypto:bitcoin'], dayOf('2026-03-01')), /daily_prices/)

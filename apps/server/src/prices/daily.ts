@@ -1,9 +1,9 @@
 /**
- * Reading the prices of days. What is wanted is written down first; then as much of it is read as the source allows at
- * once, and the rest is left for `backfill`, which upkeep calls every minute. So a source that is slow, down or out of
- * patience delays prices, and nothing else.
+ * Reads the prices of days. The wanted days are stored first; then as many of them are read as the source allows at
+ * once, and `backfill`, which upkeep calls every minute, reads the rest. So a source that is slow, down or rate
+ * limiting us delays prices and nothing else.
  *
- * An asset's days are one request however many users hold it; currencies with the same days share one more.
+ * An asset's days are one request however many users hold it; currencies with the same days share another.
  */
 import { dayMs, getAsset, SourceError } from '@assay/core'
 import type { DailyAnswer, DailyPrice } from '@assay/connectors'
@@ -23,12 +23,12 @@ export interface DailyPriceDeps {
   log: Logger
 }
 
-/** Others wait for the job that reads a connection; upkeep has time. */
+/** Other jobs wait for the job that reads a connection; upkeep can take longer. */
 const roundInSyncMs = 5_000
 const roundInUpkeepMs = 20_000
 const assetsPerRoundMax = 200
 const requestsAtOnce = 4
-/** A source that fails this often in a round is down: asking for everything else would only take long to find out. */
+/** A source that fails this often in a round is down: more requests would only take time. */
 const failuresPerRoundMax = 2
 const retryFirstMs = 60_000
 const retryMaxMs = 3_600_000
@@ -45,7 +45,7 @@ export async function ensureDaily(deps: DailyPriceDeps, assetIds: readonly strin
   await readRound(deps, due, roundInSyncMs)
 }
 
-/** What a reading left behind, and days that were provisional and have settled since. */
+/** Reads what earlier readings left open, and provisional days that have settled since. */
 export async function backfill(deps: DailyPriceDeps): Promise<void> {
   await readRound(deps, await store.listDue(deps.db, deps.now(), assetsPerRoundMax), roundInUpkeepMs)
 }
@@ -115,7 +115,7 @@ function toRatesRequest(source: PriceSource, days: Days): Request & { currencies
   }
 }
 
-/** A bulkhead: without a price the rest of the data is still right, so a failing source is logged and tried again later. */
+/** A bulkhead: without a price the rest of the data is still right, so a source failure is logged and retried later. */
 async function readOne(deps: DailyPriceDeps, request: Request): Promise<SourceError['fault'] | undefined> {
   const { assetIds, days } = request
   const askedAtMs = deps.now()
@@ -127,10 +127,10 @@ async function readOne(deps: DailyPriceDeps, request: Request): Promise<SourceEr
     if (!(error instanceof SourceError)) throw error
     const { fault } = error
     deps.log.warn({ source: deps.source.name, assets: assetIds, fault, reason: error.message }, 'no prices for now')
-    // It does not know the coin: that is an answer, of no prices at all.
+    // The source does not know the coin. That is an answer without prices.
     const none = { answeredFromMs: Date.parse(days.firstDay), prices: new Map<string, DailyPrice[]>() }
     if (fault === 'data_hole') await keep(deps, request, askedAtMs, none)
-    // Being told to wait says nothing about the asset. It stays due, and is no more unknown than before.
+    // A rate limit says nothing about the asset, which stays due.
     else if (fault !== 'rate_limited') {
       const retry = { nowMs: deps.now(), firstMs: retryFirstMs / deps.pace, maxMs: retryMaxMs / deps.pace }
       await store.countFailure(deps.db, assetIds, retry)

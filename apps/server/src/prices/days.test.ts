@@ -15,14 +15,14 @@ const days = (firstDay: string, lastDay: string): Days => ({ firstDay, lastDay }
 describe('a day', () => {
   const run = read('2026-03-01', '2026-03-05', '2026-03-05T12:00')
 
-  it('is read for good when it was read after it was over and settled', () => {
+  it('is final when it was read after it was over and settled', () => {
     assert.equal(isFinal('2026-03-04', run), true)
     assert.equal(isFinal('2026-03-05', run), false)
     assert.equal(isFinal('2026-03-05', { ...run, readAtMs: at('2026-03-06T00:59:59.999') }), false)
     assert.equal(isFinal('2026-03-05', { ...run, readAtMs: at('2026-03-06T01:00') }), true)
   })
 
-  it('outside of what was read, or of an asset that never was, is not', () => {
+  it('is not final outside the days that were read, or of an asset that was never read', () => {
     assert.equal(isFinal('2026-02-28', run), false)
     assert.equal(isFinal('2026-03-06', run), false)
     assert.equal(isFinal('2026-03-01', undefined), false)
@@ -50,14 +50,14 @@ describe('what is missing', () => {
     assert.deepEqual(findMissing(next, again, at('2026-03-06T01:10')), days('2026-03-05', '2026-03-06'))
   })
 
-  it('is everything from an older day on, so that no day is left out between', () => {
+  it('is everything from an older day on, so that no day in between is skipped', () => {
     assert.deepEqual(
       findMissing(days('2026-02-01', '2026-03-02'), run, at('2026-03-05T12:00')),
       days('2026-02-01', '2026-03-05'),
     )
   })
 
-  it('once read leaves nothing missing, and every settled day read for good', () => {
+  it('leaves nothing missing once it is read, and every settled day final', () => {
     const day = fc.integer({ min: 20_000, max: 20_060 })
     fc.assert(
       fc.property(day, day, fc.array(fc.nat({ max: 40 * 24 }), { maxLength: 6 }), (a, b, hours) => {

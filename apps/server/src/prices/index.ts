@@ -17,8 +17,8 @@ export type { PriceSource } from './source.ts'
 
 export interface Prices {
   /**
-   * Reads what is not known yet of each asset's days from `fromMs` to today, or as much of it as the source gives at
-   * once; `backfill` reads the rest. A failing source leaves a gap, not an error.
+   * Reads the prices that are missing for each asset's days from `fromMs` to today, as far as the source gives them at
+   * once; `backfill` reads the rest. A source failure leaves a gap, not an error.
    */
   ensureDaily(assetIds: readonly string[], fromMs: number): Promise<void>
   /** For the pairs asked for. */
@@ -26,12 +26,12 @@ export interface Prices {
   ensureCurrent(assetIds: readonly string[]): Promise<void>
   /** Upkeep: days left behind by a failing source, and provisional days that have settled. Bounded; call it again. */
   backfill(): Promise<void>
-  /** The operator's word about a day that is over. It stands: no source replaces it. Refused while it is provisional. */
+  /** Sets the operator's price for a past day, which no source replaces. Refused while the day is provisional. */
   correct(assetId: string, day: Day, price: Decimal): Promise<void>
   /**
-   * Days whose price the operator has corrected since. They are the caller's from here on, in its transaction:
-   * transactions of these days that touch the asset have to be priced anew. (A provisional price that is replaced needs
-   * no such list: `isPricePending` named it when it was used.)
+   * Days whose price the operator has corrected since. The caller takes them over in its transaction: it must price the
+   * transactions of these days that touch the asset again. (A provisional price that is replaced needs no such list:
+   * `isPricePending` named it when it was used.)
    */
   takeCorrections(tx: Sql, limit: number): Promise<{ assetId: string; day: Day }[]>
 }
@@ -40,9 +40,9 @@ export interface DailyPrices {
   /** The price of the day. */
   priceAt(assetId: string, atMs: number): Decimal | undefined
   /**
-   * The final price of that day is not here, but may still come: the source knows the asset, and the day was never
-   * read, or only before it was over (then `priceAt` may have a provisional one), or the source failed. Whoever uses
-   * the answer should ask again.
+   * The final price of that day is missing but may still come: the source knows the asset, and the day was never read,
+   * or was read before it was over (then `priceAt` may have a provisional one), or the source failed. A caller that
+   * uses the price should ask again later.
    */
   isPricePending(assetId: string, atMs: number): boolean
 }
@@ -61,8 +61,8 @@ export function createPrices(deps: PricesDeps): Prices {
 
     async loadDaily(wanted) {
       const assetIds = wanted.map(({ assetId }) => assetId)
-      // In this order: a day that is read in between has its price, or is asked about once more. The other way round it
-      // would be taken for read without its price.
+      // In this order, a day that is read in between either has its price or is asked about once more. In the other
+      // order it would count as read without its price.
       const reads = await store.listWanted(db, [...new Set(assetIds)])
       const rows = await store.listDailyPrices(db, { assetIds, days: wanted.map(({ atMs }) => toDay(atMs)) })
       const readOf = new Map(reads.map(({ assetId, read }) => [assetId, read]))

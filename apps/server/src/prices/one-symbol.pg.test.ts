@@ -1,4 +1,7 @@
-/** Money was lost elsewhere over two coins with one ticker: through all of the ledger an asset is its id, not its symbol. */
+/**
+ * Other services lost money over two coins with one ticker. Throughout our ledger an asset is identified by its id, not
+ * by its symbol.
+ */
 import { getAsset, parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -6,7 +9,7 @@ import { dayMs, ledgerRow, noonMs, openLedger } from '../ledger/test-ledger.ts'
 import { keepCurrent } from './store.ts'
 
 const coin = 'crypto:bitcoin'
-// Kraken's own code, outside of the table that says what its codes mean: nobody knows that it is bitcoin.
+// A Kraken code that is missing from the table of its codes, so the service cannot know that it is bitcoin.
 const namesake = 'kraken:BTC'
 
 describe('two assets with one symbol', () => {

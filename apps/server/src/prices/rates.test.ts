@@ -1,4 +1,4 @@
-/** Cross rates against the simulated market, which has exchange rates of its own and shares no code with the connector. */
+/** Cross rates against the simulated market, which has its own exchange rates and shares no code with the connector. */
 import { fetchCurrentPrices, fetchDailyRates } from '@assay/connectors'
 import { findKnownAsset, type Decimal } from '@assay/core'
 import { startSandbox } from '@assay/sandbox'
@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => sandbox.close())
 
-/** Bitcoin's price has seven digits in most currencies: a millionth is what can be asked for. */
+/** Bitcoin's price has seven digits in most currencies: a millionth is the best possible precision. */
 function assertClose(currency: string, rate: Decimal | undefined, day: number): void {
   const coin = findCoin(currency)
   assert.ok(coin && rate !== undefined, currency)

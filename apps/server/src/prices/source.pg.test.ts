@@ -56,7 +56,7 @@ const year = [Date.UTC(2025, 0, 1), Date.UTC(2025, 11, 31)] as const
 const isLimited = (error: SourceError): boolean => error.fault === 'rate_limited'
 
 describe('the price source', () => {
-  it('that says "too many" is left alone by the whole fleet for as long as it asks', async (t) => {
+  it('that reports a rate limit is not called by the whole fleet for as long as it asks', async (t) => {
     const { sources, calls, answerWith, advance } = await open(t)
     const [one, other] = sources
     answerWith(429, { 'retry-after': '58' })
@@ -70,7 +70,7 @@ describe('the price source', () => {
     assert.equal(calls.length, 2)
   })
 
-  it('is asked no faster than its budget, each request counted, and our own restraint is not its word', async (t) => {
+  it('is called within its budget, counting each request, and our own limit is not taken for the source’s', async (t) => {
     const { sources, calls, advance } = await open(t)
     const [one, other] = sources
     // A dollar price and nine currencies are ten requests.
@@ -78,9 +78,9 @@ describe('the price source', () => {
     await one.fetchDailyRates(currencies, ...year)
     await other.fetchDailyRates(currencies, ...year)
     await assert.rejects(one.fetchDailyRates(currencies, ...year), isLimited)
-    // Of the 25 in the bucket the background leaves a fifth alone.
+    // The background leaves a fifth of the 25 tokens in the bucket.
     assert.equal(calls.length, 20)
-    // Had it been taken for the source's word, the bucket would be empty and its tier lower.
+    // If it counted as the source's refusal, the bucket would be empty and its tier lower.
     await advance(60_000)
     await one.fetchDailyRates(currencies, ...year)
     assert.equal(calls.length, 30)

@@ -1,6 +1,6 @@
 /**
  * Where prices come from: CoinGecko, through a budget that the whole fleet shares. Every request takes from it first;
- * when the source says "too many", nobody asks again before the time it named.
+ * when the source reports a rate limit, no process calls it again before the time it named.
  */
 import {
   fetchCurrentPrices,
@@ -14,10 +14,10 @@ import {
 } from '@assay/connectors'
 import { SourceError, type Asset } from '@assay/core'
 
-/** Coins by the source's own ids, currencies by their codes in small letters. All prices are US dollars for one. */
+/** Coins by the source's own ids, currencies by their lower-case codes. All prices are US dollars for one. */
 export interface PriceSource {
   name: string
-  /** What has no price is not in the answer. */
+  /** Entries without a price are left out. */
   fetchCurrent(coins: readonly string[], currencies: readonly string[]): Promise<CurrentPrices>
   fetchDaily(coin: string, fromMs: number, toMs: number): Promise<DailyAnswer<readonly DailyPrice[]>>
   fetchDailyRates(
@@ -28,7 +28,10 @@ export interface PriceSource {
 }
 
 export interface SourceBudget {
-  /** For one request. Throws a SourceError, rate_limited, when the wait is too long. What people wait for goes first. */
+  /**
+   * For one request. Throws a SourceError, rate_limited, when the wait is too long. Requests that a person waits for go
+   * first.
+   */
   take(who: { interactive: boolean }): Promise<void>
   recordLimitError(forMs: number): Promise<void>
 }
@@ -46,7 +49,7 @@ export interface CoinGeckoDeps {
 
 /** Holdings wait for their prices: a source that hangs must not hold them up for long. */
 const answerWithinMs = 8_000
-/** When it says "too many" and not for how long: its limits are counted by the minute. */
+/** Used when the source reports a rate limit without a duration: its limits are counted by the minute. */
 const restMs = 60_000
 
 export function createCoinGecko(deps: CoinGeckoDeps): PriceSource {
@@ -64,7 +67,7 @@ export function createCoinGecko(deps: CoinGeckoDeps): PriceSource {
     try {
       return await ask({ fetch: fetchOne, now: deps.now, baseUrl: deps.baseUrl, priceKey: deps.priceKey })
     } catch (error) {
-      // Our own budget refuses with the same fault; only the source's word empties it for everybody.
+      // Our own budget throws the same fault; only a refusal by the source empties it for the whole fleet.
       if (refused && error instanceof SourceError && error.fault === 'rate_limited') {
         await deps.budget.recordLimitError(error.retryAfterMs ?? restMs / deps.pace)
       }
@@ -82,7 +85,7 @@ export function createCoinGecko(deps: CoinGeckoDeps): PriceSource {
   }
 }
 
-/** By what name the source knows the asset; undefined when it does not, or need not: a dollar is one by definition. */
+/** The source's name for the asset; undefined when it has none, or for the dollar, which is one by definition. */
 export function findQuote(asset: Asset): { coin: string } | { currency: string } | undefined {
   if (asset.kind === 'fiat') return asset.symbol === 'USD' ? undefined : { currency: asset.symbol.toLowerCase() }
   return asset.coingeckoId === null ? undefined : { coin: asset.coingeckoId }

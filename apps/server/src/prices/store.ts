@@ -1,4 +1,4 @@
-/** All SQL over the price ledger. The time of asking comes from the caller: it is a fact about the price, not about the row. */
+/** All SQL over the price ledger. The caller passes the time of the request, because it is a fact about the price. */
 import type { Decimal, Day } from '@assay/core'
 import type { Sql } from '../db/index.ts'
 import { settleMs, type Days, type DaysRead } from './days.ts'
@@ -6,7 +6,7 @@ import { settleMs, type Days, type DaysRead } from './days.ts'
 /** How a price came about. */
 export type Method = 'market_chart' | 'simple_price' | 'cross_rate' | 'definition' | 'correction'
 
-/** What is wanted of an asset's days, and what was read. */
+/** The wanted days of an asset, and those that were read. */
 export interface Wanted {
   assetId: string
   wanted: Days
@@ -68,7 +68,7 @@ export interface DailyAnswer {
   source: string
   method: Method
   askedAtMs: number
-  /** The days that it answered. */
+  /** The days that the source answered. */
   read: Days
   olderRetryAtMs: number | undefined
   prices: readonly { day: Day; price: Decimal }[]
@@ -149,7 +149,7 @@ export async function correctDaily(sql: Sql, assetId: string, day: Day, price: D
   ])
 }
 
-/** Gone with the caller's transaction, and back when that fails. */
+/** Deleted in the caller's transaction, so they come back when it fails. */
 export async function takeCorrections(sql: Sql, limit: number): Promise<{ asset_id: string; day: Day }[]> {
   return sql.rows(
     `delete from price_corrections c using (
@@ -160,7 +160,7 @@ export async function takeCorrections(sql: Sql, limit: number): Promise<{ asset_
   )
 }
 
-/** Of these, what was not asked for lately. If anything, then also what all others will want in a moment. */
+/** Returns the stale ones among these. If there are any, it adds all assets that become stale soon. */
 export async function listStale(
   sql: Sql,
   assetIds: readonly string[],
@@ -203,7 +203,7 @@ export async function keepCurrent(
 }
 
 /**
- * The moment from which on the source's word about a day is final. In a condition of ON CONFLICT, Citus wants it to be
+ * The time from which the source's price of a day is final. In a condition of ON CONFLICT, Citus wants it to be
  * immutable (so the time is added before the time zone) and without a parameter.
  */
 function settledAt(day: string): string {

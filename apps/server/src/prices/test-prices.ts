@@ -12,7 +12,7 @@ export interface TestPrices {
   prices: Prices
   /** What the source was asked for. */
   asked: string[]
-  /** The source's answers: dollars for each coin or currency; what is not here has no price. */
+  /** The source's answers: dollars for each coin or currency; others have no price. */
   known: Map<string, Decimal>
   /** What the source fails with, by coin or currency. */
   faults: Map<string, SourceError>
@@ -20,7 +20,7 @@ export interface TestPrices {
   moveTo(time: string): void
   /** The source answers nothing about earlier days, like a free plan. */
   refuseBefore(day: string | undefined): void
-  /** `undefined` for no price; with a question mark while the price for good may still come. */
+  /** `undefined` for no price; with a question mark while the final price may still come. */
   priceOn(assetId: string, at: string): Promise<string>
   /** Asset, day, price, source and method. */
   listDaily(): Promise<string[]>
