@@ -1,6 +1,6 @@
 /**
- * How a job speaks to a provider: within the budgets, while the circuit is closed, and only as long as the key is this
- * job's to use. One statement precedes every call.
+ * How a job calls a provider: within the budgets, while the circuit is closed, and only while this job owns the key.
+ * One statement precedes every call.
  *
  * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act on
  * the outcome; they catch nothing.
@@ -14,7 +14,7 @@ import { CircuitOpen, type Circuits } from './circuits.ts'
 export type Stop =
   /** Our own budget is used up. Nothing is wrong, and the job comes back later. */
   | { kind: 'wait'; ms: number }
-  /** With a CircuitOpen, the provider was not asked. */
+  /** A CircuitOpen means that the provider was not called. */
   | { kind: 'fault'; error: SourceError }
   /**
    * Two workers read one connection, because one was presumed dead while it was only stalled. The worker that reserved
@@ -39,7 +39,7 @@ export interface NonceRange {
 export interface Asker {
   connector: Pick<Connector, 'providerId' | 'budget'>
   keyLane: string
-  /** A key that is only being tried out (`pending`) says nothing about the provider. */
+  /** A key under verification (`pending`) says nothing about the provider. */
   status: string
   nonces: NonceRange
 }
@@ -84,7 +84,7 @@ export function startAsking(
     standing = 'answered'
   }
 
-  /** `unreadable_answer` counts as an answer: the provider is there, and only we do not understand it. */
+  /** `unreadable_answer` counts as an answer: the provider is up, and only we cannot read its response. */
   async function hearFault(error: SourceError, cost: Cost): Promise<void> {
     if (error.fault === 'rate_limited') await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
     if (error.fault !== 'venue_down') return hearAnswer()

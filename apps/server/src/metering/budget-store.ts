@@ -11,7 +11,7 @@ export interface BucketRequest {
   capacities: readonly number[]
   refills: readonly number[]
   cost: number
-  /** The part of the bucket that has to stay for others. */
+  /** The part of the bucket that is reserved for others. */
   share: number
 }
 
@@ -59,7 +59,7 @@ function tokensNeeded(tier: string): string {
 
 const isTaken = '(select count(*) from taken) = (select count(*) from given)'
 
-/** How long until every bucket has enough. After a first call that lost to another one: asked again at once. */
+/** How long until every bucket has enough. A first call that lost against another retries at once. */
 const waitMs = `coalesce((
   select ceil(1000 * greatest(max((needed - tokens) / refill), max(blocked_seconds), 0.001)) from filled), 1
 )::double precision`
@@ -68,7 +68,7 @@ function toValues(sql: Sql, buckets: readonly BucketRequest[]): unknown[] {
   return [JSON.stringify(buckets), buckets.map(({ key }) => key), sql.now()]
 }
 
-/** Zero when the tokens were taken; otherwise nothing was, and it is how long until they are there. */
+/** Zero when the tokens were taken; otherwise the wait until enough are available, and none were taken. */
 export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): Promise<{ waitMs: number }> {
   const row = await sql.row<{ taken: boolean; wait_ms: number }>(
     `with ${takeIf('true')} select ${isTaken} as taken, ${waitMs} as wait_ms`,
@@ -80,13 +80,13 @@ export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): P
 export interface CircuitState {
   failing_since: string
   open: boolean
-  /** Until it may be asked again; zero when a probe is due. */
+  /** The wait until it may be called again; zero when a probe is due. */
   wait_ms: number
 }
 
 export interface CallRequest {
   buckets: readonly BucketRequest[]
-  /** Null when the circuit was looked at before, by the same job. */
+  /** Null when the same job has already checked the circuit. */
   providerId: string | null
   keyLane: string
   /** The last nonce that this job reserved, or what to reserve when it has none yet. */
@@ -153,7 +153,7 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
   }
 }
 
-/** The provider said "too many": the bucket is empty, the tier was a wrong guess, and no job asks again before then. */
+/** The provider said "too many": empties the bucket and lowers the tier, and no job calls again before then. */
 export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, forMs: number): Promise<void> {
   await sql.execute(
     `insert into budgets as b (bucket, tokens, refilled_at, blocked_until)
@@ -165,7 +165,7 @@ export async function lowerTier(sql: Sql, bucket: string, tiersCount: number, fo
   )
 }
 
-/** The provider has counted so many tokens: no more is left than it says. */
+/** The provider reports its own count: leaves no more tokens than it says. */
 export async function followSpent(
   sql: Sql,
   { key, capacities, refills }: Pick<BucketRequest, 'key' | 'capacities' | 'refills'>,

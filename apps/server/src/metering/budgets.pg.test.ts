@@ -76,7 +76,7 @@ describe('a budget', () => {
     assert.equal(taken.length, 20)
   })
 
-  it('falls back to the next tier when the provider says "too many", and stays away as long as it was told', async (t) => {
+  it('falls back to the next tier when the provider says "too many", and waits as long as the provider said', async (t) => {
     const { db, pass } = await open(t)
     await countTakes(db, 1)
     await lowerTier(db, 'bucket', tiersCount, 60_000)
@@ -89,7 +89,7 @@ describe('a budget', () => {
     assert.equal(await countTakes(db, 1), 10)
   })
 
-  it('is closed until the time that the provider named, also when there are tokens', async (t) => {
+  it('is closed until the time that the provider named, even if tokens are left', async (t) => {
     const { db, pass } = await open(t)
     await lowerTier(db, 'bucket', tiersCount, 500_000_000)
     await pass(400_000)
@@ -117,7 +117,7 @@ describe('a call to a provider', () => {
     return lastNonce
   }
 
-  it('has nonces that grow across restarts and processes, whatever the clock says', async (t) => {
+  it('has increasing nonces across restarts and processes, whatever the clock says', async (t) => {
     const { db, connection } = await testDatabase(t)
     const other = openTestDatabase(connection)
     t.after(() => other.close())
@@ -131,7 +131,7 @@ describe('a call to a provider', () => {
     assert.equal(await last(db, { keyLane: 'another lane' }), 1_000_500n)
   })
 
-  it('never shares a nonce with one that is made at the same moment', async (t) => {
+  it('never shares a nonce with a call made at the same moment', async (t) => {
     const { db } = await testDatabase(t)
     const nonces = { atLeast: 1_000, count: 10 }
     const ends = await Promise.all(Array.from({ length: 40 }, () => last(db, { nonces })))
@@ -160,7 +160,7 @@ describe('a call to a provider', () => {
     assert.equal((await ask(db, { nonces: { last: mine }, cost: 0 })).holdsKey, true)
   })
 
-  it('takes nothing while the circuit is open, and may probe when that is due', async (t) => {
+  it('takes nothing while the circuit is open, and may probe when a probe is due', async (t) => {
     const { db, pass } = await open(t)
     await db.execute(
       `insert into circuits (provider_id, failures, failing_keys, failing_since, opened_at, probe_at)
@@ -218,7 +218,7 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector: counted, keyLane: 'b' }, calls(4), background), OverBudget)
   })
 
-  it('has what it had when the clock is set back', async (t) => {
+  it('loses no tokens when the clock is set back', async (t) => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)
     await budgets.take({ connector, keyLane: 'a' }, calls(1), background)
@@ -227,7 +227,7 @@ describe('a job', async () => {
     await assert.rejects(budgets.take({ connector, keyLane: 'a' }, calls(1), background), OverBudget)
   })
 
-  it('that met a limit error makes everybody with that key wait', async (t) => {
+  it('that met a rate limit makes every job with that key wait', async (t) => {
     const { db } = await open(t)
     const budgets = budgetsOf(db)
     await budgets.recordLimitError({ connector, keyLane: 'a' }, calls(1), 60_000)
@@ -246,13 +246,13 @@ describe('a job', async () => {
         return true
       })
     }
-    // Providers that count addresses know nothing of the others.
+    // Buckets of other addresses are unaffected.
     await budgetsOf(db, 'frankfurt').take({ connector: counted, keyLane: 'a' }, calls(1), interactive)
     await pass(91)
     await elsewhere.take({ connector: counted, keyLane: 'b' }, calls(1), interactive)
   })
 
-  it('of the background leaves a fifth of what is counted by address to those who wait', async (t) => {
+  it('in the background leaves a fifth of an address bucket to interactive jobs', async (t) => {
     const { db } = await open(t)
     const wide = withBuckets({ name: 'calls', scope: 'address', tiers: [{ capacity: 10, refillPerSecond: 1 / 1_000 }] })
     const budgets = budgetsOf(db)
@@ -317,7 +317,7 @@ describe('a job', async () => {
       assert.ok(left.every(({ tokens }) => tokens >= 0))
     })
 
-    it('follows what the provider says it has counted, downwards only', async (t) => {
+    it('follows the provider’s own count, downwards only', async (t) => {
       const { db } = await open(t)
       const budgets = budgetsOf(db)
       await budgets.take(mine, { weight: 1 }, interactive)
@@ -329,7 +329,7 @@ describe('a job', async () => {
       await assert.rejects(budgets.take(mine, { weight: 4 }, interactive), OverBudget)
     })
 
-    it('refuses a cost that names no bucket of the provider', async (t) => {
+    it('refuses a cost that names an unknown bucket', async (t) => {
       const { db } = await open(t)
       await assert.rejects(budgetsOf(db).take(mine, { lightness: 1 }, interactive), RangeError)
     })

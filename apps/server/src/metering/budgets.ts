@@ -23,7 +23,7 @@ export interface Budgets {
   /** Throws OverBudget when the wait is too long for a job. */
   take(of: Metered, cost: Cost, by: Caller): Promise<void>
   /**
-   * The same for a call to a provider, with everything else that decides on it. Only the budget is waited for; `waitMs` is
+   * The same for a call to a provider, with all other conditions. It waits only for the budget; `waitMs` is
    * above zero when that wait is too long for a job.
    */
   admit(
@@ -46,7 +46,7 @@ export class OverBudget extends SourceError {
   }
 }
 
-/** A job that waits holds its lane and a place of its worker. After this long it leaves them to others. */
+/** A waiting job holds its lane and a slot of its worker. After this long it gives them up. */
 const waitInJobMaxMs = 1_000
 
 /**
@@ -123,7 +123,7 @@ function listCharged({ connector }: Metered, cost: Cost): { bucket: Bucket; cost
   })
 }
 
-/** Retries as long as a job may wait. */
+/** Retries for as long as a job may wait. */
 async function waitFor<T extends { waitMs: number; isOver: boolean }>(attempt: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + waitInJobMaxMs
   for (;;) {

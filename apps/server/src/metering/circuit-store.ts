@@ -1,6 +1,6 @@
 /**
- * All SQL over circuits, but for the look before a call (budget-store.ts). Times are by the database's clock, so that the
- * whole fleet agrees on when a probe is due.
+ * All SQL over circuits, except the check before a call (budget-store.ts). Times are by the database's clock, so that
+ * the whole fleet agrees on when a probe is due.
  */
 import type { Sql } from '../db/index.ts'
 import type { CircuitState } from './budget-store.ts'
@@ -33,7 +33,7 @@ export async function claimProbe(sql: Sql, providerId: string, leaseMs: number):
 }
 
 /**
- * The row, locked for this transaction; made when this is the first failure. One statement: between an insert and a
+ * The row, locked for this transaction; inserted at the first failure. One statement, because between an insert and a
  * select an answer may come and delete the row.
  */
 export async function lockOutage(tx: Sql, providerId: string): Promise<OutageRow> {

@@ -1,4 +1,4 @@
-/** What the whole fleet, and whoever reads, sees of a provider that is away. */
+/** What the fleet and its readers see of a provider that does not answer. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readStatus } from '../operations/index.ts'
@@ -8,7 +8,7 @@ import type { ConnectionRef, Owner } from '../owner.ts'
 
 type Connected = ConnectionRef & Account
 
-describe('a provider that is away', async () => {
+describe('a provider that does not answer', async () => {
   const engine = await openEngine()
   const { db } = engine
 
@@ -48,12 +48,12 @@ describe('a provider that is away', async () => {
     for (const ref of [a, b, c, a, b]) {
       if (await isOpen()) return
       await begin(ref)
-      // No further: on a slow machine the time of the first probe may come.
+      // Not further, because on a slow machine the first probe may come due.
       await engine.drain({ enough: isOpen })
     }
   }
 
-  it('is not asked once three of its keys had no answer, and every connection says since when and until when', async () => {
+  it('is not called after three of its keys failed, and every connection says since when and until when', async () => {
     const refs = [await connectRead(), await connectRead(), await connectRead(), await connectRead()] as const
     await takeDown()
     await open(refs)
@@ -120,7 +120,7 @@ describe('a provider that is away', async () => {
     }
   })
 
-  it('is asked by one job when a probe is due, and every connection goes on when it answers', async () => {
+  it('is called by one job when a probe is due, and every connection continues when it answers', async () => {
     const refs = await db.rows<ConnectionRef>(
       `select ${refColumns} from connections where status = 'degraded' order by id limit 2`,
     )
@@ -138,7 +138,7 @@ describe('a provider that is away', async () => {
     for (const ref of refs) assert.equal((await find(ref)).status, 'active')
   })
 
-  it('for one key alone stays that connection’s own trouble', async () => {
+  it('for one key only affects that connection alone', async () => {
     const broken = await connectRead()
     const sound = await connectRead()
     await takeDown({ account_id: broken.accountId })
@@ -154,7 +154,7 @@ describe('a provider that is away', async () => {
     assert.equal((await find(broken)).status, 'active')
   })
 
-  it('says "no" and is not away: a refused key closes the circuit', async () => {
+  it('that refuses a key is up, so the refusal closes the circuit', async () => {
     const refs = [await connectRead(), await connectRead(), await connectRead()] as const
     await takeDown()
     await open(refs)

@@ -40,7 +40,7 @@ describe('a circuit', () => {
     assert.deepEqual([probeInMs, failing_keys], [null, ['a', 'b']])
   })
 
-  it('remembers no more keys than it takes to open', () => {
+  it('stores no more keys than it takes to open', () => {
     const many = Array.from({ length: 50 }, (_, index) => `key ${index}`)
     assert.equal(fail(none, many).failing_keys.length, 3)
   })
@@ -57,13 +57,13 @@ describe('a circuit', () => {
     assert.deepEqual(minutes, [1, 2, 4, 8, 15, 15, 15, 15])
   })
 
-  it('that is open is not moved by a job that was under way when it opened', () => {
+  it('that is open does not change for a job that was running when it opened', () => {
     const row: Row = { failures: 5, failing_keys: ['a', 'b', 'c'], opened_at: 'then', probes: 2 }
     const { probes, probeInMs } = afterSilence(row, { keyLane: 'd', wasProbe: false, random: 0.5 })
     assert.deepEqual([probes, probeInMs], [2, null])
   })
 
-  it('is probed at another moment by every fleet: a quarter sooner or later', () => {
+  it('is probed at a random moment, up to a quarter sooner or later', () => {
     const row: Row = { failures: 4, failing_keys: ['a', 'b', 'c'], opened_at: null, probes: 0 }
     const wait = (random: number): number | null =>
       afterSilence(row, { keyLane: 'a', wasProbe: false, random }).probeInMs

@@ -1,6 +1,6 @@
 /**
  * A circuit breaker for each provider, shared by the whole fleet. Without it, every connection would wait for its own
- * timeout while a provider is away, and all of them would call at once when it comes back.
+ * timeout during an outage, and all of them would call at once when the provider comes back.
  *
  *   closed ──failures in a row, of several keys──▶ open ──probe due──▶ half-open: one job asks, no other
  *     ▲                                             ▲                     │        │
@@ -25,7 +25,7 @@ const probePause = { firstMs: 30_000, maxMs: 15 * minuteMs }
 /** After this long, a probe is presumed dead: it is longer than a request may take. Sandbox mode does not shorten it. */
 const probeLeaseMs = 30_000
 
-/** The provider was not asked, because it is known to be away. */
+/** The provider was not called, because it is known to be down. */
 export class CircuitOpen extends SourceError {
   /** Epoch ms: since when it has not answered. */
   readonly sinceMs: number
@@ -38,7 +38,7 @@ export class CircuitOpen extends SourceError {
 }
 
 export interface Circuits {
-  /** `probing` for the one caller that asks a provider which is away; CircuitOpen when it may not be asked. */
+  /** `probing` for the one caller that probes a provider during an outage; CircuitOpen when calls are not allowed. */
   enter(providerId: string, circuit: CircuitState | undefined): Promise<'entered' | 'probing' | CircuitOpen>
   recordAnswer(providerId: string): Promise<void>
   /** `keyLane` is null for a key under verification, whose failure counts only if it was the probe. */
@@ -99,7 +99,7 @@ interface Outage {
   probeInMs: number | null
 }
 
-/** Pure: what a further failure makes of an outage. */
+/** Pure: the state of an outage after another failure. */
 export function afterSilence(
   row: store.OutageRow,
   { keyLane, wasProbe, random }: { keyLane: string | null; wasProbe: boolean; random: number },
@@ -109,7 +109,7 @@ export function afterSilence(
   const failingKeys = isNew ? [...row.failing_keys, keyLane] : row.failing_keys
   const outage = { failures, failingKeys, probes: row.probes, probeInMs: null }
   if (row.opened_at !== null) {
-    // The failure of a job that was under way when the circuit opened says nothing new.
+    // The failure of a job that was running when the circuit opened says nothing new.
     if (!wasProbe) return outage
     return { ...outage, probes: row.probes + 1, probeInMs: toBackoffMs(row.probes + 2, probePause, random) }
   }

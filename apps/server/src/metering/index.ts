@@ -29,7 +29,7 @@ export interface MeteringDeps {
   random(): number
   /** Divides every wait, in sandbox mode. */
   pace: number
-  /** Names the address that providers see us come from; workers behind another one have budgets of their own. */
+  /** Names the address from which providers see our calls; workers behind another address have their own budgets. */
   egress: string
   log: Logger
 }
