@@ -13,7 +13,7 @@ export interface ExplainedRow {
   document: string
 }
 
-/** Undefined when the owner has no such transaction, or none that is shown. */
+/** Undefined when the owner has no such transaction, or it is not shown. */
 export async function findTransaction(sql: Sql, { userKey }: Owner, id: string): Promise<ExplainedRow | undefined> {
   return sql.maybeRow<ExplainedRow>(
     `select t.connection_key, t.provider_id, t.group_key, t.occurred_at, t.updated_at, t.document

@@ -85,7 +85,7 @@ describe('the explanation of a transaction', async () => {
     assert.doesNotMatch(bodies, /ann@/)
   })
 
-  it('is not there for another user, nor after the connection was removed, and neither are its versions', async () => {
+  it('is hidden from other users and after the connection was removed, and so are its versions', async () => {
     const { id } = await findTrade(ref)
     const wire = `txn_${id.replaceAll('-', '')}`
     assert.equal(await engine.proof.explain(await engine.newOwner(), wire), undefined)

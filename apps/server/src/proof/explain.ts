@@ -60,7 +60,7 @@ export function maskAddresses(body: string): string {
   return body.replaceAll(/[^\s"'<>()[\]{},;:\\@]+@([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu, '***@$1')
 }
 
-/** A price that is not the day's own is what the trade itself says. */
+/** A price that differs from the day's is implied by the trade itself. */
 async function explainPrices(
   db: Database,
   row: store.ExplainedRow,

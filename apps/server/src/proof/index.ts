@@ -1,6 +1,6 @@
 /**
- * Whether the data adds up. After each run every asset that it touched is weighed: what the provider reports must be the
- * opening plus everything posted, or the difference is named with its cause and its place. docs/proof.md.
+ * Whether the data adds up. After each run, every asset that it touched is checked: the provider's balance must equal
+ * the opening plus everything posted, or the difference is named with its cause and its place. docs/proof.md.
  */
 import type { Database } from '../db/index.ts'
 import type { ConnectionRef, Owner } from '../owner.ts'
@@ -61,7 +61,7 @@ async function listPage(
   page: { limit: number; after: { symbol: string; id: string } | undefined },
 ): Promise<ProofPage | undefined> {
   return db.transaction(async (tx) => {
-    // One moment for both statements: a verdict written in between would put new rows under an old summary.
+    // One moment for both statements: a verdict written in between would combine new rows with an old summary.
     await tx.execute('set transaction isolation level repeatable read read only')
     const head = await findHead(tx, owner, connectionId)
     if (head === undefined) return undefined

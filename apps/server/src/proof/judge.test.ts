@@ -25,7 +25,7 @@ const within = { startMs: 150, endMs: 160 }
 const before = { startMs: 10, endMs: 20 }
 
 describe('the verdict on an asset', () => {
-  it('is proved when the sum is exact, and explained when a part of the history is missing all the same', () => {
+  it('is proved when the sum is exact, and explained when part of the history is nevertheless missing', () => {
     assert.deepEqual(judge(weighed('10'), undefined, where, calm), {
       grade: 'proved',
       difference: '0',
@@ -48,7 +48,7 @@ describe('the verdict on an asset', () => {
   const causeOf = (observed: string, around: Partial<Circumstances>, more: Partial<Weighed> = {}): string | undefined =>
     judge(weighed(observed, more), undefined, where, { ...calm, ...around }).causes[0]?.cause
 
-  it('names the first cause that fits, in their order', () => {
+  it('names the first matching cause, in order', () => {
     const pending = [{ amount: text('-0.5'), atMs: 120 }]
     assert.equal(causeOf('9.5', { holes: [within], pending }), 'coverage_hole')
     assert.equal(causeOf('9.5', { pending, unreadable: [within] }), 'pending')
@@ -62,7 +62,7 @@ describe('the verdict on an asset', () => {
     assert.equal(causeOf('9.5', { corrected: [within] }), 'provider_correction')
   })
 
-  it('takes no cause that does not fit: another place, another amount, another sign', () => {
+  it('ignores causes with another place, amount or sign', () => {
     const unfit: Partial<Circumstances>[] = [
       { holes: [before] },
       { unreadable: [before] },
@@ -99,14 +99,14 @@ describe('the verdict on an asset', () => {
 describe('where a difference appeared', () => {
   const at = (...differences: string[]) =>
     differences.map((one, index) => ({ atMs: index * 10, difference: text(one) }))
-  it('lies between the last observation that was right and the next', () => {
+  it('lies between the last correct observation and the next', () => {
     assert.deepEqual(locate(at('0', '0', '3', '3'), -5), { startMs: 10, endMs: 21 })
     assert.deepEqual(locate(at('0', '2', '0', '3'), -5), { startMs: 20, endMs: 31 })
     assert.deepEqual(locate(at('3', '3'), -5), { startMs: -5, endMs: 1 })
   })
 })
 
-it('a connection is as good as the worst of its assets', () => {
+it('a connection has the grade of its worst asset', () => {
   assert.equal(worstOf(['proved', 'explained', 'unprovable', 'open']), 'open')
   assert.equal(worstOf(['proved', 'explained', 'unprovable']), 'unprovable')
   assert.equal(worstOf(['proved', 'explained']), 'explained')
@@ -114,7 +114,7 @@ it('a connection is as good as the worst of its assets', () => {
   assert.equal(worstOf([]), undefined)
 })
 
-it('what happened while the balance was read may be in it or not, but only from its edge inwards', () => {
+it('records around the reading may or may not be in the balance, contiguously from its edge', () => {
   const near = { before: ['4', '-1', '2'].map(text), after: ['7', '-3'].map(text) }
   // The last, the last two, the last three are not in it yet; the next, the next two are.
   for (const fits of ['-2', '-1', '-5', '7', '4']) assert.equal(fitsNearby(text(fits), near), true, fits)

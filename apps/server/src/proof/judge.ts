@@ -1,6 +1,6 @@
 /**
  * Whether an asset of a connection adds up: opening + posted = observed, or the difference, where it appeared and why.
- * Pure. The code never adds an entry to make a sum come out.
+ * Pure. The code never adds an entry to make a sum match.
  */
 import { absolute, add, compare, isPositive, isZero, negate, subtract, sum, zero, type Decimal } from '@assay/core'
 import type { Grade } from '../connections/index.ts'
@@ -72,7 +72,7 @@ export interface Judgement {
 /** With more pending transactions than this, only each alone and all together are tried. */
 const subsetMax = 10
 
-/** Whether this asset needs no closer look. `running` is the first break in any of its wallets. */
+/** Whether this asset needs no further check. `running` is the first break in any of its wallets. */
 export function isExact(weighed: Weighed, running: Break | undefined): boolean {
   return isZero(toDifference(weighed)) && running === undefined
 }

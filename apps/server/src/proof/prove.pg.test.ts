@@ -1,4 +1,4 @@
-/** The verdict after each run: what changed is judged again, what was sabotaged is found where it is, and no more is read. */
+/** The verdict after each run: changes are judged again, sabotage is located, and nothing else is read. */
 import { loadConnector } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'
@@ -47,7 +47,7 @@ describe('a proof', async () => {
     engine.control(`accounts/${ref.accountId}/entries`, { entries: [entry] })
   const deposit = (amount: string): object => ({ type: 'deposit', asset: 'XXBT', amount })
 
-  it('is there after a first read, and follows every change one run later', async () => {
+  it('exists after the first read, and follows every change one run later', async () => {
     const ref = await connectRead('default')
     const first = await find(ref)
     assert.deepEqual([first.summary.grade, first.summary.assetsByGrade.proved], ['proved', first.rows.length])
@@ -63,11 +63,11 @@ describe('a proof', async () => {
     assert.deepEqual(left, [])
   })
 
-  it('shows rows and summary of one moment, also when a verdict is written while it is read', async () => {
+  it('shows rows and summary of one snapshot, even if a verdict is written during the read', async () => {
     const ref = await connectRead('default')
     const before = await find(ref)
     const reading = await db.transaction(async (tx) => {
-      // Only the rows need this table, so the summary is read and the rows wait for what is written here.
+      // Only the rows need this table, so the summary is read and the rows wait for this transaction.
       await tx.execute('lock table assets in access exclusive mode')
       const found = find(ref)
       await until('a statement that waits for the lock', async () =>
@@ -198,7 +198,7 @@ interface Node {
 
 /** Rows that scans looked at. */
 function readBy(node: Node): number {
-  // What a bitmap of an index finds is counted where the table is read.
+  // Rows that a bitmap index scan finds are counted where the table is read.
   const own =
     /Scan$/.test(node['Node Type']) && node['Node Type'] !== 'Bitmap Index Scan'
       ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']

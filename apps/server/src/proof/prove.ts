@@ -1,6 +1,6 @@
 /**
  * Judges the balances of a connection after a run. A reading of the balances is judged once the history was read past its
- * time, which the next run does: until then a record that is in the balance may not be in the list.
+ * time, which happens in the next run. Until then, a record that is in the balance may be missing from the list.
  *
  * Only assets that changed are judged again, and a sum costs one row for each day: a verdict does not grow with the
  * history. Running balances are followed from where the last walk ended, and from the start when something older changed.
@@ -48,7 +48,7 @@ export interface ProveDeps {
 }
 
 export interface ProveResult {
-  /** The first reading of the balances, which the history has not been read up to; undefined when there is a verdict. */
+  /** The first reading of the balances, which the history has not reached yet; undefined when there is a verdict. */
   waitingForMs: number | undefined
 }
 
@@ -226,7 +226,7 @@ async function locateDifference(
     difference: subtract(one.observed, add(opening, one.posted)),
   }))
   const found = locate(points, beginningMs ?? Date.parse(firstAt))
-  // If every record follows from the one before, what is missing comes after the last record.
+  // If every record follows from the one before, the missing movement comes after the last record.
   const own = [...(walk.wallets?.values() ?? [])].filter(({ assetId }) => assetId === row.asset_id)
   const held = own.reduce<Decimal>((sum, { balance }) => add(sum, balance), zero)
   if (own.length === 0 || isZero(subtract(held, row.observed))) return found

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { follow, type RunningRecord, type Wallet } from './running.ts'
 
 const text = (value: string): Decimal => parseDecimal(value)
-/** `+2=5`: two were added, and five are there. Without `=`, the record does not tell. */
+/** `+2=5`: two were added, and the balance is five. Without `=`, the record has no balance. */
 function records(...rows: [atMs: number, row: string][]): RunningRecord[] {
   return rows.map(([atMs, row]) => {
     const [change = '', balance] = row.replace('+', '').split('=')
@@ -45,7 +45,7 @@ describe('running balances', () => {
     }
   })
 
-  it('break at a record that is there twice, and at one that was changed', () => {
+  it('break at a duplicate record, and at one that was changed', () => {
     assert.deepEqual(walk(0, records([10, '+5=5'], [20, '-2=3'], [20, '-2=3'], [30, '+4=7']))?.firstBreak, {
       startMs: 20,
       endMs: 21,
@@ -76,7 +76,7 @@ describe('running balances', () => {
     }
   })
 
-  it('of a history that begins late believe the first record; a record that does not tell is added', () => {
+  it('trust the first record of a history that begins late, and add a record without a balance', () => {
     assert.equal(walk(undefined, records([20, '-2=3'], [30, '+4=7']))?.firstBreak, undefined)
     assert.equal(walk(undefined, records([20, '-2'], [30, '+4=7'], [40, '-7=0']))?.firstBreak, undefined)
     assert.equal(walk(0, records([10, '+5'], [20, '-2=3']))?.firstBreak, undefined)

@@ -1,6 +1,6 @@
 /**
- * Running balances. Some providers' records say what a wallet holds after each of them; then every record is checked against
- * the one before. Where a record does not follow, one is missing, counted twice or changed. Pure.
+ * Running balances. Some providers' records give the wallet's balance after each of them, so every record can be
+ * checked against the one before. Where a record does not follow, one is missing, duplicated or changed. Pure.
  */
 import type { RunningBalance } from '@assay/connectors'
 import { add, compare, isZero, subtract, zero, type Decimal } from '@assay/core'
@@ -34,7 +34,7 @@ const triedMax = 7
 /**
  * Follows the wallets through these records, which are in the order of time; a moment is never cut in two by the caller.
  * `beginningMs`: the history reaches back to the beginning of the account, where every wallet was empty; undefined when
- * it does not, and the first record is believed.
+ * it does not, and the first record is trusted.
  */
 export function follow(
   wallets: Map<string, Wallet>,
@@ -80,7 +80,10 @@ function followMoment(wallet: Wallet, moment: readonly RunningRecord[]): Wallet 
   return { assetId, lastAtMs, balance, firstBreak }
 }
 
-/** Records of one moment in an order in which each follows from the one before, or as they came if there is none. */
+/**
+ * Records of one moment in an order in which each follows from the one before, or in their original order if no such
+ * order exists.
+ */
 function toChain(balance: Decimal, moment: readonly RunningRecord[]): readonly RunningRecord[] {
   if (moment.length === 1) return moment
   if (moment.length > triedMax) return toGreedy(balance, moment)

@@ -1,7 +1,7 @@
 /**
- * The verdict on every scenario of Kraken is the one that is reckoned here from what the simulator holds, by
- * whole numbers and without the connectors: held − moved, and what a withdrawal on hold has moved already. The scenario
- * `large` is left out, because reading it takes minutes.
+ * The verdict on every scenario of Kraken equals the one computed here from the simulator's holdings, with integers and
+ * without the connectors: held − moved, and what a withdrawal on hold has already moved. The scenario `large` is left
+ * out, because reading it takes minutes.
  */
 import { getProof, listProviders } from '@assay/contract'
 import assert from 'node:assert/strict'
@@ -11,7 +11,7 @@ import { openResource, until } from '../http/test-resource.ts'
 
 type State = KrakenState & { withdrawals: { refid: string; status: string }[] }
 
-/** By symbol what the balances have more than the final records say; symbols that add up are not there. */
+/** The excess of the balances over the final records by symbol; symbols that add up are omitted. */
 function differencesOf(state: State): Map<string, bigint> {
   const differences = new Map<string, bigint>()
   const count = (symbol: string, units: bigint): void => {
@@ -92,7 +92,7 @@ describe('the proof of every scenario', async () => {
     }
   })
 
-  it('404: another user’s connection has no proof to see; 403: both scopes are needed', async () => {
+  it('404: the proof of another user’s connection is hidden; 403: both scopes are needed', async () => {
     const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
     const bob = await api.signIn('bob')
     const path = `/accounts/v2/providers/${ann.connectionIds[0] ?? ''}/proof`

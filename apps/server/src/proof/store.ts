@@ -1,6 +1,6 @@
 /**
- * All SQL of proofs. Verdicts and running balances are written here; postings, observations and what is due are the
- * ledger's, and read.
+ * All SQL of proofs. It writes verdicts and running balances; it reads postings, observations and due assets, which
+ * belong to the ledger.
  */
 import type { Decimal } from '@assay/core'
 import type { Sql } from '../db/index.ts'
@@ -25,7 +25,7 @@ export interface ProofStanding {
   proof_balances_at: string | null
   proof_walked_at: string | null
   due: DueAsset[]
-  /** Assets whose verdict may change without a change of theirs: a hole is closed, a pending transaction ends. */
+  /** Assets whose verdict may change although they did not: a gap is closed, or a pending transaction ends. */
   unsettled: number[]
 }
 
@@ -53,7 +53,7 @@ export async function listAssetKeys(sql: Sql, ref: ConnectionRef): Promise<numbe
   return rows.map(({ asset_key }) => asset_key)
 }
 
-/** SQL: what the postings of `q.asset_key` come to at `q.at`. The days before cost one row each. */
+/** SQL: the sum of the postings of `q.asset_key` at `q.at`. Earlier days cost one row each. */
 const postedAt = (at: string): string => `
   coalesce((select sum(d.amount) from daily_changes d
     where d.user_key = $1::bigint and d.connection_key = $2::integer and d.asset_key = q.asset_key
@@ -108,7 +108,7 @@ export async function weigh(
   )
 }
 
-/** So many observations are looked at for the one where a difference appeared: the newest. */
+/** How many of the newest observations are searched for the one where a difference appeared. */
 const observationsMax = 100
 
 /** The first and the last reading of every balance up to a moment, the oldest first. */
@@ -154,7 +154,7 @@ export async function listNearby(
 
 const circumstancesMax = 1_000
 
-/** What pending transactions will have moved of the asset, one number for each. */
+/** The amounts that pending transactions will move of the asset, one number for each. */
 export async function listPending(
   sql: Sql,
   ref: ConnectionRef,
@@ -316,7 +316,7 @@ export async function holdConnection(tx: Sql, ref: ConnectionRef): Promise<boole
   return row !== undefined
 }
 
-/** Only those that say something else than before. */
+/** Writes only verdicts that have changed. */
 export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readonly AssetVerdict[]): Promise<void> {
   if (verdicts.length === 0) return
   const said = '(grade, spam, opening, posted, observed, difference, causes, first_bad_start, first_bad_end)'
@@ -347,8 +347,8 @@ export async function keepVerdicts(tx: Sql, ref: ConnectionRef, verdicts: readon
 }
 
 /**
- * These are judged. One that changed meanwhile stays due, and so does one that has anything after the moment that was
- * judged: the next observation decides.
+ * Marks these as judged. An asset that changed in the meantime stays due, and so does one with postings after the
+ * judged moment: the next observation decides.
  */
 export async function deleteDue(tx: Sql, ref: ConnectionRef, due: readonly DueAsset[], at: string): Promise<void> {
   if (due.length === 0) return
