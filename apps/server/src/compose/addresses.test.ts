@@ -15,7 +15,7 @@ async function listen(port: number): Promise<ReturnType<typeof createServer>> {
 }
 
 describe('the address of a service', () => {
-  it('with port 0 is another one when the port is taken before it is bound', async (t) => {
+  it('with port 0 changes when the port is taken before it is bound', async (t) => {
     const seen: Addresses[] = []
     const server = await startAtAddresses(parseConfig({ ...settings, ASSAY_PORT: '0' }), async (addresses) => {
       seen.push(addresses)
@@ -33,7 +33,7 @@ describe('the address of a service', () => {
     assert.equal(second?.baseUrl, `http://${host}:${second?.port}`)
   })
 
-  it('with a port of its own is that one or none', async (t) => {
+  it('with a fixed port is that one or none', async (t) => {
     const taken = await listen(0)
     t.after(() => taken.close())
     const { port } = taken.address() as AddressInfo

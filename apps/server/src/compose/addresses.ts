@@ -13,8 +13,8 @@ export interface Addresses {
 const portTriesMax = 10
 
 /**
- * The issuer's name must be known before the port is bound. For port 0 (tests) a free one is therefore looked for first,
- * and another process may take it before `start` binds it: then everything begins again with the next one.
+ * The issuer's name must be known before the port is bound. For port 0 (tests), a free port is therefore found first.
+ * Another process may take it before `start` binds it; then everything starts over with the next one.
  */
 export async function startAtAddresses<T>(
   config: Pick<Config, 'listen' | 'urls'>,

@@ -19,11 +19,11 @@ import type { Webhooks } from '../webhooks/index.ts'
 import type { Addresses } from './addresses.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** Of one user, when a grant is revoked; more than any user has. */
+/** The connections of one user when a grant is revoked; more than any user has. */
 const connectionsToldMax = 1_000
 
 export interface Post {
-  /** Undefined: no mail leaves this installation. */
+  /** Undefined when this installation sends no mail. */
   mailer: Mailer | undefined
   mailbox: SandboxMailbox | undefined
 }
@@ -64,7 +64,7 @@ export function createDoor(deps: DoorDeps): { oauth: Oauth; connect: Connect } {
       const { tenantId, userId, clientId, grantId } = owner
       const entry = { tenantId, userId, clientId, actor: 'user', action: 'grant.given', subject: grantId } as const
       await recordAudit(tx, entry)
-      // Transfers between what was provisional and what the user had before could not be looked for until now.
+      // Only now can transfers between the provisional and the settled connections be matched.
       if (await connections.settleSession(tx, owner, sessionId)) await queueMatching(tx, owner)
     },
     async onGrantRevoked(tx, owner) {

@@ -1,4 +1,4 @@
-/** What reads and keeps: connections, sync, ledger, prices, and the webhooks that tell of them. */
+/** The parts that read and store data: connections, sync, ledger, prices, and the webhooks that announce changes. */
 import { coinGeckoBudget, listPriceOrigins, loadConnector, restrictFetch, type Connector } from '@assay/connectors'
 import { findProvider, getDefinition, type ProviderDefinition } from '@assay/connectors/catalog'
 import { randomBytes } from 'node:crypto'
@@ -41,9 +41,9 @@ export interface EngineDeps {
   keyring: Keyring
   log: Log
   providers: Providers
-  /** The connectors and their definitions; those of the registry unless a test brings its own. */
+  /** The connectors and their definitions; the registry's unless a test brings its own. */
   registry?: Registry
-  /** Those of the process; a command that is over in a moment has none that anybody reads. */
+  /** The metrics of the process; a short-lived command has none. */
   metrics?: Metrics
   /** Where traces are on. */
   tracer?: Tracer | undefined
@@ -144,7 +144,7 @@ export function openWebhooks({
     keyring,
     fetch: traceFetch(watchDeliveries(fetch, metrics), tracer),
     now: () => clock.now(),
-    // A sandbox is on one machine with its database, so the machine's clock is the one that was not moved.
+    // A sandbox and its database share one machine, so the machine's clock is the one that was not moved.
     realNow: () => (config.mode === 'sandbox' ? Date.now() : clock.now()),
     randomBytes,
     loopbackOnly: config.mode !== 'production',

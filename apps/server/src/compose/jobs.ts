@@ -58,7 +58,7 @@ export async function startJobs(opened: OpenedDatabase, parts: Parts): Promise<W
     alone: config.database.url === undefined,
     log,
   })
-  // A loop and not a job: a job with one key for each tenant would make the transactions that need it wait for each other.
+  // A loop instead of a job: with one job key per tenant, the transactions that add it would wait for each other.
   const tenantsRound = repeat(tenantsEveryMs, log, async () => {
     await statistics.fold()
     await webhooks.announceDue()

@@ -1,4 +1,4 @@
-/** Which providers there are here: the real ones, or the simulated ones of sandbox mode. */
+/** The providers of this installation: the real ones, or the simulated ones of sandbox mode. */
 import {
   findSignIn,
   listCatalog,
@@ -29,7 +29,7 @@ export async function openSandbox(config: Config, clock: Clock, tenants: Tenants
 export interface Providers {
   /** What can be connected here. */
   catalog: readonly ProviderMetadata[]
-  /** How the operator is registered at those that people sign in at. */
+  /** The operator's registrations at providers with OAuth2 sign-in. */
   providerClients: Readonly<Record<string, ProviderClient>>
   /** Other hosts than the providers' own. */
   providerUrls: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import type { Handler, Handlers, JobName } from '../jobs/index.ts'
 import type { Metering } from '../metering/index.ts'
 import type { Tracer } from '../tracing/index.ts'
 
-/** The job goes on in the trace of the request that queued it (jobs/worker.ts), and otherwise begins one. */
+/** The job continues the trace of the request that queued it (jobs/worker.ts), or begins one. */
 export function traceHandlers(handlers: Handlers, tracer: Tracer | undefined): Handlers {
   if (tracer === undefined) return handlers
   const trace = <Name extends JobName>(job: Name, handle: Handler<Name> | undefined): Handler<Name> | undefined =>
@@ -24,7 +24,7 @@ export function traceHandlers(handlers: Handlers, tracer: Tracer | undefined): H
   }
 }
 
-/** One span for a call as the engine knows it, with the wait for its budget; the requests it takes are spans below. */
+/** One span for a call of the engine, including the wait for its budget; its requests are child spans. */
 export function traceMetering(metering: Metering, tracer: Tracer | undefined): Metering {
   if (tracer === undefined) return metering
   return {
@@ -42,7 +42,7 @@ export function traceMetering(metering: Metering, tracer: Tracer | undefined): M
   }
 }
 
-/** The host and nothing else of the address. No header is sent along: a trace of ours is not a provider's business. */
+/** Only the host of the address. No trace header is sent, because our traces do not concern a provider. */
 export function traceFetch(fetch: typeof globalThis.fetch, tracer: Tracer | undefined): typeof globalThis.fetch {
   if (tracer === undefined) return fetch
   return (input, init) => {

@@ -33,7 +33,7 @@ describe('the metrics of a worker', async () => {
     }
   })
 
-  it('tell a provider that is away from one that refuses the key', async () => {
+  it('distinguish an outage of the provider from a refused key', async () => {
     const ref = await engine.connect(await engine.newOwner(), 'default')
     await engine.control('providers/kraken/faults', { kind: 'down', account_id: ref.accountId, times: 1 })
     await engine.drain({

@@ -1,6 +1,6 @@
 /**
- * Counts and times what the rooms do, from outside: a part goes in, and the same part comes out with its calls watched.
- * So no room knows of metrics, and a part that is not watched (in a test, in a command) is the same code.
+ * Counts and times what the rooms do, from outside: it takes a part and returns the same part with its calls watched.
+ * So no room knows of metrics, and an unwatched part (in a test, in a command) is the same code.
  */
 import type { Ledger } from '../ledger/index.ts'
 import type { Handler, Handlers, JobName } from '../jobs/index.ts'
