@@ -3,7 +3,7 @@ import type { Sql } from '../db/index.ts'
 import type { Figure, FleetFigures } from '../telemetry/index.ts'
 import { listCircuits, listQueue, listWorkers } from './store.ts'
 
-/** More says no more to an operator, and a table that grows must not make the scrape slow. */
+/** A larger count tells an operator nothing more, and a growing table must not make the scrape slow. */
 const noticesCountedMax = 100_000
 
 export async function readFleet(sql: Sql, { silentAfterMs }: { silentAfterMs: number }): Promise<FleetFigures> {
@@ -77,7 +77,7 @@ async function listOverdue(sql: Sql): Promise<{ provider: string; seconds: numbe
   )
 }
 
-/** Every priority is there, with 0 when nothing is due: an alert that finds no series says nothing. */
+/** Every priority is included, with 0 when nothing is due, because an alert without a series never fires. */
 async function listOldestDue(sql: Sql): Promise<{ priority: string; seconds: number }[]> {
   return sql.rows(
     `select named.priority, coalesce(max(extract(epoch from clock_timestamp() - j.run_at)), 0)::float8 as seconds

@@ -45,7 +45,7 @@ it('an empty installation has a figure for everything, and every priority of the
   })
 })
 
-it('connections count by what is wrong and how well they are proved, and the latest tells how late', async (t) => {
+it('connections are counted by issue and by grade, and the latest one gives the delay', async (t) => {
   const { db, connection } = await testDatabase(t)
   await installQueue(connection, createLog({ level: 'silent' }))
   await insertConnections(db, [
@@ -71,7 +71,7 @@ it('connections count by what is wrong and how well they are proved, and the lat
   )
 })
 
-it('the queue tells what is due by priority, and workers count while they are not silent', async (t) => {
+it('the queue reports due jobs by priority, and workers count while they are not silent', async (t) => {
   const { db, connection } = await testDatabase(t)
   await installQueue(connection, createLog({ level: 'silent' }))
   await addJob(db, 'sign_in_mail', { sessionId: 'ses_1' })

@@ -75,7 +75,7 @@ it('status counts connections by how well their balances are proved, the worst f
   ])
 })
 
-it('status names the provider whose connections wait longest, for a first read or for one that is due', async (t) => {
+it('status names the provider whose connections wait longest, for a first read or a due one', async (t) => {
   const { db, connection } = await testDatabase(t)
   await installQueue(connection, createLog({ level: 'silent' }))
   assert.equal((await readStatus(db)).slowest, null)
@@ -106,7 +106,7 @@ it('the doctor names mistakes in the settings and a program that npm left out', 
   assert.equal((await examineNative({ nodeVersion: '22.1.0', readPostgresVersion: undefined })).well, false)
 })
 
-it('the doctor is content with a sound installation but for the worker it lacks', async (t) => {
+it('the doctor reports only the missing worker of an otherwise sound installation', async (t) => {
   const { db } = await testDatabase(t)
   const findings = await examine({ db, keyring, now: Date.now })
   assert.deepEqual(
@@ -115,9 +115,9 @@ it('the doctor is content with a sound installation but for the worker it lacks'
   )
 })
 
-it('the doctor names credentials that do not open, a clock that is off, and a database that is away', async (t) => {
+it('the doctor names credentials that do not open, a wrong clock, and an unreachable database', async (t) => {
   const { db, connection } = await testDatabase(t)
-  // A header that names a key which is not in the ring; the rest does not matter.
+  // A header that names a key outside the ring; the rest does not matter.
   const header = Buffer.from('{"alg":"A256GCMKW","enc":"A256GCM","kid":"lost"}').toString('base64url')
   await insertConnections(db, [{ providerId: 'kraken', status: 'active', sealed: `${header}.a.b.c.d` }])
   const ill = (await examine({ db, keyring, now: () => Date.now() - 60_000 })).filter(({ well }) => !well)
@@ -163,7 +163,7 @@ it('the doctor opens the secrets of webhooks and the codes of sign-ins too, and 
   assert.deepEqual([codes?.well, codes?.found], [false, '0 of 1 codes open (1 by "older")'])
 })
 
-it('a clock that is two seconds off is a warning, one that is ten seconds off is an illness', async (t) => {
+it('a clock that is two seconds off is a warning, one that is ten seconds off is a failure', async (t) => {
   const { db } = await testDatabase(t)
   const look = async (now: () => number): Promise<unknown[]> => {
     const findings = await examine({ db, keyring, now })
@@ -177,9 +177,9 @@ it('a clock that is two seconds off is a warning, one that is ten seconds off is
   assert.deepEqual(await look(() => Date.now() - 60_000), [false, true])
 })
 
-it('a database that takes its time to answer is not a clock that is off', async (t) => {
+it('a slow database is not mistaken for a wrong clock', async (t) => {
   const { db } = await testDatabase(t)
-  // The question leaves at the time of PostgreSQL, or a minute before it, and its answer is there a minute later.
+  // The query is sent at PostgreSQL's time, or a minute before it, and its answer arrives a minute later.
   for (const leftMs of [Date.now(), Date.now() - 60_000]) {
     const looks = [leftMs, leftMs + 60_000]
     const findings = await examine({ db, keyring, now: () => looks.shift() ?? leftMs + 60_000 })

@@ -1,4 +1,4 @@
-/** For operators: what is going on (`status`), and whether this installation is sound (`doctor`). */
+/** For operators: the state of the service (`status`), and whether this installation is sound (`doctor`). */
 import { checkCodes } from '../connect/index.ts'
 import { checkFingerprintKeys, checkSeals } from '../connections/index.ts'
 import { checkMigrations, isDatabaseAway, type Database } from '../db/index.ts'
@@ -34,7 +34,7 @@ export async function readStatus(db: Database): Promise<Status> {
   return { workers, queue, connections, slowest: slowest ?? null, proofs, circuits }
 }
 
-/** One thing that was looked at. `fix` says what to do when it is not well. */
+/** One check. `fix` says what to do when it fails. */
 export interface Finding {
   check: string
   well: boolean
@@ -80,7 +80,7 @@ export async function examine({ db, keyring, now }: DoctorDeps): Promise<Finding
   return findings
 }
 
-/** Before anything is opened: what the settings say. */
+/** Checks the settings before anything is opened. */
 export function examineSettings(problems: readonly string[]): Finding {
   const found = problems.length === 0 ? 'no mistakes' : problems.join('; ')
   return { check: 'configuration', well: problems.length === 0, found, fix: 'see docs/configuration.md' }
@@ -88,7 +88,7 @@ export function examineSettings(problems: readonly string[]): Finding {
 
 /**
  * The service speaks plain HTTP, so a public https address means that a proxy stands in front. Unless its address is
- * known, every person behind it counts as one, and limits by address would refuse them together.
+ * known, all people behind it count as one, and limits by address would refuse them together.
  */
 export function examineProxies(baseUrl: string | undefined, trustedProxies: readonly string[]): Finding {
   const check = 'trusted proxies'
@@ -98,7 +98,7 @@ export function examineProxies(baseUrl: string | undefined, trustedProxies: read
   return { check, well: true, warns: true, found, fix: 'set ASSAY_TRUSTED_PROXIES to the address of the proxy' }
 }
 
-/** Of the settings, what decides whether this may serve strangers. */
+/** The settings that decide whether this installation may serve real users. */
 export interface Exposure {
   mode: Mode
   urls: { base: string | undefined }
@@ -150,13 +150,13 @@ export function examineProduction({ mode, urls, database, mail, metricsToken }: 
 export interface NativeDeps {
   /** Of Node, such as 24.21.0. */
   nodeVersion: string
-  /** Runs the embedded PostgreSQL's program. Undefined when DATABASE_URL makes it needless. */
+  /** Runs the embedded PostgreSQL's program. Undefined when DATABASE_URL is set. */
   readPostgresVersion: (() => Promise<number>) | undefined
 }
 
 const oldestNode = 24
 
-/** What npm installs for this platform alone, and leaves out in silence when it cannot. */
+/** The programs that npm installs for this platform only, and skips silently when it cannot. */
 export async function examineNative({ nodeVersion, readPostgresVersion }: NativeDeps): Promise<Finding> {
   const check = 'native modules'
   const node = { well: Number(nodeVersion.split('.')[0]) >= oldestNode, found: `Node ${nodeVersion}` }
@@ -178,13 +178,13 @@ export function examineFailure(error: unknown): Finding {
   return { check: 'PostgreSQL', well: false, found, fix }
 }
 
-/** The part that the time of the question does not explain: a slow database is not a wrong clock. */
+/** The difference that the duration of the query does not explain, because a slow database is not a wrong clock. */
 function skewOf(serverMs: number, beforeMs: number, afterMs: number): number {
   if (serverMs < beforeMs) return beforeMs - serverMs
   return Math.max(0, serverMs - afterMs)
 }
 
-/** Nobody outside is asked: two clocks that are wrong together look well here. */
+/** No external time source is used, so two clocks that are wrong together pass. */
 function examineClock(skewMs: number): Finding {
   const offMs = Math.round(skewMs)
   return {
@@ -240,7 +240,7 @@ function toOpened(check: string, what: string, report: SealReport, fix: string):
   return { check, well: report.lost.length === 0, found: `${opened} of ${total} ${what} open${listKeys(report)}`, fix }
 }
 
-/** Such as on a machine that only answers requests: which keys are in use is known, whether they open is not. */
+/** On a machine that only serves requests, it is known which keys are in use but not whether they open. */
 function toUnopened(check: string, what: string, report: SealReport): Finding {
   const found = `${countSeals(report)} ${what}${listKeys(report)}; none was opened`
   const fix = 'run it where workers run, with ASSAY_SEALING_PRIVATE_KEYS, to see whether they open'

@@ -1,4 +1,4 @@
-/** What an operator wants to know at night, in SQL. It reads other rooms' tables and writes none. */
+/** The SQL of `status` and `doctor`. It reads other rooms' tables and writes none. */
 import type { Sql } from '../db/index.ts'
 
 export interface QueueRow {
@@ -91,11 +91,11 @@ export async function listLaxClients(sql: Sql): Promise<{ clientId: string; lack
 
 export interface CircuitRow {
   provider_id: string
-  /** It is not asked for now; otherwise it only fails. */
+  /** True while the provider is not called; false while it only fails. */
   open: boolean
   failing_since: string
   failures: number
-  /** Probes that found nothing. */
+  /** Probes without an answer. */
   probes: number
   probe_in_seconds: number | null
 }
