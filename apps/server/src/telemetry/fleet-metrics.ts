@@ -1,6 +1,6 @@
 /**
- * What the whole installation looks like, read from the database when it is asked for. Every process would give the same
- * figures, so they have an address of their own (/metrics/fleet): one scrape reads them once, however many processes run.
+ * Metrics of the whole installation, read from the database on request. Every process would give the same figures, so
+ * they have their own address (/metrics/fleet): one scrape reads them once, however many processes run.
  */
 import { Gauge, Registry } from 'prom-client'
 
@@ -107,7 +107,7 @@ export function createFleetMetrics(readFleet: () => Promise<FleetFigures>): Flee
   let underWay: Promise<string> | undefined
   return {
     registry,
-    // Counting every connection takes a scan, so callers that come at once share it.
+    // Counting every connection takes a scan, so concurrent callers share it.
     read() {
       underWay ??= refresh().finally(() => (underWay = undefined))
       return underWay

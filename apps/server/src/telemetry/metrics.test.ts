@@ -1,4 +1,4 @@
-/** docs/metrics.md, and everything in deploy/ that names a metric, held against the metrics that exist. */
+/** docs/metrics.md, and everything in deploy/ that names a metric, compared with the metrics that exist. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -26,7 +26,7 @@ export function createMetrics() {
     buckets: requestBuckets,
     registers,
   })
-  // Few: routes are patterns. Looking a set of labels up in the histogram costs more than counting.
+  // Few entries, because routes are patterns. Looking up a set of labels in the histogram costs more than counting.
   const series = new Map<string, ReturnType<typeof requests.labels>>()
   return {
     registry,
@@ -159,7 +159,7 @@ function createDatabaseMetrics(registers: Registry[]) {
     registers,
   })
   return {
-    /** From now on the gauges tell of this pool, whenever they are scraped. */
+    /** From now on the gauges report this pool whenever they are scraped. */
     watchPool(usage: () => PoolUsage): void {
       readUsage = usage
     },
