@@ -68,7 +68,7 @@ it('a batch is one request of the shape of trace.proto, with nanoseconds and 64-
   assert.deepEqual(losses, [])
 })
 
-it('what a collector refuses or does not hear is dropped, and counted', async () => {
+it('spans that a collector refuses or does not receive are dropped and counted', async () => {
   const refusing = listen(async () => new Response('', { status: 503 }))
   refusing.sender.keep(span)
   await refusing.sender.stop()
@@ -80,7 +80,7 @@ it('what a collector refuses or does not hear is dropped, and counted', async ()
   assert.deepEqual(away.losses, [['TypeError', 2]])
 })
 
-it('a burst beyond what may wait is dropped, and what was there first is sent', async () => {
+it('spans beyond the buffer are dropped, and the earliest ones are sent', async () => {
   const { sender, sent, losses } = listen(async () => new Response('{}'))
   for (let count = 0; count < 2_500; count += 1) sender.keep(span)
   await sender.stop()
@@ -88,7 +88,7 @@ it('a burst beyond what may wait is dropped, and what was there first is sent', 
   assert.deepEqual(losses, [['more spans than can wait', 500]])
 })
 
-it('an installation that has nothing to tell sends nothing', async () => {
+it('an installation without spans sends nothing', async () => {
   const { sender, sent } = listen(async () => new Response('{}'))
   await sender.stop()
   assert.deepEqual(sent, [])

@@ -2,11 +2,11 @@
  * Sends spans to a collector by OTLP over HTTP, in its JSON form.
  * https://opentelemetry.io/docs/specs/otlp/#otlphttp and opentelemetry/proto/trace/v1/trace.proto
  *
- * The SDK of OpenTelemetry was measured and left out (November 2026): sixteen packages, 20 MB and 0.6 seconds at start for
- * what is one POST of a documented shape here.
+ * We measured OpenTelemetry's SDK and left it out (November 2026): sixteen packages, 20 MB and 0.6 seconds at start,
+ * for one POST of a documented shape.
  *
- * Traces are for looking, so they never hold up work: spans go out in batches, a batch that the collector does not take is
- * dropped, and so are spans beyond what the memory is for.
+ * Traces are diagnostic, so they never delay work: spans go out in batches, and a batch that the collector does not
+ * accept is dropped, as are spans beyond the size of the buffer.
  */
 import type { Attributes, Span, SpanKind } from './spans.ts'
 

@@ -47,7 +47,7 @@ describe('a span', () => {
     }
   })
 
-  it('of work that fails says so, with the class of the error and not its message', async () => {
+  it('of failed work records the class of the error and not its message', async () => {
     const { tracer, spans } = record()
     const failing = tracer.run({ name: 'one', kind: 'internal', attributes: { 'assay.job': 'sync' } }, async () => {
       throw new TypeError('wallet bc1q…')

@@ -1,9 +1,9 @@
 /**
- * Spans, and who their parents are. A span is one piece of work with a beginning and an end; spans with one trace id are
- * one story, from a request through the queue to the provider.
+ * Spans and their parents. A span is one piece of work with a beginning and an end; spans with the same trace id belong
+ * together, from a request through the queue to the provider.
  *
  * Attributes are a closed set of names. Anything that a user or a provider wrote (addresses, queries, bodies, messages of
- * errors) stays out, because a tracing service keeps what it gets and is read by many.
+ * errors) stays out, because a tracing service stores it and many people read it.
  */
 import { randomBytes } from 'node:crypto'
 import { findTraceparent, runInTrace } from '../trace-context.ts'
@@ -15,7 +15,7 @@ export interface Attributes {
   /** The pattern, never the URL. */
   'http.route'?: string
   'http.response.status_code'?: number
-  /** Of a provider: its path and query may hold a user's wallet address. */
+  /** The host of a provider only, because path and query may hold a user's wallet address. */
   'server.address'?: string
   'assay.job'?: string
   'assay.provider'?: string
@@ -53,7 +53,7 @@ export interface NewSpan {
 
 export interface Tracer {
   open(span: NewSpan): OpenSpan
-  /** Runs the work inside a span. An error ends the span as failed, and goes on. */
+  /** Runs the work inside a span. An error marks the span as failed and is thrown on. */
   run<T>(span: NewSpan, work: () => Promise<T>, toOutcome?: (result: T) => Attributes): Promise<T>
 }
 
@@ -65,7 +65,7 @@ export interface TracerDeps {
   keep(span: Span): void
   /** Epoch ms. */
   now(): number
-  /** Of a hundred new traces, so many are kept. Later spans of a trace follow its first. */
+  /** The percentage of new traces that are kept. Later spans of a trace follow its first. */
   percent: number
   random(): number
 }
