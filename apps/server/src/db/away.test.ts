@@ -42,7 +42,7 @@ test('a wrong statement, a conflict, a cancelled statement and a missing file ar
   assert.equal(isDatabaseAway('ECONNREFUSED'), false)
 })
 
-test('a host with several addresses is away when none of them answers', () => {
+test('a host with several addresses is unreachable when none of them answers', () => {
   assert.equal(isDatabaseAway(new AggregateError([coded('ECONNREFUSED'), coded('ENETUNREACH')])), true)
   assert.equal(isDatabaseAway(new AggregateError([coded('ECONNREFUSED'), coded('42601')])), false)
   assert.equal(isDatabaseAway(new AggregateError([])), false)

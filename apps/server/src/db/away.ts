@@ -1,6 +1,6 @@
 /**
- * Is the database away, or was the statement wrong? "Away" passes by itself, so the caller is told to come back
- * (503 with Retry-After); everything else is a bug or a refusal.
+ * Is the database unreachable ("away"), or was the statement wrong? The first passes by itself, so the caller is asked
+ * to retry (503 with Retry-After); everything else is a bug or a refusal.
  *
  * SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
@@ -41,7 +41,7 @@ export function isDatabaseAway(error: unknown): boolean {
   return awayMessages.some((message) => error.message.startsWith(message))
 }
 
-/** Away, or in the way of another transaction: what was wrong may be right at the next try. */
+/** Whether the next attempt may succeed: the database is away, or two transactions conflicted. */
 export function isPassing(error: unknown): boolean {
   // Class 40 is "transaction rollback": a deadlock, or a conflict of two transactions.
   return isDatabaseAway(error) || /^40[0-9A-Z]{3}$/.test(codeOf(error) ?? '')

@@ -8,7 +8,7 @@ const hourMs = 3_600_000
 /** Clocks are read in fractions of a millisecond and told in whole ones. */
 const roundingMs = 2
 
-/** Whether a clock tells a time of this test, so far ahead of the machine's clock, however long the test takes. */
+/** Asserts that a clock is this far ahead of the machine's clock, however long the test takes. */
 function createCheck(): (actualMs: number, aheadMs?: number) => void {
   const beganMs = Date.now()
   return (actualMs, aheadMs = 0) => {
@@ -21,7 +21,7 @@ function createCheck(): (actualMs: number, aheadMs?: number) => void {
 }
 
 describe('the clock', () => {
-  it('of the sandbox goes forward in this process at once, and in others when they look', async (t) => {
+  it('of the sandbox goes forward in this process at once, and in others when they next read it', async (t) => {
     const checkNow = createCheck()
     const { db, connection } = await testDatabase(t)
     await markInstallation(db, 'sandbox')

@@ -95,7 +95,7 @@ async function assertNothingLost(db: Database, committed: number): Promise<void>
 describe('one data directory', () => {
   const data = (): string => path.join(root, 'data')
 
-  test('the first start makes a durable cluster on a socket that nobody else may enter, and no port', async (t) => {
+  test('the first start makes a durable cluster on a socket that other users cannot enter, without a port', async (t) => {
     const { server, db } = await start(t, data())
     assert.ok(path.join(server.connection.host, '.s.PGSQL.5432').length < 100)
     const settings =
@@ -113,7 +113,7 @@ describe('one data directory', () => {
     await db.execute('create table kept (a int); insert into kept values (1)')
   })
 
-  test('another program of the user that PostgreSQL runs as gets nothing without the password', async (t) => {
+  test('another program of PostgreSQL’s user cannot connect without the password', async (t) => {
     const { server } = await start(t, data())
     const { host, database } = server.connection
     for (const user of ['assay', 'postgres']) {
@@ -236,7 +236,7 @@ describe('one data directory', () => {
     assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
   })
 
-  test('an owner.json that is cut short or names a dead process is no owner', async (t) => {
+  test('an owner.json that is truncated or names a dead process does not count', async (t) => {
     const file = path.join(data(), 'owner.json')
     await writeFile(file, '{"pid":')
     const first = await startEmbedded({ dataDirectory: data(), log: silentLog })
@@ -247,7 +247,7 @@ describe('one data directory', () => {
     assert.deepEqual(await db.rows('select a from kept'), [{ a: 1 }])
   })
 
-  test('of three processes that take over from a dead owner at once, one wins and two are told who', async () => {
+  test('when three processes take over from a dead owner at once, one wins and its id is reported to the others', async () => {
     await writeFile(path.join(data(), 'owner.json'), JSON.stringify({ pid: 1, born: 'long ago', socketDirectory: '/' }))
     const owners = [1, 2, 3].map(() => startOwner(data(), "print('owner'); process.stdin.resume()"))
     await until(() => owners.every(({ printed }) => printed() !== ''))
@@ -287,7 +287,7 @@ kill -9 $$
     assert.equal(await joinEmbedded(data()), undefined)
   })
 
-  test('a directory that has never been started has nobody to join', async () => {
+  test('a directory that has never been started has no server to join', async () => {
     assert.equal(await joinEmbedded(path.join(root, 'never')), undefined)
   })
 })

@@ -6,7 +6,7 @@
  *   <data directory>/owner.json          the live process that started it (embedded/owner.ts)
  *   <tmp>/assay-<hash>                   the socket, in a directory closed to other users; a socket's path has to be short
  *
- * What may be killed: Node (PostgreSQL runs on; the next start stops it and starts afresh) and PostgreSQL (the owner
+ * Either may be killed: Node (PostgreSQL keeps running; the next start stops and restarts it) or PostgreSQL (the owner
  * starts it again). Neither loses a committed row.
  */
 import type { ChildProcess } from 'node:child_process'
@@ -86,7 +86,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
-/** The server that another live process runs in this data directory; undefined when there is none. */
+/** The server that another live process runs in this data directory; undefined without one. */
 export async function joinEmbedded(dataDirectory: string): Promise<SocketAddress | undefined> {
   if (!existsSync(dataDirectory)) return undefined
   const directory = await realpath(dataDirectory)
@@ -134,7 +134,7 @@ async function supervise(cluster: Cluster): Promise<{ stop(): Promise<void> }> {
       log.error({ exitCode, signalCode }, 'PostgreSQL ended unexpectedly; starting it again')
       restarting = restart()
     }
-    // It may have been killed between being ready and being watched, and then there is no event any more.
+    // It may have been killed after it was ready and before we listened, in which case no event will come.
     if (hasExited(started)) onExit()
     else started.once('exit', onExit)
     return started

@@ -4,7 +4,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** For `.catch()`: lets these errors pass in silence, and throws every other. */
+/** For `.catch()`: ignores these errors and throws every other. */
 export function ignore(...codes: string[]): (error: unknown) => void {
   return (error) => {
     const code = codeOf(error)

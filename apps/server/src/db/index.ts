@@ -23,7 +23,7 @@ export interface OpenOptions {
   pooler: 'none' | 'transaction'
   poolSizeMax: number
   statementTimeoutMs: number
-  /** A caller found every connection in use, and waited so long. */
+  /** A caller found every connection in use and waited this long. */
   onWaited?: (seconds: number) => void
   /** Use the embedded server of a process that already runs in `dataDirectory`, as short commands do beside a service. */
   join?: boolean
@@ -47,7 +47,7 @@ export async function openDatabase(options: OpenOptions, log: DatabaseLog): Prom
   const server = joined === undefined ? await startEmbedded({ dataDirectory, log }) : undefined
   const connection = joined ?? server?.connection
   if (connection === undefined) throw new Error('an embedded server without an address')
-  // DATABASE_POOLER speaks of DATABASE_URL: nothing stands between us and our own server.
+  // DATABASE_POOLER applies to DATABASE_URL only: our own server has no pooler in front.
   const db = createDatabase({ connection, pooler: 'none', poolSizeMax, statementTimeoutMs, onWaited, log })
   return {
     db,

@@ -1,7 +1,8 @@
 /**
- * What a database is for. The first start marks it, and a mark never changes: a sandbox holds invented accounts, secrets
- * that are printed in the documentation and a clock that moves, none of which may reach real users. Live mode has real
- * accounts, and keeps its keys beside them without an operator: it is for trying the service and not for serving.
+ * The purpose of a database. The first start marks it, and the mark never changes: a sandbox holds invented accounts,
+ * secrets that are printed in the documentation and a clock that moves, none of which may reach real users. Live mode
+ * has real accounts and keeps its keys beside them without an operator, so it is for trying the service, not for
+ * production.
  */
 import type { Database } from './sql.ts'
 
@@ -12,8 +13,8 @@ const keptTables = [
 ]
 
 /**
- * Empties a sandbox and sets its clock to real time. The two belong together: a clock that went back would leave
- * histories, bookmarks and waits of a time that has not come. Only for a service that has not started yet.
+ * Empties a sandbox and sets its clock to real time. The two belong together: moving the clock back would leave
+ * histories, bookmarks and waits that lie in the future. Only for a service that has not started yet.
  */
 export async function emptySandbox(db: Database): Promise<void> {
   await db.transaction(async (tx) => {

@@ -71,7 +71,7 @@ test('a file edited after it was applied is refused by name', async (t) => {
   assert.match((await checkMigrations(db, directory)).drift.join(), /0001_first\.sql was edited/)
 })
 
-test('a lost file, a database ahead of the code and a file that comes too late are each told apart', async (t) => {
+test('a lost file, a database ahead of the code and a file that comes too late are each reported', async (t) => {
   const { db } = await emptyDatabase(t)
   const third = { '0003_third.sql': 'create table third (a int);' }
   const directory = await migrationFiles(t, { ...first, ...third })

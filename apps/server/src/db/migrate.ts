@@ -1,8 +1,8 @@
 /**
  * Brings a database to the schema of this code: plain SQL files, in the order of their numbers, each in a transaction of
  * its own under one lock, so that any number of processes may start at once. What was applied is recorded with its
- * SHA-256: a file that was edited or lost afterwards, or a database that is ahead of the code, is refused, because
- * nobody could say any more which schema is there.
+ * SHA-256: a file that was edited or lost afterwards, or a database that is ahead of the code, is refused, because the
+ * schema would then be unknown.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -37,7 +37,7 @@ const firstDesignRefusal =
 
 const lock = "select pg_advisory_xact_lock(hashtextextended('assay schema_migrations', 0))"
 
-/** Applies what is pending and returns its names. `directory` is for tests. */
+/** Applies pending migrations and returns their names. `directory` is for tests. */
 export async function migrate(db: Database, options: { log: DatabaseLog; directory?: string }): Promise<string[]> {
   const migrations = await readMigrations(options.directory ?? migrationsDirectory)
   const names: string[] = []

@@ -4,7 +4,7 @@ import { testDatabase } from '../../../../test/postgres.ts'
 import { patienceMs } from '../../../../test/until.ts'
 import { openPool } from './open-pool.ts'
 
-it('a pool that was closed has left the server, and nobody was told of a loss', async (t) => {
+it('a closed pool has no connection left on the server, and reports no loss', async (t) => {
   const { db, connection } = await testDatabase(t)
   const lost: Error[] = []
   const { pool, close } = openPool(
@@ -17,7 +17,7 @@ it('a pool that was closed has left the server, and nobody was told of a loss', 
   const present = "select from pg_stat_activity where application_name = 'leaving'"
   assert.equal((await db.rows(present)).length, 20)
   await close()
-  // What a server that is stopped now would do to whoever is still there.
+  // What a server that stops now would do to the remaining connections.
   const terminated = await db.rows(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'leaving'`,
   )

@@ -1,8 +1,8 @@
 /**
- * A pool of node-postgres that can be closed for good, for our statements and for the job queue alike.
+ * A pool of node-postgres that can be closed completely, for our statements and for the job queue.
  *
  * `pool.end()` resolves when every connection was asked to close, not when it is closed (seen in pg-pool with pg
- * 8.23.1). A server that is stopped in between tells those that are left "terminating connection", and a normal Ctrl-C
+ * 8.23.1). A server that is stopped in between sends the remaining ones "terminating connection", and a normal Ctrl-C
  * looks like a failure. So `close` also waits for the sockets.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,7 +16,7 @@ export interface OpenPool {
   close(this: void): Promise<void>
 }
 
-/** A peer that is gone without a word never answers the goodbye. */
+/** A peer that disappeared silently never answers the close. */
 const goodbyeMaxMsDefault = 2_000
 
 export function openPool(
@@ -27,7 +27,7 @@ export function openPool(
 ): OpenPool {
   const pool = new pg.Pool({ ...toPgConfig(address), ...options })
   const open = new Set<Promise<void>>()
-  // A connection that dies between two statements has nobody to tell, and an 'error' event without a listener ends the
+  // A connection that dies between two statements has no caller, and an 'error' event without a listener ends the
   // process. Idle ones are replaced at the next use; one in a transaction makes its next statement fail.
   pool.on('error', onLost)
   pool.on('connect', (client) => {

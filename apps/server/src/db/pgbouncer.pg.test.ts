@@ -72,7 +72,7 @@ function untilQuick<T>(ask: () => Promise<T>): Promise<T> {
   )
 }
 
-/** A transaction that keeps its server connection until it is told to end. */
+/** A transaction that keeps its server connection until it is released. */
 async function hold(db: Database): Promise<{ pid: number; release(): Promise<void> }> {
   const begun = Promise.withResolvers<number>()
   const ending = Promise.withResolvers<void>()

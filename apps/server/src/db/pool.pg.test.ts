@@ -27,7 +27,7 @@ async function singleConnection(t: TestContext, options: Partial<DatabaseOptions
 }
 
 describe('the usage of the pool', () => {
-  test('tells who waits for a connection, and how long that took', async (t) => {
+  test('reports waiting callers, and how long they waited', async (t) => {
     const waits: number[] = []
     const db = await singleConnection(t, { onWaited: (seconds) => waits.push(seconds) })
     await db.rows('select 1')

@@ -31,14 +31,14 @@ export interface DatabaseOptions extends ClockOptions {
   statementTimeoutMs: number
   /** How long a caller waits for a free or a new connection before the database counts as away. */
   acquireTimeoutMs?: number
-  /** A caller found every connection in use, and waited so long. */
+  /** A caller found every connection in use and waited this long. */
   onWaited?: ((seconds: number) => void) | undefined
   log: DatabaseLog
 }
 
 const acquireTimeoutMsDefault = 5_000
 const idleTimeoutMs = 30_000
-/** A statement that was cancelled and still has not answered by then is on a dead line; a busy server needs seconds. */
+/** If a cancelled statement has not answered by then, its connection is dead; a busy server needs seconds. */
 const cancelGraceMs = 10_000
 const cancelSocketTimeoutMs = 60_000
 /** Texts beyond this are run without a name: a query built from parts must not fill the server's memory with plans. */
@@ -197,10 +197,10 @@ async function cancel(client: pg.PoolClient): Promise<void> {
   request.writeInt32BE(secretKey, 12)
   const { host, port } = client
   const socket = host.startsWith('/') ? net.connect(`${host}/.s.PGSQL.${port}`) : net.connect(port, host)
-  // A cancel that does not arrive needs no report: the read timeout ends the connection instead.
+  // A lost cancel request is not reported, because the read timeout ends the connection instead.
   socket.on('error', () => undefined)
   // Written and left open: the server hangs up when it has passed the request on. If we hang up first, PgBouncer 1.18
-  // ends itself ("bad client state", seen November 2026), and with it everybody's connections.
+  // ends itself ("bad client state", seen November 2026), and with it every connection.
   socket.write(request)
   socket.setTimeout(cancelSocketTimeoutMs, () => socket.destroy())
   const closed = new Promise((resolve) => socket.once('close', resolve))

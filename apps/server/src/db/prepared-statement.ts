@@ -13,7 +13,7 @@ import { prepareValue } from 'pg/lib/utils.js'
 import type { Answer } from './sql.ts'
 import { parserOf, type Parser } from './value-types.ts'
 
-/** What of a connection of node-postgres its types leave out. */
+/** The parts of a node-postgres connection that its types leave out. */
 interface Line extends Omit<pg.Connection, 'bind' | 'execute' | 'parse' | 'describe'> {
   parsedStatements: Record<string, string | undefined>
   parse(message: { name: string; text: string }): void
@@ -25,7 +25,7 @@ interface Line extends Omit<pg.Connection, 'bind' | 'execute' | 'parse' | 'descr
 interface Columns {
   names: readonly string[]
   parsers: readonly Parser[]
-  /** Copied for each row: objects that are alike from the beginning are faster to make and to read. */
+  /** Copied for each row: objects with the same shape from the start are faster to create and to read. */
   emptyRow: Readonly<Record<string, unknown>>
 }
 

@@ -1,8 +1,8 @@
-/** What a store sees of the database: SQL as text, values beside it, rows out. `pool.ts` is what runs it. */
+/** The database as a store sees it: SQL text and values in, rows out. `pool.ts` runs it. */
 export interface Sql {
   /** All rows. The statement is prepared under a name derived from its text, unless the pooler forbids it. */
   rows<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row[]>
-  /** Exactly one row; anything else is a bug, and thrown. */
+  /** Exactly one row; any other number is a bug and throws. */
   row<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row>
   /** At most one row. */
   maybeRow<Row>(this: void, text: string, values?: readonly unknown[]): Promise<Row | undefined>
@@ -28,7 +28,7 @@ export interface Database extends Sql {
   clock: Clock
   /**
    * BEGIN, the work, COMMIT; rolled back when the work throws. A connection lost during COMMIT leaves it unknown whether
-   * the work was kept: that is reported as "away", and the work must be one that may be done twice.
+   * the work was kept: that is reported as "away", and the work must be safe to repeat.
    */
   transaction<T>(this: void, work: (tx: Sql) => Promise<T>): Promise<T>
   /** Connections of this process at this moment, and callers that wait for one. */

@@ -1,4 +1,4 @@
-/** One connection without the pool's ways: for statements that are looked at, and not used. To be ended by the caller. */
+/** One connection outside the pool, for inspecting statements. The caller ends it. */
 import pg from 'pg'
 
 export type TestClient = pg.Client

@@ -1,4 +1,6 @@
-/** What this process sends to PostgreSQL while some work is done, BEGIN and COMMIT included: a look at the driver. */
+/**
+ * The statements that this process sends to PostgreSQL during some work, BEGIN and COMMIT included, seen at the driver.
+ */
 import pg from 'pg'
 
 export interface SentStatement {

@@ -1,6 +1,7 @@
 /**
- * How PostgreSQL's values look in code. What is not in the table stays text: numeric and bigint above all, because a
- * binary float would lose digits, and dates without a zone, because node-postgres would read them in the machine's own.
+ * How PostgreSQL's values look in code. Types outside the table stay text: numeric and bigint above all, because a
+ * binary float would lose digits, and dates without a zone, because node-postgres would read them in the machine's
+ * zone.
  *
  * Handed to each pool, never set in `pg.types`: other users of pg in this process (graphile-worker) keep their own.
  */
@@ -41,7 +42,7 @@ export function toInstant(text: string): string {
     const [, date = '', time = '', fraction = ''] = parts
     return `${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
   }
-  // A server in another zone. Its zone is not ours to set: behind a pooler a session is shared.
+  // A server in another zone. We cannot set its zone, because sessions are shared behind a pooler.
   const value = standard(1184)(text)
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) {
     throw new RangeError(`PostgreSQL sent a timestamp that is no instant in the ISO DateStyle: ${text}`)

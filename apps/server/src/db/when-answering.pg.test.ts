@@ -18,7 +18,7 @@ async function openNowhere(t: TestContext): Promise<Database> {
 }
 
 describe('a start', () => {
-  it('goes on as soon as the database is there, and says once that it waits', async (t) => {
+  it('continues as soon as the database answers, and logs once that it waits', async (t) => {
     const { db } = await testDatabase(t)
     const nowhere = await openNowhere(t)
     const { log, lines } = collectWarnings()
@@ -41,7 +41,7 @@ describe('a start', () => {
     assert.deepEqual(steps, ['first', 'first', 'first', 'second'])
   })
 
-  it('does not wait out a mistake', async (t) => {
+  it('does not retry on other errors', async (t) => {
     const { db } = await testDatabase(t)
     const { log, lines } = collectWarnings()
     await assert.rejects(
@@ -51,7 +51,7 @@ describe('a start', () => {
     assert.equal(lines.length, 0)
   })
 
-  it('stops waiting when it is asked to', async (t) => {
+  it('stops waiting when it is aborted', async (t) => {
     const nowhere = await openNowhere(t)
     const asked = new AbortController()
     const { log } = collectWarnings()

@@ -16,16 +16,16 @@ export interface Waiting {
   signal?: AbortSignal | undefined
 }
 
-/** For a database that has never answered: its address may be wrong, and the operator has to be told. */
+/** For a database that has never answered: its address may be wrong, and the operator must learn about it. */
 const patienceMs = 30_000
 const pauseMs = 250
-/** While the database is away for long, one line of the log in this time is enough. */
+/** During a long outage, one log line in this time is enough. */
 const tellEveryMs = 5_000
 
 /**
- * `work` is tried again while the database is away; anything else is thrown at once. A database that has answered once is
- * waited for without an end: a failover or the recovery after a crash may take minutes, and a process that gave up
- * meanwhile would only have to be started again.
+ * Retries `work` while the database is away; throws anything else at once. For a database that has answered once it
+ * waits without a limit: a failover or crash recovery may take minutes, and a process that gave up would only have to
+ * be started again.
  */
 export async function whenAnswering<T>({ db, log, signal }: Waiting, work: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + patienceMs

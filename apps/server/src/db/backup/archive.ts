@@ -6,7 +6,8 @@
  *   postgres/…            the cluster and its log, as BASE_BACKUP sent them
  *   assay-backup.sha256   the sum of everything before it: each entry's header and content
  *
- * The sum finds damage (a disk, a copy that was cut short). It is no signature: who can write the file can write the sum.
+ * The sum detects damage (a disk error, a truncated copy). It is not a signature: an attacker who can write the file
+ * can also write the sum.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { z } from 'zod'
@@ -80,7 +81,7 @@ function toEntry(
 
 export interface OpenedArchive {
   description: Description
-  /** Throws after the last one when the sum is not right, so nothing may be trusted before. */
+  /** Throws after the last entry when the sum is wrong, so no entry may be trusted before that. */
   entries: AsyncGenerator<TarEntry>
 }
 
@@ -122,7 +123,7 @@ async function* readChecked(source: AsyncIterable<Buffer>): AsyncGenerator<TarEn
   if (!isWhole) throw new DamagedBackup('its end is missing')
 }
 
-/** What gunzip says of an altered byte or a missing end, and the tar reader of what comes out. */
+/** The errors of gunzip and the tar reader for an altered byte or a missing end. */
 async function* orDamaged<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items

@@ -1,6 +1,6 @@
 /**
- * `assay backup`: the embedded database in one file, from a service that runs (it goes on meanwhile) or stands still (its
- * PostgreSQL is started for as long as it takes). The file appears under its name when it is complete and on the disk.
+ * `assay backup`: the embedded database in one file, from a running service (which continues) or a stopped one (whose
+ * PostgreSQL is started for the duration). The file gets its name when it is complete and on the disk.
  */
 import { existsSync } from 'node:fs'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
@@ -40,7 +40,7 @@ export async function backUp(options: BackupOptions): Promise<{ fileBytes: numbe
   if (existsSync(options.file)) throw new Error(`${options.file} exists already. Choose another name, or move it away.`)
   const partial = `${options.file}.partial`
   const handle = await openNew(partial)
-  // Flushed: a name that a power failure gives to half a file would be worse than no backup.
+  // Flushed: after a power failure, half a file under the final name would be worse than no backup.
   const target = handle.createWriteStream({ flush: true })
   try {
     await withServer(options, (base) =>

@@ -78,7 +78,7 @@ async function transfer(db: Database, n: number): Promise<void> {
 }
 
 describe('a backup', () => {
-  test('of a service that writes is the state at one moment during it, and the service never waits', async (t) => {
+  test('of a running service is its state at one moment during the backup, and the service never waits', async (t) => {
     let goOn = true
     t.after(() => (goOn = false))
     const db = await start(t, 'data')
@@ -109,7 +109,7 @@ describe('a backup', () => {
     const restored = await readWritten(await start(t, 'restored'))
     assert.equal(restored.debits, restored.last, 'a number is missing')
     assert.equal(restored.debits, restored.credits, 'half a transaction was restored')
-    // One more may be committed than the writer had heard of.
+    // The server may have committed one more than it had confirmed to the writer.
     assert.ok(
       restored.last >= before && restored.last <= afterwards + 1,
       `${before} ≤ ${restored.last} ≤ ${afterwards}`,
@@ -121,7 +121,7 @@ describe('a backup', () => {
     assert.equal(restored.text, source.text)
   })
 
-  test('of a service that stands still has every row, and can be written to once restored', async (t) => {
+  test('of a stopped service has every row, and can be written to once restored', async (t) => {
     const stopped = await startEmbedded({ dataDirectory: inRoot('data'), log: silentLog })
     const db = openTestDatabase(stopped.connection)
     const source = await readWritten(db)
@@ -135,7 +135,7 @@ describe('a backup', () => {
     await transfer(restored, source.last + 1)
   })
 
-  test('is readable by its owner alone and has the keys only when they are asked for', async () => {
+  test('is readable only by its owner and has the keys only on request', async () => {
     assert.equal((await stat(inRoot('still.tar.gz'))).mode & 0o777, 0o600)
     await writeFile(inRoot('data/sealing.keys'), keys, { mode: 0o600 })
     await backUpTo('without.tar.gz')
@@ -161,7 +161,7 @@ describe('a backup', () => {
     assert.equal(existsSync(inRoot('data/owner.json')), false)
   })
 
-  test('is refused with a way out: a name that is taken, a directory that is missing, a database that is not there', async () => {
+  test('is refused with advice: a name that is taken, a missing directory, a missing database', async () => {
     await assert.rejects(backUpTo('still.tar.gz'), /exists already/)
     await assert.rejects(backUpTo('nowhere/x.tar.gz'), /does not exist\. Make it/)
     await assert.rejects(backUpTo('x.tar.gz', { dataDirectory: inRoot('empty') }), /no embedded database .*--data/)
@@ -171,7 +171,7 @@ describe('a backup', () => {
   })
 })
 
-/** With a bit changed at this place or soon after it. Some bits of a compressed file mean nothing: unpacked, it is the same. */
+/** With a bit changed at this place or soon after it. Some bits of a compressed file do not affect its content. */
 function damage(whole: Buffer, from: number): { altered: Buffer; at: number } {
   for (let at = from; ; at += 1) {
     const altered = Buffer.from(whole)
@@ -207,7 +207,7 @@ describe('a restore', () => {
       await writeFile(inRoot('altered.tar.gz'), altered)
       assert.match(await refusal('altered.tar.gz'), /damaged/, `altered at ${at} of ${size}`)
     }
-    // Packed anew, gzip's own sum is right.
+    // After repacking, gzip's own checksum is right.
     const opened = gunzipSync(whole)
     const page = opened.indexOf('PostgreSQL')
     opened[page] = 0
@@ -234,7 +234,7 @@ describe('a restore', () => {
     assert.match(await refusal('still.tar.gz', { signal: interrupted.signal, onProgress }), /interrupted/)
   })
 
-  test('leaves a directory alone that has something in it, or a service on it', async (t) => {
+  test('does not touch a directory that is not empty or in use by a service', async (t) => {
     await mkdir(inRoot('home'))
     await writeFile(inRoot('home/letter.txt'), '')
     await assert.rejects(restoreFrom('still.tar.gz', 'home'), /is not empty \(letter\.txt\)/)

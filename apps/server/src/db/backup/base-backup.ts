@@ -1,5 +1,5 @@
 /**
- * A running cluster as one tar stream, by PostgreSQL's own hand: the replication command BASE_BACKUP, which is what
+ * A running cluster as one tar stream, made by PostgreSQL itself: the replication command BASE_BACKUP, which is what
  * pg_basebackup sends. The stream has the files, read while they change, and the log that makes them consistent as of
  * the moment at which the command ends. PostgreSQL checks the sum of every page it reads.
  *
@@ -35,7 +35,8 @@ export async function startBaseBackup(address: { host: string; user: string; pas
   try {
     const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num')
     const postgresVersion = Math.floor(Number(rows[0]?.server_version_num) / 10_000)
-    // The log written meanwhile stays until this session ends: a checkpoint would recycle what the backup needs.
+    // Keeps the log of the meantime until this session ends; otherwise a checkpoint would recycle what the backup
+    // needs.
     await client.query(`CREATE_REPLICATION_SLOT assay_backup_${process.pid} TEMPORARY PHYSICAL RESERVE_WAL`)
     const query = new BaseBackupQuery()
     client.query(query)

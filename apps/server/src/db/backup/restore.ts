@@ -1,7 +1,7 @@
 /**
- * `assay restore`: a backup becomes the database of a data directory. Unpacked beside its place, checked to the last
- * byte, started once (PostgreSQL replays the log that came with it) and stopped; only then does it take its place. A
- * restore that fails or is killed before that leaves what was there.
+ * `assay restore`: a backup becomes the database of a data directory. It is unpacked beside its place, checked to the
+ * last byte, started once (PostgreSQL replays the log that came with it) and stopped; only then does it replace the old
+ * one. A restore that fails or is killed before that changes nothing.
  */
 import { existsSync } from 'node:fs'
 import { chown, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
@@ -54,7 +54,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   }
 }
 
-/** Nobody can start a service there meanwhile, and nothing is restored under one that runs. */
+/** Prevents a service from starting there during the restore, and a restore under a running service. */
 async function withDataDirectory<T>(options: RestoreOptions, work: (dataDirectory: string) => Promise<T>): Promise<T> {
   const made = await mkdir(options.dataDirectory, { recursive: true })
   const dataDirectory = await realpath(options.dataDirectory)
@@ -74,9 +74,9 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
   const cluster = await describeCluster({ log: options.log }, dataDirectory)
   await refuseOtherVersion(archive.description, cluster)
   await refuseWithoutRoom(archive.description, dataDirectory)
-  // One that a killed service left running would hold the socket, and the files that are about to go.
+  // A PostgreSQL that a killed service left running would hold the socket and the files that are about to be deleted.
   if (existsSync(cluster.directory)) await stopOrphan(cluster)
-  // The name under which an unfinished cluster is thrown away by the next start.
+  // The next start deletes an unfinished cluster with this name.
   const draft: Cluster = { ...cluster, directory: `${cluster.directory}.draft` }
   try {
     const keys = await unpack(archive.entries, draft, options)
@@ -97,7 +97,7 @@ async function restoreInto(dataDirectory: string, archive: OpenedArchive, option
   }
 }
 
-/** What a data directory may hold before a restore: our own claim, the keys, the leavings of a killed start. */
+/** What a data directory may hold before a restore: our own claim, the keys, and remains of a killed start. */
 const expected = new Set(['owner.json', 'database.password', keysName, 'postgres.draft'])
 
 async function refuseUnlessEmpty(dataDirectory: string): Promise<void> {

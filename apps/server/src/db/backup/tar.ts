@@ -1,6 +1,6 @@
 /**
- * Tar as PostgreSQL writes it, which is POSIX ustar with nothing around it: no long names, no extensions, files and
- * directories only. Read and written as a stream, so that the size of a backup costs no memory.
+ * Tar as PostgreSQL writes it: plain POSIX ustar without long names or extensions, with files and directories only. It
+ * is read and written as a stream, so that the size of a backup costs no memory.
  *
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html#tag_20_94_13_06 (ustar interchange format)
  */
@@ -82,7 +82,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     for (;;) {
       const header = await collect(take(blockBytes))
       if (header.every((byte) => byte === 0)) {
-        // To the very end: what the bytes come from may still have to say that something is missing.
+        // Read to the very end, because the source of the bytes may still report that something is missing.
         while ((await bytes.next()).done !== true);
         return
       }

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { codeOf, ignore } from '../error-code.ts'
 
-/** The unprivileged user that PostgreSQL runs as when we are root, which it refuses to be. */
+/** The unprivileged user that PostgreSQL runs as when we are root, because it refuses to run as root. */
 export interface ServerIdentity {
   uid: number
   gid: number
@@ -84,7 +84,7 @@ export async function ensureReachable(binaries: Binaries, identity: ServerIdenti
   )
 }
 
-/** Tried, not worked out from permission bits: access lists and mount options have a say too. */
+/** Tries it instead of reading permission bits, because access lists and mount options matter too. */
 async function canRun(binaries: Binaries, identity: ServerIdentity): Promise<boolean> {
   const child = spawn(path.join(binaries, 'bin', 'postgres'), ['--version'], {
     ...identity,
@@ -112,12 +112,12 @@ export function cannotSwitch(identity: ServerIdentity, cause: unknown): Error {
 
 async function ensureCopy(binaries: Binaries, copy: string): Promise<void> {
   if (existsSync(copy)) {
-    // In /tmp anybody could have put a program of their own under this name.
+    // In /tmp another user could have placed a program under this name.
     const found = await lstat(copy)
     if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
       throw new Error('is not a directory that belongs to this user alone')
     }
-    // What cleans /tmp by age takes single files.
+    // Cleaners of /tmp delete single files by age.
     if (await isComplete(binaries, copy)) return
     await rm(copy, { recursive: true, force: true })
   }

@@ -1,6 +1,6 @@
 /**
  * Where a cluster lives and who runs it: PostgreSQL's own directory below the data directory, the user it runs as when we
- * are root, and a socket that nobody else may reach.
+ * are root, and a socket that other users cannot reach.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -56,7 +56,7 @@ export async function findPassword(dataDirectory: string): Promise<string | unde
   }
 }
 
-/** The caller sets it in the cluster first: a password that is on file is one that works. */
+/** The caller sets it in the cluster first: so a stored password always works. */
 export async function keepPassword(dataDirectory: string, password: string): Promise<void> {
   const file = passwordFileOf(dataDirectory)
   await writeFile(`${file}.draft`, `${password}\n`, { mode: 0o600, flush: true })
@@ -71,7 +71,7 @@ export function newPassword(): string {
   return randomBytes(passwordBytes).toString('base64url')
 }
 
-/** Root hands over to whoever owns the cluster; anyone else must own it. */
+/** Root switches to the owner of the cluster; any other user must own it. */
 async function chooseIdentity(directory: string): Promise<ServerIdentity | undefined> {
   const owner = existsSync(directory) ? await stat(directory) : undefined
   const uid = process.getuid?.()
@@ -83,7 +83,10 @@ async function chooseIdentity(directory: string): Promise<ServerIdentity | undef
   )
 }
 
-/** Derived from the data directory: two of them never meet, and a start after a crash finds the same place again. */
+/**
+ * Derived from the data directory: two clusters never share a socket, and a start after a crash finds the same place
+ * again.
+ */
 export function toSocketDirectory(dataDirectory: string): string {
   const name = `assay-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16)}`
   const preferred = path.join(os.tmpdir(), name)
@@ -99,7 +102,8 @@ export async function ensureSocketDirectory(directory: string, identity: ServerI
     if (identity !== undefined) await chown(directory, identity.uid, identity.gid)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    // Another user who made the directory could put a socket of their own there, and would be told the password's proof.
+    // Another user who made the directory could put a socket of their own there, and would receive proof of the
+    // password.
     const found = await lstat(directory)
     if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
       throw new Error(`${directory} was made by somebody else. Remove it and start again.`, { cause: error })

@@ -3,7 +3,8 @@
  * process id and birth, so that a recycled id is not mistaken for it. Others may look it up and join.
  *
  * PostgreSQL's own lock (postmaster.pid) cannot do this: it lives on when Node is killed, and it is gone for a moment
- * whenever PostgreSQL is restarted. Neither sees across machines or containers: a data directory belongs to one of them.
+ * whenever PostgreSQL is restarted. Neither works across machines or containers: a data directory belongs to one of
+ * them.
  */
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -18,7 +19,7 @@ interface Owner {
 
 const ownerFile = (dataDirectory: string): string => path.join(dataDirectory, 'owner.json')
 
-/** Takes the data directory for this process or refuses, naming who has it. Returns the way to give it back. */
+/** Takes the data directory for this process or refuses, naming its owner. Returns a function that releases it. */
 export async function claimDataDirectory(dataDirectory: string, socketDirectory: string): Promise<() => Promise<void>> {
   const file = ownerFile(dataDirectory)
   const draft = `${file}.${process.pid}`
@@ -69,8 +70,8 @@ async function linkIfAbsent(source: string, target: string): Promise<boolean> {
 }
 
 /**
- * Moves a dead owner's record aside, and only his: between our look and the move a third process may have taken over,
- * and then its record is put back. (Should a fourth come in just there, PostgreSQL's own lock still refuses the second.)
+ * Moves a dead owner's record aside, and no other: between our check and the move a third process may have taken over,
+ * and then its record is put back. (If a fourth process came in between, PostgreSQL's own lock would still refuse it.)
  */
 async function removeStale(file: string, stale: string): Promise<void> {
   const aside = `${file}.${process.pid}.stale`
@@ -93,7 +94,7 @@ async function findRecord(file: string): Promise<string | undefined> {
   }
 }
 
-/** Undefined for a record that was cut short (the disk was full, the power went): nobody alive wrote it. */
+/** Undefined for a record that was cut short (the disk was full, the power went): no live process wrote it. */
 function parseOwner(text: string): Owner | undefined {
   try {
     const { pid, born, socketDirectory } = JSON.parse(text) as Partial<Owner>

@@ -27,14 +27,14 @@ export interface Cluster {
   log: DatabaseLog
 }
 
-/** Runs initdb and has no password, so it cannot connect: only single-user mode is its own. */
+/** Runs initdb and has no password, so it cannot connect; it is used in single-user mode only. */
 const superuser = 'postgres'
 /** The role that we connect as. It owns its databases and may take backups, and is not a superuser. */
 export const roleName = 'assay'
 export const databaseName = 'assay'
 
-// One file for every connection: a socket's directory keeps other users out, but not other programs of the user that
-// PostgreSQL runs as. When we are root that user is `nobody`, whom many programs share.
+// One rule set for every connection: a socket's directory keeps other users out, but not other programs of the user
+// that PostgreSQL runs as. When we are root that user is `nobody`, whom many programs share.
 const hostBasedAuthentication = `local all all scram-sha-256
 local replication all scram-sha-256
 `
@@ -53,7 +53,7 @@ const fixedSettings = {
   log_timezone: 'UTC',
   max_connections: '200',
   log_line_prefix: '',
-  // Errors of statements are reported by those who sent them. In this log they would repeat users' data.
+  // The caller of a statement reports its errors. In this log they would repeat users' data.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
@@ -106,7 +106,7 @@ async function runSingle(cluster: Cluster, statements: readonly string[]): Promi
   await runToEnd(cluster, 'postgres', words, `${statements.join('\n')}\n`)
 }
 
-/** A rename that a power failure takes back would make the next start throw the cluster away as a draft. */
+/** If a power failure undid the rename, the next start would delete the cluster as a draft. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory)
   try {
@@ -241,7 +241,7 @@ function launch(cluster: Cluster, program: 'initdb' | 'postgres', words: readonl
     // A session of its own, so that Ctrl-C in the terminal reaches Node alone and requests can still be finished.
     detached: true,
   })
-  // A program that could not be started has no input either; what was wrong is told by the child's own events.
+  // A program that could not be started has no stdin; the child's own events report the cause.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   return { child, output: followLog(child.stderr, cluster.log) }

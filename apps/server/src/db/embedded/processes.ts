@@ -1,6 +1,6 @@
 /**
- * Who is running. A process id alone says little: ids come again, in a container soon; and a process that was killed
- * keeps its id until its parent has noticed, which a container's first process may never do.
+ * Which processes are running. A process id alone says little: ids are reused, in a container soon. A killed process
+ * keeps its id until its parent reaps it, which a container's first process may never do.
  */
 import { execFile } from 'node:child_process'
 import { readFile, readlink } from 'node:fs/promises'
@@ -28,14 +28,16 @@ export async function isRunning(pid: number): Promise<boolean> {
   return (await findBirth(pid)) !== undefined
 }
 
-/** Whether this is the PostgreSQL of that cluster: it works in its directory, or names it where that cannot be asked. */
+/**
+ * Whether this is the PostgreSQL of that cluster, by its working directory or, where that is unknown, by its arguments.
+ */
 export async function isPostmasterOf(pid: number, directory: string): Promise<boolean> {
   if (process.platform !== 'linux') return (await askPs(pid, 'command='))?.includes(directory) ?? false
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === directory
 }
 
 async function askPs(pid: number, column: string): Promise<string | undefined> {
-  // ps exits with 1 when there is no such process.
+  // ps exits with 1 when the process does not exist.
   const asked = promisify(execFile)('ps', ['-o', column, '-p', String(pid)])
   const { stdout } = await asked.catch(() => ({ stdout: '' }))
   return stdout.trim() === '' ? undefined : stdout.trim()
