@@ -32,7 +32,7 @@ describe('the words of the consent', () => {
     })
   }
 
-  it('of claims alone say what is learned, and that nothing is seen', () => {
+  it('for claims only say what the application learns, and that it sees nothing', () => {
     for (const language of consentLanguages) {
       const { title, sections, existing } = toConsentText({ ...facts, scopes: ['claims:read'] }, language)
       const whole = toConsentText(facts, language)
@@ -42,7 +42,7 @@ describe('the words of the consent', () => {
         of.find((section) => section.name === name)?.lines ?? []
       const [learned, ...others] = linesOf(sections, 'see')
       assert.ok(learned !== undefined && linesOf(whole.sections, 'see').includes(learned), language)
-      // Besides, the tenant learns the e-mail address.
+      // In addition, the tenant learns the e-mail address.
       assert.equal(others.length, 1)
       assert.equal(linesOf(sections, 'never').length, linesOf(whole.sections, 'never').length + 1)
     }

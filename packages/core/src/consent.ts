@@ -1,7 +1,7 @@
 /**
- * The words of the consent page, in every language of the widget. The widget shows what `toConsentText` gives, and the
- * server stores what it gives for the same facts and the language that was shown: what is kept with a grant is what the
- * person read. Dates are written here and not by Intl, because a browser and a server may have different rules.
+ * The words of the consent page, in every language of the widget. The widget shows the result of `toConsentText`, and
+ * the server stores the result for the same facts in the language that was shown, so a grant keeps what the person
+ * read. This file formats dates without Intl, because a browser and a server may have different rules.
  */
 
 export const consentLanguages = ['en', 'de', 'fr', 'es', 'pt', 'ja'] as const
@@ -236,7 +236,7 @@ export function toConsentText(facts: ConsentFacts, language: ConsentLanguage): C
   const values: Readonly<Record<string, string>> = { app, tenant, date: toDate(facts.expiresAt, of) }
   const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
   const see = seen.filter((scope) => scopes.includes(scope)).map((scope) => of[scope])
-  // Then the page must not say that anything of the accounts is seen.
+  // In this case the page must not say that the application sees the accounts.
   const isClaimsOnly = scopes.includes('claims:read') && !rows.some((scope) => scopes.includes(scope))
   const never = isClaimsOnly ? [of.neverList, of.claimsNever] : [of.neverList]
   const act = scopes.includes('providers:write') ? [of['providers:write']] : []
@@ -255,7 +255,7 @@ export function toConsentText(facts: ConsentFacts, language: ConsentLanguage): C
   }
 }
 
-/** As it is stored: everything that the page says, from top to bottom. */
+/** The stored text: everything that the page says, from top to bottom. */
 export function toConsentRecord(facts: ConsentFacts, language: ConsentLanguage): string {
   const { title, lead, sections, existing } = toConsentText(facts, language)
   return [

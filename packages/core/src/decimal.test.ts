@@ -18,7 +18,7 @@ import {
   type Decimal,
 } from './decimal.ts'
 
-// The judge is BigInt: a decimal is a whole number of units of 10^-scale.
+// BigInt is the reference: a decimal is a whole number of units of 10^-scale.
 const scale = 20
 const units = fc.bigInt({ min: -(10n ** 38n), max: 10n ** 38n })
 
@@ -51,7 +51,7 @@ describe('reading decimals', () => {
 
   const junk = ['', ' ', '1 ', ' 1', 'abc', '1,5', '1.2.3', '--1', '0x10', '1_000', 'NaN', 'Infinity', '1e', 'e5', '.']
   for (const text of [...junk, '1e999', '1e-999', '1e1000000000', '9'.repeat(161), '٣', '1\n']) {
-    it(`${JSON.stringify(text.slice(0, 20))} is no decimal`, () => {
+    it(`${JSON.stringify(text.slice(0, 20))} is not a decimal`, () => {
       assert.equal(findDecimal(text), undefined)
       assert.throws(() => parseDecimal(text), RangeError)
     })
@@ -64,7 +64,7 @@ describe('reading decimals', () => {
     )
   })
 
-  it('what is canonical stays as it is', () => {
+  it('canonical text stays as it is', () => {
     fc.assert(
       fc.property(units, (value) => {
         const text = fromUnits(value, scale)

@@ -3,8 +3,8 @@
  *
  * A Decimal is canonical: no exponent, no plus sign, no leading or trailing zeros, "0" and never "-0". Equal quantities
  * are equal texts. Arithmetic is done on whole numbers (BigInt) of units of 10^-scale, so addition, subtraction and
- * multiplication are exact. Division cannot be, so its caller says how many decimals are kept. big.js reads the spellings
- * that are rare; it did the arithmetic once, at several times the cost, and deriving a history is mostly arithmetic.
+ * multiplication are exact. Division is not, so its caller says how many decimals to keep. big.js reads rare spellings;
+ * it once did the arithmetic too, at several times the cost, and deriving a history is mostly arithmetic.
  */
 import Big from 'big.js'
 
@@ -29,7 +29,7 @@ export function findDecimal(text: string): Decimal | undefined {
   if (text.length > digitsMax) return undefined
   if (plainShape.test(text)) return withoutZeros(text)
   if (!shape.test(text)) return undefined
-  // big.js knows no plus sign.
+  // big.js does not accept a plus sign.
   const value = new Big(text.replace(/^\+/, ''))
   if (Math.abs(value.e) > digitsMax) return undefined
   // big.js keeps the sign of a zero; ours has none.
@@ -62,7 +62,7 @@ export function multiply(a: Decimal, b: Decimal): Decimal {
   return toDecimal(toUnits(a, scaleA) * toUnits(b, scaleB), scaleA + scaleB)
 }
 
-/** Rounded half to even at the last decimal kept; undefined when there is nothing to divide by. */
+/** Rounded half to even at the last decimal kept; undefined for a division by zero. */
 export function divide(a: Decimal, b: Decimal, decimals: number): Decimal | undefined {
   if (b === zero) return undefined
   const scale = Math.max(scaleOf(a), scaleOf(b))
@@ -70,7 +70,7 @@ export function divide(a: Decimal, b: Decimal, decimals: number): Decimal | unde
   const divisor = toUnits(b, scale)
   const quotient = dividend / divisor
   const rest = dividend % divisor
-  // Half to even: many quotients added up lean neither way.
+  // Half to even, so that sums of many quotients have no bias.
   const twice = 2n * magnitudeOf(rest)
   const isUp = twice > magnitudeOf(divisor) || (twice === magnitudeOf(divisor) && quotient % 2n !== 0n)
   const step = rest < 0n === divisor < 0n ? 1n : -1n
@@ -142,7 +142,7 @@ function magnitudeOf(value: bigint): bigint {
 
 const [dotCode, zeroCode] = [46, 48]
 
-/** Of a plain number: without trailing zeros behind its point, and zero without a sign. */
+/** Removes trailing zeros after the point of a plain number, and the sign of a zero. */
 function withoutZeros(text: string): Decimal {
   let end = text.length
   if (text.includes('.')) {

@@ -7,7 +7,10 @@ export const dayMs = 24 * hourMs
 /** `YYYY-MM-DD`, UTC. */
 export type Day = string
 
-/** A factor of ±25 %, so that connections which failed, or were made, in one minute do not all come back in one minute. */
+/**
+ * A factor of ±25 %, so that connections that failed or were made in the same minute do not all come back in the same
+ * minute.
+ */
 export function toJitter(random: number): number {
   return 0.75 + random / 2
 }

@@ -11,7 +11,7 @@ describe('errors', () => {
     )
   })
 
-  it('the unions have no doubles', () => {
+  it('the unions have no duplicates', () => {
     for (const union of [causes, faults, refusalCodes]) assert.equal(new Set(union).size, union.length)
   })
 

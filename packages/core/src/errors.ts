@@ -106,7 +106,7 @@ export type Fault = (typeof faults)[number]
 
 export class SourceError extends Error {
   readonly fault: Fault
-  /** How long the provider asked us to stay away, when it said so. */
+  /** How long the provider asked us to wait, if it said so. */
   readonly retryAfterMs: number | undefined
 
   /** `detail` is for logs and must be free of secrets; what a person reads is written from the fault. */

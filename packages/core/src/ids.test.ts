@@ -10,7 +10,7 @@ describe('ids', () => {
     assert.ok((ids[0] ?? '') < newId('con'))
   })
 
-  it("a transaction's id is a function of its connection and the provider's key", () => {
+  it("a transaction's id depends only on its connection and the provider's key", () => {
     const id = transactionId('con_a', 'exchange:TJKLXF-PGMUI-4NTLXU')
     assert.equal(id, transactionId('con_a', 'exchange:TJKLXF-PGMUI-4NTLXU'))
     assert.notEqual(id, transactionId('con_b', 'exchange:TJKLXF-PGMUI-4NTLXU'))
@@ -22,7 +22,7 @@ describe('ids', () => {
     assert.equal(transactionId('con_a', 'key'), 'txn_df2839edcb6660d42eae8b1ad48442ff')
   })
 
-  it('the border between connection and key cannot be moved', () => {
+  it('connection and key cannot be split differently to give the same id', () => {
     assert.notEqual(transactionId('con_a', 'b'), transactionId('con_', 'ab'))
   })
 

@@ -1,7 +1,7 @@
 /**
  * Identifiers: prefixed and opaque. Random ones are TypeIDs (a UUIDv7 in base 32), so that fresh rows land together in
  * an index. A transaction's id is a function of the connection and the provider's own key: reading a history again
- * gives the same ids. Only a correction that a confirmed transaction cannot bear gives its key another id.
+ * gives the same ids. Only a correction that a confirmed transaction may not undergo gives its key another id.
  */
 import { hash } from 'node:crypto'
 import { typeid } from 'typeid-js'
@@ -12,7 +12,7 @@ export function newId(prefix: Exclude<IdPrefix, 'txn'>): string {
   return typeid(prefix).toString()
 }
 
-/** `revision`: how often an id of this key was retired while the transaction went on. */
+/** `revision` counts how often an id of this key was retired although the transaction still exists. */
 export function transactionId(connectionId: string, naturalKey: string, revision = 0): string {
   // Neither separator can occur in an id, so no two triples hash the same text.
   const owner = revision === 0 ? connectionId : `${connectionId}#${revision}`

@@ -28,13 +28,13 @@ describe('an asset of a wallet is spam', () => {
     for (const [symbol, name] of spam) assert.ok(isSpamAsset(unknown(symbol, name)), `${symbol} ${name}`)
   })
 
-  it('when it spells a known symbol in letters of another alphabet, or with some that are not seen', () => {
+  it('when it spells a known symbol in letters of another alphabet, or with invisible ones', () => {
     for (const symbol of ['UЅDT', 'USDТ', 'ЕТН', 'ＵＳＤＣ', 'U\u200BSDT', 'USDC\u00A0']) {
       assert.ok(isSpamAsset(unknown(symbol)), JSON.stringify(symbol))
     }
   })
 
-  it('and not for being unknown, for a symbol that others have too, or for a name in another alphabet', () => {
+  it('but not for being unknown, for a shared symbol, or for a name in another alphabet', () => {
     const honest: [string, string?][] = [
       ['WAGMI', 'We are all going to make it'],
       ['USDC', 'USD Coin (bridged)'],
@@ -75,11 +75,11 @@ describe('a transfer to a wallet is spam', () => {
     incomplete: [],
   }
 
-  it('when all that came is, and it came by itself', () => {
+  it('when everything received is spam and nothing was given for it', () => {
     assert.ok(isSpamTransfer(draft))
   })
 
-  it('and not when something was given or paid for it, or something else came with it', () => {
+  it('but not when something was given or paid for it, or something else came with it', () => {
     const ether: Leg = { assetId: 'crypto:ethereum', symbol: 'ETH', amount: parseDecimal('0.1') }
     assert.ok(!isSpamTransfer({ ...draft, outputs: [ether] }))
     assert.ok(!isSpamTransfer({ ...draft, fees: [{ ...ether, kind: 'network' }] }))

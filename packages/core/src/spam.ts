@@ -1,7 +1,7 @@
 /**
- * Spam: tokens that are sent to wallets by the thousand so that their name is read. The rule is about what anybody can
- * put on a chain, and so it is for wallets alone: what a venue books in its own ledger was listed by that venue, and an
- * asset is not spam for being unknown to us.
+ * Spam: tokens that are sent to wallets by the thousand so that people read their name. The rule covers what any
+ * stranger can put on a chain, so it applies to wallets only: a venue has listed everything in its own ledger, and an
+ * asset is not spam just because we do not know it.
  *
  * All of these must hold, so that nothing a person owns on purpose disappears from a list:
  * - the asset has no identity here: it is not among the known assets, so it has no source of prices either;
@@ -35,7 +35,7 @@ const address = /https?:|www\.|\bt\.me\b|\btelegram\b/i
 const handle = /(^|\s)@[a-z0-9_]{4,}/i
 const lure = /\b(claim|visit|airdrop|giveaway|voucher|redeem)\b/i
 
-/** Anybody may have written it, at any length. */
+/** A stranger may have written it, at any length. */
 const textMax = 200
 
 function isAdvertisement(symbol: string, name: string): boolean {
@@ -51,7 +51,7 @@ const latin = new Map([...strange].map((letter, index) => [letter, familiar.char
 
 function isLookAlike(symbol: string): boolean {
   const folded = symbol.slice(0, textMax).normalize('NFKC')
-  // Compatibility forms (full width, bold) are folded; characters that are not seen are left out.
+  // Compatibility forms (full width, bold) are folded; invisible characters are removed.
   const letters = [...folded.replaceAll(/[\p{Cf}\p{Mn}\s]/gu, '')]
   const seen = letters.map((letter) => latin.get(letter) ?? letter).join('')
   if (seen === symbol) return false

@@ -47,7 +47,7 @@ export type TransactionStatus = (typeof transactionStatuses)[number]
 export const feeKinds = ['trading', 'network', 'withdrawal', 'deposit', 'conversion', 'staking', 'other'] as const
 export type FeeKind = (typeof feeKinds)[number]
 
-/** An asset as a transaction or position names it. The id tells two assets with one symbol apart. */
+/** An asset as a transaction or position names it. The id distinguishes two assets with one symbol. */
 export interface AssetRef {
   assetId: string
   symbol: string
@@ -55,7 +55,7 @@ export interface AssetRef {
 
 export interface Leg extends AssetRef {
   amount: Decimal
-  /** The asset's own name, where a chain tells one. Not shown: only the spam rule looks at it. */
+  /** The asset's own name, where a chain has one. Not shown: only the spam rule uses it. */
   name?: string
   /** Which part of the balance it changes, as `Balance` divides it; liquid when the provider says nothing. */
   place?: 'liquid' | 'staked'

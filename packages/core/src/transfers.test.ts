@@ -48,7 +48,7 @@ describe('by hash', () => {
     assert.deepEqual(pairs(outgoing, leg('in', { hash: 'h', amount: decimal('0.9995') })), ['out in 1'])
   })
 
-  it('less by a fee that nobody tells is nearly certain; less than half, or more, is something else', () => {
+  it('an amount less an unreported fee is nearly certain; less than half, or more, is no match', () => {
     const arriving = (amount: string): string[] =>
       pairs(leg('out', { hash: 'h' }), leg('in', { hash: 'h', amount: decimal(amount) }))
     assert.deepEqual(arriving('0.9'), ['out in 0.9'])
@@ -56,7 +56,7 @@ describe('by hash', () => {
     assert.deepEqual(arriving('1.00000001'), [])
   })
 
-  it('two withdrawals in one hash are told apart by amount', () => {
+  it('two withdrawals in one hash are distinguished by amount', () => {
     const legs = [
       leg('out1', { hash: 'h', amount: decimal('1') }),
       leg('out2', { hash: 'h', amount: decimal('0.99') }),
@@ -66,7 +66,7 @@ describe('by hash', () => {
     assert.deepEqual(pairs(...legs), ['out1 in1 1', 'out2 in2 1'])
   })
 
-  it('two withdrawals of one amount in one hash are told apart by address', () => {
+  it('two withdrawals of one amount in one hash are distinguished by address', () => {
     const legs = [
       leg('out1', { hash: 'h', toAddress: 'A' }),
       leg('out2', { hash: 'h', toAddress: 'B' }),
@@ -75,12 +75,12 @@ describe('by hash', () => {
     assert.deepEqual(pairs(...legs), ['out2 in1 1'])
   })
 
-  it('two withdrawals of one amount in one hash without addresses are left alone', () => {
+  it('two withdrawals of one amount in one hash without addresses are not matched', () => {
     const legs = [leg('out1', { hash: 'h' }), leg('out2', { hash: 'h' }), leg('in1', { hash: 'h' })]
     assert.deepEqual(pairs(...legs), [])
   })
 
-  it('a withdrawal to somebody else is none of ours, although it shares hash and amount', () => {
+  it('a withdrawal to another address is not matched, although it shares hash and amount', () => {
     assert.deepEqual(
       pairs(leg('out', { hash: 'h', toAddress: 'friend' }), leg('in', { hash: 'h', toAddress: 'own' })),
       [],
@@ -103,22 +103,22 @@ describe('without a hash', () => {
     assert.deepEqual(pairs(leg('out', { toAddress: 'A' }), leg('in')), ['out in 0.4'])
   })
 
-  it('two candidates are one too many, from either side', () => {
+  it('two candidates on either side give no match', () => {
     assert.deepEqual(pairs(leg('out'), leg('in1'), leg('in2')), [])
     assert.deepEqual(pairs(leg('out1'), leg('out2'), leg('in')), [])
   })
 
-  it('a candidate that has its own by hash does not count', () => {
+  it('a candidate with its own match by hash does not count', () => {
     const legs = [leg('out1', { hash: 'h' }), leg('in1', { hash: 'h' }), leg('out2'), leg('in2', { hash: 'i' })]
     assert.deepEqual(pairs(...legs), ['out1 in1 1', 'out2 in2 0.4'])
   })
 
-  it('the address decides between candidates, and makes surer', () => {
+  it('the address decides between candidates and raises the confidence', () => {
     const legs = [leg('out', { toAddress: 'A' }), leg('in1', { toAddress: 'A' }), leg('in2')]
     assert.deepEqual(pairs(...legs), ['out in1 0.95'])
   })
 
-  it('it arrives within a day, and not before it left but for what clocks differ', () => {
+  it('it arrives within a day, and not before it left, except for clock differences', () => {
     const after = (ms: number): string[] => pairs(leg('out'), leg('in', { occurredAtMs: noonMs + ms }))
     assert.equal(after(arrivalMaxMs).length, 1)
     assert.equal(after(arrivalMaxMs + 1).length, 0)
@@ -172,7 +172,7 @@ describe('a side of a transfer', () => {
     assert.deepEqual([found?.direction, found?.amount, found?.fee], ['out', '1', '0.1'])
   })
 
-  it('is no reward, failure, spam or money, and nothing that moved two assets', () => {
+  it('is never a reward, failure, spam, money, or a transaction of two assets', () => {
     const [output] = draft.outputs
     assert.ok(output)
     const others: Partial<TransactionDraft>[] = [

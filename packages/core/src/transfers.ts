@@ -1,12 +1,12 @@
 /**
- * Own transfers: what left one connection of a user and reached another. Pure, and a function of the set of legs alone:
- * neither the order in which they came nor yesterday's matches matter.
+ * Own transfers: amounts that left one connection of a user and reached another. Pure, and a function of the set of
+ * legs alone: neither their order nor earlier matches matter.
  *
- * Two legs are a candidate pair when nothing speaks against them, and as strong as their evidence. A leg looks only at
+ * Two legs are a candidate pair when nothing contradicts it, as strong as their evidence. A leg considers only
  * its strongest candidates, and only at those for which it is among the strongest too; it is matched when exactly one
- * is left, seen from both sides. Anything else is left alone: a person can correct a transfer that is shown as a
+ * is left, seen from both sides. Anything else is not matched: a person can correct a transfer that is shown as a
  * deposit and a withdrawal, but would not find two that were mixed up. So the match of a leg depends on legs at most
- * `fateReach` candidate pairs away, and it is enough to judge again near what changed.
+ * `fateReach` candidate pairs away, and only legs near a change must be judged again.
  */
 import { compare, multiply, parseDecimal, subtract, sum, type Decimal } from './decimal.ts'
 import { dayMs, hourMs } from './durations.ts'
@@ -136,7 +136,7 @@ function listPairsByHash(departures: readonly TransferLeg[], arrivals: readonly 
   )
 }
 
-/** Legs in a crowd are found from either side, and have none of these pairs: nothing is made of a crowd but its size. */
+/** Legs in a crowd are found from either side and have none of these pairs; only the size of a crowd matters. */
 function listPairsByTime(departures: readonly TransferLeg[], arrivals: readonly TransferLeg[]): Pair[] {
   const arriving = indexByAmount(arrivals, ({ amount }) => [amount])
   const departing = indexByAmount(departures, arrivingAmounts)
@@ -196,7 +196,7 @@ function findInTime(
   return found
 }
 
-/** The place of the first that is not before. */
+/** The index of the first that is not earlier. */
 function findFirst(list: readonly TransferLeg[], timeMs: number): number {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -207,7 +207,7 @@ function findFirst(list: readonly TransferLeg[], timeMs: number): number {
   return low
 }
 
-/** Whole, or less the fee where the venue counts that into the amount. */
+/** The whole amount, or the amount minus the fee where the venue includes it. */
 function arrivingAmounts({ amount, fee }: TransferLeg): [Decimal, Decimal] {
   return [amount, subtract(amount, fee)]
 }
@@ -234,7 +234,7 @@ function toOneHash(hash: string): string {
   return digits?.toLowerCase() ?? hash.trim()
 }
 
-/** Hexadecimal and bech32 addresses mean the same in either case; a tag for the recipient is no part of the address. */
+/** Hexadecimal and bech32 addresses mean the same in either case; a recipient's tag is not part of the address. */
 function toOneAddress(address: string): string {
   const [bare = ''] = address.trim().split('?')
   return /^(0x[0-9a-f]+|(bc|tb|bcrt|ltc)1[0-9a-z]+)$/i.test(bare) ? bare.toLowerCase() : bare

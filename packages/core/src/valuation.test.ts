@@ -23,7 +23,7 @@ const trade = (input: [string, string], output: [string, string], fees: [string,
 })
 
 describe('the value of a transaction', () => {
-  it('both sides of a trade for dollars have the value that was paid', () => {
+  it('gives both sides of a trade for dollars the amount that was paid', () => {
     const { inputs, outputs, method, dailyAssets } = valueTransaction(
       trade(['fiat:usd', '1144.888'], [bitcoin, '0.0125']),
       priceOf,
@@ -58,7 +58,7 @@ describe('the value of a transaction', () => {
     assert.deepEqual(dailyAssets, [bitcoin, 'crypto:ethereum'])
   })
 
-  it('dust that was sold for money rounded to nothing has the price of its day', () => {
+  it('dust sold for an amount rounded to zero has the price of its day', () => {
     const { outputs } = valueTransaction(trade(['fiat:eur', '0'], [bitcoin, '0.0000000007']), priceOf)
     assert.deepEqual(outputs[0], { price: '90000', value: '0.000063' })
   })

@@ -1,7 +1,7 @@
 /**
- * What a transaction's legs were worth in US dollars. A trade says itself what it was worth: if one side is money, both
- * sides are valued by it, so that they agree to the cent and the price is the one that was paid. Otherwise each leg is
- * valued at the price of its day. Pure; unknown is undefined, never 0.
+ * What a transaction's legs were worth in US dollars. A trade shows its own value: if one side is money, it values both
+ * sides, so that they agree to the cent and the price is the one that was paid. Otherwise each leg has the price of its
+ * day. Pure; unknown is undefined, never 0.
  */
 import { compare, divide, isZero, multiply, sum, type Decimal } from './decimal.ts'
 import { getAsset } from './assets/index.ts'
@@ -87,7 +87,7 @@ function findPaid({ type, inputs, outputs }: Movements, priceOf: PriceOf): Paid 
   if (type !== 'input_and_output' || inputs.length !== 1 || outputs.length !== 1) return undefined
   if (came === undefined || went === undefined || came.assetId === went.assetId) return undefined
   const [rankCame, rankWent] = [rankOf(came.assetId), rankOf(went.assetId)]
-  // Two coins are no measure for each other, and neither are two currencies of one rank.
+  // Two coins cannot value each other, and neither can two currencies of one rank.
   if (rankCame === rankWent) return undefined
   const [money, leg] = rankCame < rankWent ? [came, went] : [went, came]
   const rate = priceOf(money.assetId)

@@ -30,7 +30,7 @@ describe('assets', () => {
     assert.equal(findKnownAsset('btc'), undefined)
   })
 
-  it("a provider's code is the asset that its own table names", () => {
+  it("a provider's code means the asset in its own table", () => {
     assert.equal(assetOf('kraken', 'XBT', anyTime).assetId, 'crypto:bitcoin')
     assert.equal(assetOf('kraken', 'LUNA', anyTime).assetId, 'crypto:terra-luna-classic')
     assert.equal(assetOf('kraken', 'MXN', anyTime).kind, 'fiat')
@@ -42,7 +42,7 @@ describe('assets', () => {
     assert.equal(assetOf('nowhere', 'BTC', anyTime).assetId, 'nowhere:BTC')
   })
 
-  it('a code may mean another asset from a day on', () => {
+  it('a code may mean another asset from a given day', () => {
     const table = toTable({ same: 'BTC', other: 'LUNA:LUNC<2022-05-28 LUNA:LUNA>2022-05-28' })
     const meanings = table.get('LUNA') ?? []
     const at = (day: string): string | undefined =>
@@ -51,18 +51,18 @@ describe('assets', () => {
     assert.equal(at('2022-05-28'), 'crypto:terra')
   })
 
-  it('a tokenised share is a share, and not the coin that has its ticker', () => {
+  it('a tokenised share is a share, not the coin with the same ticker', () => {
     assert.equal(assetOf('kraken', 'TSLAx', anyTime).kind, 'share')
     assert.equal(assetOf('kraken', 'TSLAx', anyTime).assetId, 'kraken:TSLAx')
   })
 
-  it('a token on a chain is known by its contract alone', () => {
+  it('a token on a chain is identified only by its contract', () => {
     const found = findAssetByContract('evm:1', '0x5A3E6A77BA2F983EC0D371EA3B475F8BC0811AD5')
     assert.equal(found?.assetId, 'crypto:0x0-ai-ai-smart-contract')
     assert.equal(findAssetByContract('evm:10', '0x5a3e6a77ba2f983ec0d371ea3b475f8bc0811ad5'), undefined)
   })
 
-  it('a curated asset is known by its contracts, too, and each contract is one asset', async () => {
+  it('a curated asset is also identified by its contracts, and each contract is one asset', async () => {
     const idsOf = (address: string): (string | undefined)[] =>
       ['evm:1', 'evm:8453'].map((network) => findAssetByContract(network, address)?.assetId)
     assert.deepEqual(idsOf('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'), ['crypto:usd-coin', undefined])
@@ -84,12 +84,12 @@ describe('assets', () => {
     }
   })
 
-  it('a piece of a collection is told from a token', () => {
+  it('a piece of a collection is distinguished from a token', () => {
     const contract = `evm:1:0x${'ab'.repeat(20)}`
     assert.deepEqual([getAsset(contract).kind, getAsset(`${contract}:7`).kind], ['crypto', 'nft'])
   })
 
-  it('an id that was never given out is refused', () => {
+  it('an unknown id is refused', () => {
     for (const id of ['', 'bitcoin', 'crypto:nonsense', 'fiat:xxx', ':FOO', 'kraken:']) {
       assert.throws(() => getAsset(id), RangeError, id)
     }

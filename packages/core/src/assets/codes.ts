@@ -1,15 +1,15 @@
 /**
  * What providers mean by their codes, as data: one table for each provider, and dates where a code changed its meaning.
- * Nothing is ever matched by ticker alone, because money was lost over that elsewhere: a code counts only if it is listed
- * here, and stays scoped to its provider otherwise.
+ * Nothing is ever matched by ticker alone, because other services lost money that way: a code counts only if it is
+ * listed here, and stays scoped to its provider otherwise.
  *
  * Sources. Kraken: its public list of assets and support.kraken.com, "Explanation of Asset Codes"; its LUNA is what
- * others call LUNC, and its LUNA2 is their LUNA. Coinbase: written from general knowledge of its listings and not yet held
- * against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code for staked
- * ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a new LUNA
- * began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is the BitTorrent of after the
- * redenomination). ccxt: the codes that ccxt unifies over all exchanges, and of those only coins so
- * large, and currencies, that no exchange has called anything else by their name.
+ * others call LUNC, and its LUNA2 is their LUNA. Coinbase: written from general knowledge of its listings and not yet
+ * checked against api.coinbase.com, /v2/currencies/crypto; CGLD is from ccxt's commonCurrencies, and ETH2 is its code
+ * for staked ether. Binance: its public list of assets and its announcements of renamed coins (LUNA became LUNC, and a
+ * new LUNA began, on 31 May 2022; BCC and BCHABC are Bitcoin Cash; XRB and XNO are Nano; BTTC is BitTorrent after its
+ * redenomination). ccxt: the codes that ccxt unifies over all exchanges, restricted to currencies and to coins so large
+ * that no exchange uses their code for anything else.
  */
 import { curatedAssets } from './known-assets.ts'
 

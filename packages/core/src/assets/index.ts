@@ -1,8 +1,8 @@
 /**
- * The identity of assets. An id tells apart what a symbol cannot: two coins with one ticker are two assets.
+ * The identity of assets. An id distinguishes what a symbol cannot: two coins with one ticker are two assets.
  *
  * Ids: `crypto:<name>` and `fiat:<code>` for assets that the registry knows (known-assets.ts, tokens.json),
- * `<provider>:<code>` for everything else. Which of a provider's codes means which known asset is said in codes.ts.
+ * `<provider>:<code>` for everything else. codes.ts says which of a provider's codes means which known asset.
  */
 import { findMeaning, isShareCode } from './codes.ts'
 import contracts from './contracts.json' with { type: 'json' }
@@ -25,7 +25,7 @@ export const knownAssets: readonly Asset[] = [...curatedAssets, ...listedAssets]
 const byId = new Map(knownAssets.map((asset) => [asset.assetId, asset]))
 const bySymbol = new Map(knownAssets.toReversed().map((asset) => [asset.symbol, asset]))
 
-/** Case matters. A symbol says what an asset is called, not what it is: only look-alikes are told by it. */
+/** Case matters. A symbol says what an asset is called, not what it is; it is used only to detect look-alikes. */
 export function findKnownAsset(symbol: string): Asset | undefined {
   return bySymbol.get(symbol)
 }
@@ -51,7 +51,7 @@ function contractKey(network: string, address: string): string {
   return `${network} ${network.startsWith('evm:') ? address.toLowerCase() : address}`
 }
 
-/** Whether it has an identity of its own here, beyond the code of the provider that named it. */
+/** Whether it has its own identity here, beyond the code of the provider that named it. */
 export function isKnownAsset(assetId: string): boolean {
   return byId.has(assetId)
 }

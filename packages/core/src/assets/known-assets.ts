@@ -1,7 +1,7 @@
 /**
  * The curated assets: those that providers' codes name. The third column is CoinGecko's id (api.coingecko.com,
  * /coins/list), which also names the coin in our own id unless that reads badly. Thousands of further tokens are in
- * tokens.json. An asset that is in neither is not lost: it is scoped to its provider and has no price of its own.
+ * tokens.json. An asset in neither list is kept too: it is scoped to its provider and has no price of its own.
  */
 import type { AssetRef } from '../transactions.ts'
 

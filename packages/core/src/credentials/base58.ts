@@ -1,4 +1,4 @@
-/** Base58 with the checksum of Bitcoin, as a question instead of an exception. */
+/** Base58 with the checksum of Bitcoin, returning undefined instead of throwing. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { createBase58check } from '@scure/base'
 

@@ -67,7 +67,7 @@ describe('descriptors', () => {
     }
   })
 
-  it('a slip in the key, and a key of a test network, are told apart', () => {
+  it('a mistyped key and a test network key are distinguished', () => {
     assert.equal(mistakeOf(`wpkh(${key.replace('DJ2', 'DJ3')}/0/*)`), 'checksum')
     const test =
       'tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B'

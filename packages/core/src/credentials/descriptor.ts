@@ -27,12 +27,12 @@ const wrappers: ReadonlyMap<string, ScriptKind> = new Map([
 const parts =
   /^(pkh|wpkh|sh\(wpkh|tr)\((?:\[[0-9a-fA-F]{8}(?:\/\d+['hH]?)*\])?([1-9A-HJ-NP-Za-km-z]+)((?:\/[^/()]+)*)\)+$/
 
-/** A multipath may name more than two branches; more than these is not a wallet that a person has. */
+/** A multipath may name more than two branches; no real wallet has more than this. */
 const branchesMax = 8
 /** BIP-32: numbers from 2³¹ on are hardened, and a public key has no such children. */
 const hardenedFrom = 2 ** 31
 
-/** Undefined: not a descriptor. */
+/** Undefined when the text is not a descriptor. */
 export function findDescriptor(text: string): { descriptor: Descriptor } | { mistake: DescriptorMistake } | undefined {
   if (!shape.test(text)) return undefined
   const [body = '', checksum] = text.split('#', 2)
@@ -76,7 +76,7 @@ function findChildNumber(text: string): number | undefined {
   return number < hardenedFrom ? number : undefined
 }
 
-// BIP-380, "Checksum": characters in groups of 32, so that those which are often confused differ in one symbol.
+// BIP-380, "Checksum": characters in groups of 32, so that characters that are often confused differ in one symbol.
 const inputCharacters =
   '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ '
 const checksumCharacters = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'

@@ -35,7 +35,7 @@ describe('the credential doctor', () => {
     assert.ok(isReady(remarks))
   })
 
-  it('what is not filled yet is not ready, and not scolded', () => {
+  it('an empty field is not ready and gets no warning', () => {
     const remarks = examineFields(keys('', ''))
     assert.deepEqual(
       remarks.map(({ level }) => level),
@@ -44,7 +44,7 @@ describe('the credential doctor', () => {
     assert.ok(!isReady(remarks))
   })
 
-  it('key and secret in each other’s place are seen, also while one field is still empty', () => {
+  it('a swapped key and secret are detected, also while one field is still empty', () => {
     assert.deepEqual(codes(examineFields(keys(secret, key))), ['api_key: swapped', 'secret_key: swapped'])
     assert.deepEqual(codes(examineFields(keys(secret, ''))), ['api_key: swapped', 'secret_key: missing'])
     assert.deepEqual(codes(examineFields(keys('', key))), ['api_key: missing', 'secret_key: swapped'])
@@ -72,11 +72,11 @@ describe('the credential doctor', () => {
     assert.deepEqual(codes(remarks), ['api_key: same_twice', 'secret_key: same_twice'])
   })
 
-  it('of a provider whose keys are not known it only asks for something', () => {
+  it('for a provider without a known key shape it only requires a value', () => {
     assert.ok(isReady(examineFields(anyKeys('anything-at-all', 'and/another=one'))))
   })
 
-  it('a required passphrase that is missing keeps the form back', () => {
+  it('a missing required passphrase blocks the form', () => {
     const fields: FieldToExamine[] = [
       ...anyKeys('anything-at-all', 'and/another=one'),
       { name: 'passphrase', required: true, value: '' },
@@ -92,7 +92,7 @@ describe('the credential doctor', () => {
     assert.equal(cut?.code, 'broken_pem')
   })
 
-  it('a seed phrase is stopped in every field; a hexadecimal secret is not taken for a wallet’s private key', () => {
+  it('a seed phrase is stopped in every field; a hexadecimal secret is not mistaken for a wallet’s private key', () => {
     const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
     const [remark] = examineFields(keys(phrase, secret))
     assert.deepEqual(remark, { field: 'api_key', code: 'seed_phrase', level: 'stop' })
@@ -126,7 +126,7 @@ describe('cleaning what was pasted', () => {
     assert.equal(cleanPasted('  "abc\u200bdef\n ghi",\u00a0'), 'abcdefghi')
   })
 
-  it('leaves the inside of a passphrase alone: its owner chose it', () => {
+  it('keeps the inside of a passphrase, because its owner chose it', () => {
     assert.equal(cleanField('passphrase', ' two words\n'), 'two words')
     assert.equal(cleanField('api_key', ' two words\n'), 'twowords')
   })

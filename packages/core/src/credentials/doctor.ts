@@ -1,6 +1,6 @@
 /**
- * Looks at all fields of a form together (a key in the secret's place is only visible beside the other one) and says
- * one thing about each. Remarks are codes with figures; the words are the widget's, in the person's language.
+ * Checks all fields of a form together (a key in the secret's place is only visible beside the other field) and gives
+ * one remark about each. Remarks are codes with figures; the widget provides the words, in the person's language.
  */
 import { anyKey, findForeignCharacter, fitsShape, type KeyShape } from './key-shapes.ts'
 import { findPem } from './pem.ts'
@@ -16,7 +16,7 @@ export interface FieldToExamine {
   value: string
   /** From the provider's entry in the catalogue; null or absent when the shape of its keys is unknown. */
   shape?: KeyShape | null
-  /** For a field that takes any way to name a wallet: those that this provider reads. By default the field itself. */
+  /** For a field that accepts any form of a wallet: the forms that this provider reads. By default the field itself. */
   accepts?: readonly { name: FieldName; shape: KeyShape | null }[]
 }
 
@@ -49,7 +49,7 @@ export interface Remark {
   code: RemarkCode
   /** `stop`: sending it could not work, or must not happen. `quiet`: not yet filled. */
   level: 'good' | 'quiet' | 'stop'
-  /** The character, the lengths or the name of the chain that the words speak of. */
+  /** The character, the lengths or the name of the chain that the remark mentions. */
   got?: string | number
   expected?: number
 }
@@ -70,8 +70,8 @@ export function isReady(remarks: readonly Remark[]): boolean {
 function examineField(field: FieldToExamine, all: readonly FieldToExamine[]): Remark | undefined {
   const { name, value, required } = field
   if (value === '') return required ? { field: name, code: 'missing', level: 'quiet' } : undefined
-  // Before anything else: this must not be sent, whatever it looks like besides. A hexadecimal API secret is no
-  // private key of a wallet, though it has the same form.
+  // First, because this must not be sent, whatever else it looks like. A hexadecimal API secret has the same form as a
+  // wallet's private key but is not one.
   const hidden = findPrivateMaterial(value)
   if (hidden !== undefined && (hidden !== 'private_key_or_hash' || isWalletField(name))) {
     return { field: name, code: hidden, level: 'stop' }
@@ -131,12 +131,12 @@ const remarksOfMistakes = {
   name: 'wallet_name',
 } as const satisfies Record<WalletMistake, RemarkCode>
 
-/** What is said about a text that was meant as a wallet and is not right. */
+/** The remark about a text that was meant as a wallet and is invalid. */
 export function remarkOf(mistake: WalletMistake): (typeof remarksOfMistakes)[WalletMistake] {
   return remarksOfMistakes[mistake]
 }
 
-/** Each would be right in the other's place, and at least one is wrong in its own. */
+/** Each value would be valid in the other field, and at least one is invalid in its own. */
 function isSwapped(fields: readonly FieldToExamine[]): boolean {
   const key = fields.find(({ name }) => name === 'api_key')
   const secret = fields.find(({ name }) => name === 'secret_key')

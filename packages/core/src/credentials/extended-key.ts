@@ -1,6 +1,7 @@
 /**
- * Extended public keys (BIP-32), told apart by the version bytes of SLIP-132. The version says which kind of address the
- * wallet makes of the key, except for `xpub`: SLIP-132 gives it to P2PKH, and many wallets export it for every kind.
+ * Extended public keys (BIP-32), distinguished by the version bytes of SLIP-132. The version says which kind of address
+ * the wallet makes of the key, except for `xpub`: SLIP-132 gives it to P2PKH, and many wallets export it for every
+ * kind.
  */
 import { findBase58Check } from './base58.ts'
 

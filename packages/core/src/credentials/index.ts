@@ -1,5 +1,5 @@
 /**
- * The credential doctor: what can be said about a pasted key, address or secret without asking anybody. Pure and free
+ * The credential doctor: what can be said about a pasted key, address or secret without a network call. Pure and free
  * of Node, because it runs in the widget while a person types, and again on the server before anything is stored.
  */
 export { findDescriptor, toDescriptorChecksum } from './descriptor.ts'

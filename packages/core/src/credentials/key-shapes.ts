@@ -1,6 +1,6 @@
 /**
- * What a key looks like, where that is certain. A provider's definition says it as plain data (it crosses the wire in the
- * catalogue). A shape that is only likely does not belong there: the doctor would refuse keys that work.
+ * The shape of a key, where it is certain. A provider's definition gives it as plain data, which the catalogue
+ * publishes. A shape that is only likely does not belong here, because the doctor would refuse keys that work.
  */
 export interface KeyShape {
   /** A regular expression for the whole value, cleaned and without anchors. */

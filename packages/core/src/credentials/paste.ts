@@ -8,19 +8,20 @@ export function cleanPasted(text: string): string {
   const visible = text.replaceAll(invisible, '').replaceAll('\u00a0', ' ')
   if (visible.includes('-----BEGIN')) return cleanPem(visible)
   const bare = visible.trim().replace(/^["'`“”‘’]+|["'`“”‘’,;]+$/g, '')
-  // A phrase of words is no key: joining the words would hide from the doctor that it is a seed phrase.
+  // Words stay separate: joining them would hide a seed phrase from the doctor.
   if (/^\p{L}+(\s+\p{L}+){2,}$/u.test(bare)) return bare.replaceAll(/\s+/g, ' ')
   return bare.replaceAll(/\s+/g, '')
 }
 
-/** As `cleanPasted`, but for a passphrase: the person chose it, and a space may be a part of it. */
+/** Like `cleanPasted`, except for a passphrase, which may contain spaces that the person chose. */
 export function cleanField(name: string, text: string): string {
   return name === 'passphrase' ? text.replaceAll(invisible, '').trim() : cleanPasted(text)
 }
 
 /**
- * Downloaded as JSON, a PEM block comes with `\n` as two characters; from a mail, indented; from a field, in one line with
- * spaces where the line ends were. Its lines are made anew (RFC 7468 §2: 64 characters), so all of them become one text.
+ * A PEM block comes with `\n` as two characters from a JSON file, indented from a mail, or in one line with spaces for
+ * the line ends from a field. Its lines are rebuilt (RFC 7468 §2: 64 characters), so that all of these become the same
+ * text.
  */
 function cleanPem(text: string): string {
   const lines = text.replaceAll(String.raw`\r`, '').replaceAll(String.raw`\n`, '\n')

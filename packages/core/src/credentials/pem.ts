@@ -1,15 +1,15 @@
 /** PEM blocks (RFC 7468), which some providers give out as the secret. */
 
 /**
- * How the middle of a block with a P-256 key begins, in its two forms (RFC 5915 and RFC 5208). Somebody who copies only the
- * lines in the middle has this, and an API secret of another kind does not.
+ * How the middle of a block with a P-256 key begins, in its two forms (RFC 5915 and RFC 5208). A person who copies only
+ * the middle lines has this; API secrets of other kinds do not.
  */
 const bareKey = /^(?:MHcCAQEE|MIGHAgEAMBMG)[A-Za-z0-9+/=\\]{80,}$/
 
-/** Undefined: no PEM at all. Broken: a line is missing at the start or the end, or the middle is no base64. */
+/** Undefined when the text is not PEM. Broken when the first or last line is missing, or the middle is not base64. */
 export function findPem(text: string): 'whole' | 'broken' | undefined {
   if (bareKey.test(text)) return 'broken'
-  // Spaces are gone where the first line was missing, so no word ends after it.
+  // Without its first line the text has lost its spaces, so no word boundary follows.
   if (!/-----(?:BEGIN|END)/.test(text)) return undefined
   const match = /^-----BEGIN ([A-Z0-9 ]+)-----\n([A-Za-z0-9+/=\n]+)\n-----END ([A-Z0-9 ]+)-----$/.exec(text)
   if (match === null) return 'broken'

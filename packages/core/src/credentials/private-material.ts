@@ -2,15 +2,15 @@
  * What must never leave the page: a seed phrase, a private key, an extended private key. Pasted by mistake into a field
  * for an address or a read-only key, it is recognised here and the form does not send.
  *
- * By shape, not by word list: the BIP-39 lists are 2,048 words in ten languages, and a false alarm costs a second look
- * while a miss could cost everything. https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki
+ * By shape, not by word list: the BIP-39 lists are 2,048 words in ten languages, and a false alarm costs a moment
+ * while a miss could cost all funds. https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki
  */
 import { base58 } from '@scure/base'
 import { findBase58Check } from './base58.ts'
 
 /**
  * `private_key_or_hash`: 32 bytes in hexadecimal are a private key or the hash of a transaction, and 64 bytes in base58 are
- * a key or a signature of Solana. Nothing tells them apart, so both are kept on the page.
+ * a key or a signature of Solana. They cannot be distinguished, so both are kept on the page.
  */
 export type PrivateMaterial = 'seed_phrase' | 'private_key' | 'private_key_or_hash' | 'extended_private_key'
 
@@ -33,7 +33,7 @@ export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   return undefined
 }
 
-/** The file that Solana's command line keeps a key pair in: 64 bytes as numbers. Some wallets export the first 32 alone. */
+/** The key file of Solana's command line: 64 bytes as numbers. Some wallets export only the first 32. */
 function isKeyBytes(word: string): boolean {
   if (!/^\[?\d{1,3}(?:,\d{1,3}){31,63},?\]?$/.test(word)) return false
   const bytes = word.match(/\d+/g) ?? []

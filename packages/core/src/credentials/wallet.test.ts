@@ -40,7 +40,7 @@ describe('wallets', () => {
     }
   })
 
-  it('test networks are told apart', () => {
+  it('test networks are recognised', () => {
     for (const address of ['tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', 'mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn']) {
       assert.deepEqual(recognizeWallet(address), { mistake: 'test_network', chain: 'bitcoin' })
     }
@@ -54,7 +54,7 @@ describe('wallets', () => {
     }
   })
 
-  it('EIP-55: mixed case must fit, one case has no checksum and is written with one', () => {
+  it('EIP-55: mixed case must match, and a single-case address is rewritten with its checksum', () => {
     const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
     const wanted = { wallet: { chain: 'evm', kind: 'address', value: address } }
     assert.deepEqual(recognizeWallet(address), wanted)
@@ -85,7 +85,7 @@ describe('wallets', () => {
     assert.deepEqual(recognizeWallet(key), { mistake: 'unsupported_script', chain: 'bitcoin' })
   })
 
-  it('a name, a number and another coin’s address are no wallets', () => {
+  it('a name, a number and another coin’s address are not wallets', () => {
     for (const text of ['kraken', '', '12345', 'LcHKaGtP3bSbrYuWWe1xNZJ5zRqpVvWt3e', '0x123']) {
       const found = recognizeWallet(text)
       assert.ok(found === undefined, text)
@@ -128,7 +128,7 @@ describe('what must not leave the page', () => {
     assert.equal(findPrivateMaterial(JSON.stringify([...numbers.slice(1), 256])), undefined)
   })
 
-  it('a public key, an address and an API key are none of these', () => {
+  it('a public key, an address and an API key are not private material', () => {
     for (const text of [xpub, genesis, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Which wallet a text is: addresses by their checksums, never by length alone, so that a slip of the keyboard is told
- * at once and not after an empty read.
+ * Which wallet a text names. Addresses are recognised by their checksums, never by length alone, so that a typing
+ * mistake shows at once and not after an empty read.
  *
  * Bitcoin: base58check (P2PKH, P2SH), BIP-173 bech32 for witness version 0, BIP-350 bech32m above; extended public
  * keys by SLIP-132 version bytes; descriptors by BIP-380. EVM: EIP-55. Solana: 32 bytes in base58, without a checksum.
@@ -13,7 +13,7 @@ import { findBase58Check } from './base58.ts'
 import { findDescriptor } from './descriptor.ts'
 import { findExtendedPublicKey } from './extended-key.ts'
 
-/** The kinds of chain that are told apart, and the name that people know each by. */
+/** The kinds of chain, each with the name that people know. */
 export const chainNames = { bitcoin: 'Bitcoin', evm: 'Ethereum', solana: 'Solana' } as const
 export type Chain = keyof typeof chainNames
 
@@ -29,7 +29,7 @@ export type WalletMistake = 'checksum' | 'test_network' | 'unsupported_script' |
 
 export type Recognized = { wallet: RecognizedWallet } | { mistake: WalletMistake; chain: Chain }
 
-/** Undefined: no wallet we know. A `mistake`: surely meant as one, and not right. */
+/** Undefined when it is not a wallet we know. `mistake` when it is clearly meant as one and invalid. */
 export function recognizeWallet(text: string): Recognized | undefined {
   // `bitcoin:` and `ethereum:` links (BIP-21, EIP-681), as QR codes hold them.
   const whole = text.trim().replace(/^(bitcoin|ethereum|solana):/i, '')
