@@ -21,7 +21,9 @@ export const AssetPosition = z
   .object({
     provider_id: ProviderId,
     connection_id: connectionId,
-    asset_id: z.string().meta({ description: 'Tells two assets with one symbol apart.', examples: ['crypto:bitcoin'] }),
+    asset_id: z
+      .string()
+      .meta({ description: 'Distinguishes assets with the same symbol.', examples: ['crypto:bitcoin'] }),
     asset_symbol: assetSymbol,
     asset_name: z.string(),
     icon_url: iconUrl,
@@ -49,7 +51,9 @@ export const AssetPosition = z
 export const AssetHistoryPoint = z
   .object({
     date: z.iso.date().meta({ description: 'UTC.', examples: ['2026-03-02'] }),
-    value_in_usd: decimalText.meta({ description: 'At the end of the day, or now for today, of what has a price.' }),
+    value_in_usd: decimalText.meta({
+      description: 'Value of the priced assets at the end of the day; for today, the value now.',
+    }),
     method: z.enum(['observed', 'derived']),
     incomplete: z
       .array(z.enum(['price', 'coverage']))

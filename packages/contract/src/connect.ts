@@ -1,4 +1,4 @@
-/** What the connect and manage APIs speak of: a session and its parts, and what a user sees of their own. */
+/** The objects of the connect and manage APIs: a session and its parts, and a user's view of their own data. */
 import { causes } from '@assay/core'
 import { z } from 'zod'
 import { ProofGrade, proofCauses } from './proof.ts'
@@ -36,7 +36,7 @@ const ProofDifference = z
   .object({
     asset_symbol: z.string(),
     cause: z.enum(proofCauses),
-    amount: decimalText.meta({ description: 'What the provider reports more than was read; negative for less.' }),
+    amount: decimalText.meta({ description: 'How much more the provider reports than was read; negative for less.' }),
     start_time: time,
     end_time: time,
     assets: z.int().meta({ description: 'How many assets differ, this one included.' }),
@@ -66,7 +66,7 @@ export const Session = z
   .object({
     session_id: sessionId,
     expires_at: time,
-    step: z.enum(['sign_in', 'consent', 'connect', 'ended']).meta({ description: 'What is missing next.' }),
+    step: z.enum(['sign_in', 'consent', 'connect', 'ended']).meta({ description: 'The next step.' }),
     ended: z.enum(['finished', 'declined']).nullable(),
     ...askers,
     scopes: z.array(z.string()),
@@ -79,7 +79,7 @@ export const Session = z
     lang: z.string().nullable(),
     theme: z.string().nullable(),
     provider_id: ProviderId.nullable().meta({ description: 'Preselected.' }),
-    connection_id: connectionId.nullable().meta({ description: 'To be repaired.' }),
+    connection_id: connectionId.nullable().meta({ description: 'The connection to repair.' }),
     email_sign_in: z.boolean(),
     user: z.object({ email: z.string().nullable() }).nullable(),
     consented: z.boolean(),
@@ -98,7 +98,7 @@ export const ManagedConnection = z
 
 const accesses = z
   .array(z.object({ endpoint: z.string(), hour: time, count: z.int(), last_at: time }))
-  .meta({ description: 'Who read what and when, newest first; counted by the hour.' })
+  .meta({ description: 'Reads by endpoint and hour, newest first.' })
 const namedClient = z.object({ client_id: z.string(), name: z.string() })
 
 export const AuditEvent = z
@@ -139,7 +139,7 @@ export const ManagedGrant = z
       .array(ManagedClaim)
       .meta({ description: 'What the application learned without seeing rows, newest first.' }),
   })
-  .meta({ id: 'ManagedGrant', description: 'What the user allows one application.' })
+  .meta({ id: 'ManagedGrant', description: 'What the user allows one application to do.' })
 
 export type Session = z.output<typeof Session>
 

@@ -25,7 +25,7 @@ export const StreamCoverage = z
       .array(CoveredWindow)
       .meta({ description: 'Oldest first. Of a stream with several lists: what was read in all of them.' }),
     holes: z.array(CoverageHole).meta({ description: 'Oldest first.' }),
-    provider_limit: z.string().nullable().meta({ description: 'What the provider itself does not give.' }),
+    provider_limit: z.string().nullable().meta({ description: 'What the provider itself does not offer.' }),
     remedy: z.string().nullable().meta({ description: 'What the person can do about the holes or the limit.' }),
     partitions: z
       .object({

@@ -1,6 +1,6 @@
 /**
- * An endpoint as data. Validation, OpenAPI and the SDK's types are all made of these records, so that the documents
- * cannot say anything else than what the server does.
+ * An endpoint as data. Validation, OpenAPI and the SDK's types all come from these records, so the documentation cannot
+ * differ from what the server does.
  */
 import type { RefusalCode } from '@assay/core'
 import type { z } from 'zod'
@@ -24,13 +24,13 @@ export interface Endpoint {
   readonly id: string
   readonly family: Family
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** As the reference writes it, parameters in braces: `/accounts/v2/transactions/{id}`. */
+  /** Written as in the reference, with parameters in braces: `/accounts/v2/transactions/{id}`. */
   readonly path: string
   /** What the access token must allow; null when no token is asked for. */
   readonly scope: Scope | null
   /** Further scopes that it must allow too. */
   readonly moreScopes?: readonly Scope[]
-  /** The Bearer is no access token but the secret of a connect or manage session. */
+  /** The Bearer is the secret of a connect or manage session, not an access token. */
   readonly bearer?: 'session' | 'manage'
   /** Present on lists: adds `limit`, `cursor` and, in v2, `next_uri`; `query` then holds the filters alone. */
   readonly paging?: Paging
@@ -38,9 +38,9 @@ export interface Endpoint {
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly response: z.ZodType
-  /** JSON unless said; of lines, `response` is one. */
+  /** JSON by default; for a stream of lines, `response` describes one line. */
   readonly mediaType?: 'application/x-ndjson'
-  /** Also as a table of text, by a parameter: the first lines of one. */
+  /** Set when a parameter can select a text table: its first lines. */
   readonly csv?: string
   readonly summary: string
   readonly description: string
@@ -61,7 +61,7 @@ export function defineEndpoint<const E extends Endpoint>(endpoint: E): E {
   return endpoint
 }
 
-/** What an endpoint cannot give (an absent `query`, say) is an empty record. */
+/** A part that an endpoint lacks (such as `query`) is an empty record. */
 type Nothing = Record<never, never>
 
 export type ParamsOf<E extends Endpoint> = E extends { params: infer Schema extends z.ZodType }

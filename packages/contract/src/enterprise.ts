@@ -12,7 +12,7 @@ export const EnterpriseUser = z
     user_id: userId,
     external_user_id: z.string().nullable().meta({ description: 'The tenant’s own id of the user.' }),
     email: z.string().nullable(),
-    granted_at: time.meta({ description: 'Of the oldest consent in force.' }),
+    granted_at: time.meta({ description: 'When the oldest consent in force was given.' }),
     grant_expires_at: time.meta({ description: 'When the last consent in force ends.' }),
     scopes: z.array(z.string()).meta({ description: 'What the consents in force cover together.' }),
     connection_count: z.int().nullable().meta({ description: 'Null when no consent covers providers:read.' }),
@@ -35,7 +35,7 @@ export const EnterpriseChange = z
 
 export const UserStats = z
   .object({
-    users: z.int().meta({ description: 'With a consent in force.' }),
+    users: z.int().meta({ description: 'Users with a consent in force.' }),
     users_with_accounts: z.int(),
   })
   .meta({ id: 'UserStats' })
@@ -46,7 +46,7 @@ export const ProviderStats = z
 
 export const BalanceStats = z
   .object({
-    value_in_usd: decimalText.meta({ description: 'Of all positions that have a price.' }),
+    value_in_usd: decimalText.meta({ description: 'Value of all positions that have a price.' }),
     users: z.int(),
     positions: z.int(),
     positions_without_price: z.int(),

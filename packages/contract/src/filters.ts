@@ -20,7 +20,7 @@ export const knownAt = isoTimeParameter(
 
 const besideKnownAt = new Set(['known_at', 'start_time', 'end_time', 'connection_ids'])
 
-/** What was known is found by time and connection alone: former versions are not indexed by anything else. */
+/** Former versions are indexed only by time and connection, so known_at takes no other filter. */
 export function refuseBesideKnownAt(context: {
   value: { known_at?: string | undefined }
   issues: z.core.$ZodRawIssue[]

@@ -1,6 +1,6 @@
 /**
- * What a call can answer with beside its body: headers, and refusals with an example of each. They are the same for
- * every call, so a document holds them once and its operations refer to them.
+ * What a call can return beside its body: headers, and refusals with an example of each. They are the same for every
+ * call, so a document holds them once and its operations refer to them.
  */
 import { refusalCodes, type RefusalCode } from '@assay/core'
 import type { Endpoint } from './endpoint.ts'
@@ -14,7 +14,7 @@ const headerMeanings = {
   'Retry-After': 'Seconds to wait before the next try.',
   'WWW-Authenticate': 'Bearer; with error and, for a missing scope, scope (RFC 6750).',
   Link: '<…>; rel="next" while rows are left (RFC 8288).',
-  ETag: 'Of this answer; send it in If-None-Match to be told 304 while it holds.',
+  ETag: 'Names this version of the answer; send it in If-None-Match to get a 304 while it is current.',
   Deprecation: 'Only when the operator has set an end of this version (RFC 9745).',
   Sunset: 'Only when the operator has set an end of this version: when it is (RFC 8594).',
 } as const
@@ -53,10 +53,10 @@ const meanings: Readonly<Record<RefusalCode, Meaning>> = {
     headers: ['WWW-Authenticate'],
   },
   not_found: {
-    when: 'There is no such thing, or it is somebody else’s: the answer is the same.',
+    when: 'It does not exist or belongs to another user; both get the same answer.',
     detail: 'No such connection.',
   },
-  method_not_allowed: { when: 'The path takes other methods.', detail: 'this path takes GET' },
+  method_not_allowed: { when: 'The path does not take this method.', detail: 'this path takes GET' },
   payload_too_large: {
     when: 'The body has more than 64 KiB.',
     detail: 'the body must have at most 65536 bytes',
@@ -109,7 +109,7 @@ export function toHeaderComponents(endpoints: readonly Endpoint[]): JsonObject {
   )
 }
 
-/** Answers that are the same for everybody may be kept, and asked about (RFC 9110 §13.1.2). */
+/** Answers that are the same for every caller may be cached and revalidated (RFC 9110 §13.1.2). */
 export function isKeepable({ method, scope, bearer }: Endpoint): boolean {
   return method === 'GET' && scope === null && bearer === undefined
 }

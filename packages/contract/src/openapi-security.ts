@@ -1,6 +1,7 @@
 /**
- * Who may call what, in OpenAPI's words. The platform and enterprise calls take access tokens of the OAuth 2.0 flows of
- * the authorization server (RFC 6749), each with its scope; the connect calls take the secret of their session.
+ * Which credentials each call needs, as OpenAPI security schemes. The platform and enterprise calls take access tokens
+ * of the OAuth 2.0 flows of the authorization server (RFC 6749), each with its scope; the connect calls take the secret
+ * of their session.
  */
 import type { Endpoint, Scope } from './endpoint.ts'
 import type { JsonObject } from './json.ts'
@@ -63,7 +64,7 @@ export function toSecuritySchemes(endpoints: readonly Endpoint[], hosts: Hosts):
   return Object.fromEntries([...names].map((name) => [name, schemes[name](hosts)]))
 }
 
-/** Empty: anybody may call it. */
+/** Empty when the call needs no credentials. */
 export function toSecurity(endpoint: Endpoint): JsonObject[] {
   const name = findScheme(endpoint)
   if (name === undefined) return []

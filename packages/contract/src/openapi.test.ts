@@ -27,7 +27,7 @@ function findMembers(value: Json, name: string): Json[] {
 
 describe('the endpoints', () => {
   for (const { id, response, body, query, params, paging, example } of endpoints) {
-    it(`${id}: its example is what its schemas describe`, () => {
+    it(`${id}: its example matches its schemas`, () => {
       const pages = paging === undefined ? {} : pageParameters[paging.style]
       const wholeQuery = z.strictObject({ ...query?.shape, ...pages })
       const found = [
@@ -42,9 +42,9 @@ describe('the endpoints', () => {
       )
     })
 
-    it(`${id}: whatever it takes, an example shows`, () => {
+    it(`${id}: an example shows every input it takes`, () => {
       if (query !== undefined || paging !== undefined) assert.ok(example.query, 'query')
-      // A body that may be left out need not be shown where the query can say the same.
+      // An optional body needs no example where the query can say the same.
       if (body !== undefined && example.query === undefined) assert.ok(example.body, 'body')
     })
   }

@@ -136,7 +136,7 @@ function collectSchemas(): { named: Record<string, JsonObject>; add: AddSchema }
         // Answers may get new members; only what is strict on purpose says otherwise.
         const { def } = zodSchema._zod
         if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties
-        // What a double can hold; nobody's limit.
+        // The range of a double, which no field uses as a limit.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       },
@@ -223,6 +223,6 @@ function toParameters({ params, query, paging, example }: Endpoint, add: AddSche
 /** The value of a parameter, from the text that is sent. */
 function toValue(given: string, type: Json | undefined): Json {
   if (type === 'array') return given.split(',')
-  // A count of rows is no money.
+  // A count of rows is not money.
   return type === 'integer' ? Number(given) : given
 }

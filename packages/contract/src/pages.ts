@@ -11,7 +11,9 @@ export interface Paging {
   readonly style: 'page' | 'link'
   /** Without `limit`: this many, or all of them when null. */
   readonly limitDefault: number | null
-  /** A cursor works only for the user and client it was given to; that of a public list for everybody. */
+  /**
+   * A cursor works only for the user and client it was given to; the cursor of a public list works for every caller.
+   */
   readonly bound: 'caller' | 'filters'
 }
 
@@ -23,7 +25,7 @@ export const limitRule = `must be a whole number from 1 to ${limitMax}`
 const limit = parameter(
   { type: 'integer', minimum: 1, maximum: limitMax, description: 'How many items a page has.' },
   limitRule,
-  // A count of rows is no money.
+  // A count of rows is not money.
   (given) => (/^[1-9]\d{0,2}$/.test(given) && Number(given) <= limitMax ? Number(given) : undefined),
 )
 

@@ -24,7 +24,7 @@ export const proofCauses = [
 const ProofCause = z
   .object({
     cause: z.enum(proofCauses),
-    amount: decimal.meta({ description: 'How much of the difference it is about.' }),
+    amount: decimal.meta({ description: 'The part of the difference that it explains.' }),
     start_time: time.meta({ description: 'Included.' }),
     end_time: time.meta({ description: 'Excluded.' }),
     message: z.string().meta({ description: 'In words that may be shown to a person.' }),

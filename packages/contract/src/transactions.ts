@@ -11,7 +11,7 @@ const TransactionType = z.enum(transactionTypes).meta({ id: 'TransactionType' })
 const TransactionCategorization = z
   .object({
     category: z.enum(categories),
-    method: z.enum(categorizationMethods).meta({ description: 'Who said so.' }),
+    method: z.enum(categorizationMethods).meta({ description: 'How the category was determined.' }),
     confidence: z.number().min(0).max(1),
   })
   .meta({ id: 'TransactionCategorization' })

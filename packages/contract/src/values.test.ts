@@ -22,7 +22,7 @@ describe('times in a query', () => {
     it(`${given} is ${meant}`, () => assert.equal(iso.parse(given), meant))
   }
 
-  it('finer than a millisecond goes up, because rows have whole ones and ranges compare with them', () => {
+  it('finer than a millisecond are rounded up, because rows have whole milliseconds', () => {
     assert.equal(iso.parse('2026-03-02T10:11:12.345001Z'), '2026-03-02T10:11:12.346Z')
     assert.equal(iso.parse('2026-03-02T11:11:12.999999+01:00'), '2026-03-02T10:11:13.000Z')
     assert.equal(iso.parse('2026-03-02T10:11:12.345000Z'), '2026-03-02T10:11:12.345Z')
@@ -65,7 +65,7 @@ describe('times in a query', () => {
 })
 
 describe('comma-separated lists', () => {
-  it('order and repetition mean nothing', () => {
+  it('order and repetition do not matter', () => {
     assert.deepEqual(list('').parse('ETH,BTC,ETH'), ['BTC', 'ETH'])
   })
 

@@ -111,7 +111,7 @@ export function isoTimeParameter(description: string) {
 /** v1 also takes Unix epoch milliseconds. */
 export function anyTimeParameter(description: string) {
   return parameter({ type: 'string', description }, `${isoRule}, or Unix epoch milliseconds`, (given) =>
-    // A count of milliseconds is no money.
+    // A count of milliseconds is not money.
     /^\d{1,15}$/.test(given) ? toTime(Number(given)) : readIsoTime(given),
   )
 }

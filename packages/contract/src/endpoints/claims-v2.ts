@@ -25,7 +25,9 @@ const common = {
     .max(4)
     .optional()
     .meta({ description: 'How well the data has to be proved; by default proved or explained.' }),
-  audience: text(255).optional().meta({ description: 'Who is to believe it; by default this client.' }),
+  audience: text(255)
+    .optional()
+    .meta({ description: 'The intended recipient of the statement; by default this client.' }),
 }
 
 export const claimBody = z

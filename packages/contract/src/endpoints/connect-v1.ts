@@ -1,6 +1,6 @@
 /**
  * The connect session API, under {auth_url}/connect/v1: what a widget talks to. No cookies: each call but the creating
- * ones carries `Authorization: Bearer` and the secret of its session, which is no access token.
+ * ones carries `Authorization: Bearer` and the secret of its session, which is not an access token.
  */
 import { consentLanguages } from '@assay/core/consent'
 import { z } from 'zod'
@@ -167,9 +167,9 @@ export const forwardProviderAnswer = defineEndpoint({
   path: '/connect/v1/provider-answers',
   body: providerAnswer,
   response: z.object({ redirect_to: z.string().nullable() }),
-  summary: 'Where a provider’s answer goes on to',
+  summary: 'Resolve a provider’s answer to its destination',
   description:
-    'For the callback page. When an application began the sign-in: its redirect URI, with a one-time handle in place of the code. Null when a session waits for the answer, which then completes it with its own secret, or nobody does.',
+    'For the callback page. When an application began the sign-in: its redirect URI, with a one-time handle in place of the code. Null when a session waits for the answer and completes it with its own secret, or when nothing waits for it.',
   example: { body: examples.callback, response: { redirect_to: null } },
 })
 

@@ -1,4 +1,4 @@
-/** One small portfolio, told in both versions: what the documents show and what the schemas are held against. */
+/** One small portfolio, in both versions: the documents show it, and tests check it against the schemas. */
 
 export const connectionId = 'con_01jq8n7x2zf4tb9v6h3m5kcdwe'
 const time = '2026-03-02T10:11:12.345Z'
@@ -66,7 +66,7 @@ const transactionMembers = {
 
 export const transactionId = 'txn_5f3c0e8a9b7d4c21a6e0f4b2d8c19e37'
 export const removedTransactionId = 'txn_0b7d4c21a6e0f4b2d8c19e375f3c0e8a'
-/** As a server signs it; this one is of no server. */
+/** A statement in the form that a server signs; no server signed this one. */
 export const changesCursor = 'Yq4v2J9m0c8Kp1Zt7sWxRVtdLFsiYyIsIjQyIl1d'
 export const transactionV1 = { id: transactionId, crypto_source_id: 'kraken', ...transactionMembers }
 export const transactionV2 = { id: transactionId, provider_id: 'kraken', ...transactionMembers }

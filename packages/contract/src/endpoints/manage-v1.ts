@@ -69,7 +69,7 @@ export const getMe = defineEndpoint({
     tenant_reads: z.array(TenantRead),
     events: z.array(AuditEvent).meta({ description: 'The newest hundred, newest first.' }),
   }),
-  summary: 'What there is of me',
+  summary: 'See my data',
   description: 'Connections, which application may read what and what it read, and what the tenant itself read.',
   example: {
     response: {
