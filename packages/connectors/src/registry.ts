@@ -17,7 +17,7 @@ interface Provider {
   load(): Promise<{ connector: Connector }>
 }
 
-/** Exchanges without a connector of their own share one. */
+/** Exchanges without their own connector share one. */
 const shared: Record<string, Provider> = Object.fromEntries(
   ccxtDefinitions.map((definition) => {
     const id = definition.metadata.provider_id

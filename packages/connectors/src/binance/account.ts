@@ -49,7 +49,7 @@ export async function fetchAccount(apiKey: string, call: Call): Promise<Account>
   }
 }
 
-/** Undefined when Binance refuses with −2015; a key that it does not know at all has a code of its own (−2008). */
+/** Undefined when Binance refuses with −2015; an unknown key has its own code (−2008). */
 async function findRestrictions(call: Call): Promise<Answered | undefined> {
   try {
     return await call(endpoints.apiRestrictions)

@@ -15,7 +15,7 @@ import { binanceDefinition } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
 export interface Answered {
-  /** Not parsed yet: rows are kept to the digit, while the list of pairs is megabytes of which three members are read. */
+  /** Not parsed yet: rows are kept to the digit, while only three members of the megabytes of pairs are read. */
   text: string
   spent: Spent[]
 }
@@ -27,7 +27,7 @@ const recvWindowMs = 10_000
 const minuteMs = 60_000
 
 export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
-  // How far Binance's clock is ahead of ours; asked for only after Binance has refused a timestamp.
+  // How far Binance's clock is ahead of ours; fetched only after Binance has refused a timestamp.
   let offsetMs = 0
 
   async function ask(endpoint: Endpoint, params: Readonly<Record<string, string>>): Promise<Answered> {
@@ -83,7 +83,7 @@ export class RejectedKey extends SourceError {}
 
 const errorBody = z.object({ code: z.string().regex(/^-?\d{1,9}$/) })
 
-/** errors.md. A code that is not here says that our question was wrong, which is a bug of ours or a changed API. */
+/** errors.md. A code that is missing here means that our request was wrong: a bug of ours or a changed API. */
 const faultByCode: Readonly<Record<string, Fault>> = {
   '-1000': 'venue_down',
   '-1001': 'venue_down',

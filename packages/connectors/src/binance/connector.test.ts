@@ -102,7 +102,7 @@ describe('a signed call', () => {
     }
     await session.verify()
     await session.verify()
-    // Refused, asked for the time, accepted; then the difference is known.
+    // Refused, time fetched, accepted; from then on the difference is known.
     assert.deepEqual(
       received.map(({ path }) => path.split('/').at(-1)),
       ['apiRestrictions', 'time', 'apiRestrictions', 'apiRestrictions'],
@@ -154,7 +154,7 @@ describe('a signed call', () => {
       const { fault, retryAfterMs } = await faultOf(session.verify())
       assert.deepEqual([fault, retryAfterMs], ['rate_limited', 17_000])
     }
-    // It was seen as 0, and an address that comes back at once is banned: the next full minute is the earliest.
+    // Binance has sent 0, and bans an address that retries at once: the next full minute is the earliest.
     answer = () => ({ status: 429, headers: { 'Retry-After': '0' }, body: { code: -1003, msg: 'x' } })
     assert.equal((await faultOf(session.verify())).retryAfterMs, 60_000)
   })
@@ -185,7 +185,7 @@ describe('the rights of a key', () => {
     assert.deepEqual((await session.verify()).excess, ['Enable Withdrawals', 'enableMoonTrading'])
   })
 
-  it('a key that may not read says so, and nothing else is asked', async () => {
+  it('a key without the right to read is reported, and no further call is made', async () => {
     answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
     assert.deepEqual((await session.verify()).missing, ['Enable Reading'])
     assert.equal(received.length, 1)

@@ -51,9 +51,9 @@ export const binanceDefinition = {
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [
       'Binance lists trades by pair only. Trades of a pair that Binance no longer answers for cannot be read.',
-      'A pair whose two assets were never seen together is looked at when you connect, and then about every four weeks.',
+      'A pair whose two assets were never seen together is checked when you connect, and then about every four weeks.',
       'Binance lists at most the last 100 conversions of small balances, and none before December 2020.',
-      'Fiat deposits and withdrawals can be asked for twice a minute: a first history takes about half an hour.',
+      'Fiat deposits and withdrawals can be requested twice a minute: a first history takes about half an hour.',
       'Only the spot wallet and Simple Earn are read: funding wallet, margin, futures, P2P and Binance Pay are not.',
       'Only system generated (HMAC) keys are supported. Binance.US is another exchange: its keys are refused as unknown.',
     ],
@@ -62,7 +62,7 @@ export const binanceDefinition = {
     brand: { color: '#f0b90b', short_name: 'Bi' },
     popularity_rank: 3,
   },
-  // The order is the order of reading. Trades come late, because the other lists tell which pairs to look at; fiat orders
+  // The order is the order of reading. Trades come late, because the other lists show which pairs to read; fiat orders
   // come last, because an account may ask for them only twice a minute.
   streams: [
     // Deposits and withdrawals change until they are over. Unfinished ones are marked as pending and read again however old
@@ -88,15 +88,15 @@ export const binanceDefinition = {
     listStream('fiat_deposits', endpoints.fiatOrders, { overlap: dayMs }),
     listStream('fiat_withdrawals', endpoints.fiatOrders, { overlap: dayMs }),
   ],
-  // The fills of one order. A limit order may stay open longer; its later fills are then a transaction of their own.
+  // The fills of one order. A limit order may stay open longer; its later fills then form a separate transaction.
   storySpanMs: 7 * dayMs,
   settlesMs: 60_000,
   baseUrl: 'https://api.binance.com',
 } as const satisfies ProviderDefinition
 
 /**
- * `windowMax` is null although Binance limits all windows: pages are asked for in pieces that Binance accepts, so that years
- * in which Binance did not exist cost no request.
+ * `windowMax` is null although Binance limits all windows: pages are requested in pieces that Binance accepts, so that
+ * years in which Binance did not exist cost no request.
  */
 function listStream<const Name extends string>(
   name: Name,

@@ -91,7 +91,7 @@ export function listPartitions(pairs: readonly Pair[], state: ConnectorState, no
     .filter((pair) => {
       const isBoth = seen.has(pair.base) && seen.has(pair.quote)
       if (!isBoth && !seen.has(pair.base) && !seen.has(pair.quote)) return false
-      // A pair that was lost is asked for once in a rotation, should Binance list it again.
+      // A delisted pair is requested once per rotation, in case Binance lists it again.
       const isUrgent = !gone.has(toPartition(pair)) && (isBoth || isNew)
       return isUrgent || turnOf(pair.symbol) === turn
     })

@@ -1,7 +1,7 @@
 /**
  * Binance's records, from stored text to typed values. Shapes: binance-spot-api-docs (myTrades) and developers.binance.com
  * (wallet/capital, wallet/asset, convert/trade, fiat/rest-api, simple_earn/flexible-locked/history). Only the members that
- * we use are looked at, and all numbers are text.
+ * we use are parsed, and all numbers are text.
  */
 import { createHash } from 'node:crypto'
 import { findDecimal, zero, type Decimal } from '@assay/core'

@@ -120,7 +120,7 @@ describe('deposits and withdrawals', () => {
     assert.deepEqual([draft.occurredAtMs, draft.hash], [Date.UTC(2019, 9, 12, 11, 12, 2), '0xb5'])
   })
 
-  it('a withdrawal under way has left the balance, and one that failed has not', () => {
+  it('a pending withdrawal has left the balance, and a failed one has not', () => {
     assert.deepEqual(changesOf(single('withdrawals', { ...withdrawal, status: 4 })), { USDT: '-8.914' })
     const failed = single('withdrawals', { ...withdrawal, status: 5, info: 'The address is not valid' })
     assert.deepEqual([changesOf(failed), failed.status], [{}, 'failed'])

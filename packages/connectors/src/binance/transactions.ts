@@ -1,5 +1,5 @@
 /**
- * From records to transactions. Nearly every record is a transaction by itself; the fills of one order are joined.
+ * From records to transactions. Nearly every record is one transaction; the fills of one order are joined.
  * The law: the change of a balance = inputs − outputs − fees, asset by asset.
  */
 import { absolute, add, isNegative, isZero, multiply, subtract, zero } from '@assay/core'
@@ -84,7 +84,7 @@ function toOrderDraft(partition: string, records: readonly StoredRecord[]): Tran
   }
   return toDraft(
     {
-      // An order that is filled over weeks is several stories, and each of them needs a key of its own.
+      // An order that is filled over weeks makes several groups of records, and each needs its own key.
       naturalKey: `trade:${symbol}:${first.orderId}@${first.id}`,
       occurredAtMs: Number(first.time),
       type: 'input_and_output',
@@ -123,8 +123,8 @@ function toDepositDraft(body: string, key: string): TransactionDraft {
 
 /**
  * The amount is what arrives; the fee is taken from the balance beside it. Both leave the balance when the withdrawal is asked
- * for, long before it is over: so it counts as confirmed while it is under way. Its record is marked as pending, and becomes
- * a failed transaction that moves nothing should Binance give the money back.
+ * for, long before it is over: so it counts as confirmed while it is in progress. Its record is marked as pending, and
+ * becomes a failed transaction that moves nothing should Binance give the money back.
  */
 function toWithdrawalDraft(body: string, key: string): TransactionDraft {
   const row = rows.parseWithdrawal(body)
@@ -201,7 +201,9 @@ function toDividendDraft(body: string): TransactionDraft {
   )
 }
 
-/** The old coin goes and the new one comes, as two dividends with the same words. A half alone says nothing. */
+/**
+ * The old coin leaves and the new one arrives as two dividends with the same text. One half alone is not conclusive.
+ */
 function toSwapDrafts(records: readonly StoredRecord[]): TransactionDraft[] {
   const dividends = records
     .map(({ body }) => rows.parseDividend(body))

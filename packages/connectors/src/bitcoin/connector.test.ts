@@ -180,7 +180,7 @@ describe('a wallet', () => {
     assert.ok(!shown.includes(zpub.slice(4, 30)))
   })
 
-  it('is asked for what is funded or unused in every run, and for what is empty once a day', async () => {
+  it('is queried for funded and unused addresses in every run, and for emptied ones once a day', async () => {
     const chain = new TestChain()
     for (let index = 0; index < 60; index += 1) {
       chain.pay({ payer: 2_000 }, { [receiving(index)]: 1_000 }, 700_000 + index)
@@ -203,7 +203,7 @@ describe('a wallet', () => {
     assert.equal(books.keys.length, 120)
   })
 
-  it('of a key of unknown kind is asked for every kind once a day, and for the kind in use in every run', async () => {
+  it('of a key of unknown kind is queried for every kind once a day, and for the used kind in every run', async () => {
     const xpub =
       'xpub6BosfCnifzxcFwrSzQiqu2DBVTshkCXacvNsWGYJVVhhawA7d4R5WSWGFNbi8Aw6ZRc1brxMyWMzG3DSSSSoekkudhUd9yLb6qx39T9nMdj'
     const chain = new TestChain()
@@ -234,7 +234,7 @@ describe('a history', () => {
     assert.ok(recent > 25 && recent < 130)
     await books.readWindow(session, 0, edge)
     assert.deepEqual(books.keys, keysOf(chain))
-    // 130 are six pages in all: none was asked for twice.
+    // 130 transactions make six pages, and none was requested twice.
     assert.deepEqual([asked < 6, countOf(chain, /\/txs/)], [true, 6])
   })
 
@@ -264,7 +264,7 @@ describe('a history', () => {
     assert.deepEqual(chain.asked, [`/address/${receiving(0)}`])
   })
 
-  it('keeps a transaction that cannot be read, and goes on', async () => {
+  it('keeps a transaction that cannot be read, and continues', async () => {
     const chain = new TestChain()
     const odd = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
     chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_001)
@@ -299,7 +299,7 @@ describe('a transaction that may still change', () => {
     chain.asked = []
     chain.nowMs += hourMs
     await books.run(chain)
-    assert.equal(countOf(chain, /\/tx/), 0, 'a final transaction is not asked for again')
+    assert.equal(countOf(chain, /\/tx/), 0, 'a final transaction is not requested again')
   })
 
   it('is withdrawn when the mempool drops it, and its replacement is found though it is worth the same', async () => {
@@ -362,7 +362,7 @@ describe('a server', () => {
     })
   }
 
-  it('that fails in the middle of a wallet loses one batch, and the next call goes on behind the others', async () => {
+  it('that fails in the middle of a wallet loses one batch, and the next call continues after the others', async () => {
     const chain = new TestChain()
     const session = chain.open()
     const first = await session.fetchBalances({})

@@ -7,7 +7,7 @@ import type { ProviderDefinition } from '../kit/definition.ts'
 
 /**
  * A transaction is pending until its block is this deep; a block of that depth has not been replaced since 2013. After it a
- * transaction is never asked for again, so a shallower setting would miss reorganisations.
+ * transaction is never requested again, so a shallower setting would miss reorganisations.
  */
 export const confirmationsNeeded = 6
 
@@ -112,7 +112,7 @@ export const bitcoinDefinition = {
       remedy: null,
     },
   ],
-  // A record is a whole transaction, so a story has one record.
+  // A record is a whole transaction, so each group has one record.
   storySpanMs: 0,
   settlesMs: 0,
   baseUrl: 'https://blockstream.info/api',

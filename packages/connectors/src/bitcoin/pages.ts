@@ -1,8 +1,8 @@
 /**
  * The walk over a wallet's transactions, in this order:
  *
- *   poll        the addresses are asked for, unless a round of questions has ended since the window did
- *   unsettled   each transaction that may still change is asked for by its id. One that the chain no longer knows (a
+ *   poll        the addresses are queried, unless a round has ended since the window did
+ *   unsettled   each transaction that may still change is requested by its id. One that the chain no longer knows (a
  *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
  *   addresses   of each address that changed, the newest transactions down to those that are known
  *
@@ -163,7 +163,7 @@ interface Shown {
   tipHeight: number
 }
 
-/** Where the list of this address goes on; null when it was read as far as it is needed now, which `entry` then says. */
+/** Where the list of this address continues; null when it was read as far as needed now, which `entry` then records. */
 function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): Place | null {
   const confirmed = seen.flatMap(({ txid, block }) =>
     txid === undefined || block === undefined ? [] : [{ txid, ...block }],

@@ -23,7 +23,7 @@ const addressesMax = 3_000
 
 type Round = NonNullable<WalletState['round']>
 
-/** Changes `state`. True when the round has ended: everything that was due has been asked for. */
+/** Changes `state`. True when the round has ended and everything due has been requested. */
 export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletState, nowMs: number): Promise<boolean> {
   const round = startOrContinue(state, nowMs)
   const due = listDue(wallet, state, round)
@@ -48,7 +48,7 @@ function startOrContinue(state: WalletState, nowMs: number): Round {
   return (state.round = { startedAtMs: nowMs, isWhole, branch: 0, index: 0 })
 }
 
-/** The next addresses of one branch, whose end is known only after they were asked for. `round` skips what is not due. */
+/** The next addresses of one branch, whose end is known only after they were queried. `round` skips what is not due. */
 function listDue({ branches }: Wallet, state: WalletState, round: Round): KnownAddress[] {
   for (; round.branch < branches.length; round.branch += 1, round.index = 0) {
     const branch = branches[round.branch]
@@ -69,7 +69,7 @@ function listDue({ branches }: Wallet, state: WalletState, round: Round): KnownA
   return []
 }
 
-/** A key is used with one kind of address. The change of a kind that is used is asked for, though it may be unused yet. */
+/** A key is used with one kind of address. The change branch of a used kind is queried even if it is still unused. */
 function isOtherKindUsed({ addresses }: WalletState, { id }: Branch): boolean {
   const kindOf = (branch: string): string | undefined => branch.split('/')[0]
   const used = new Set(addresses.flatMap(({ stats, branch }) => (stats === undefined ? [] : [kindOf(branch)])))

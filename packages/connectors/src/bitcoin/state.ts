@@ -1,5 +1,5 @@
 /**
- * What is kept of a wallet between runs: its addresses as the chain knew them when they were last asked for, how far each
+ * What is kept of a wallet between runs: its addresses as the chain knew them when they were last queried, how far each
  * was read, and the transactions that may still change. Addresses are public; the key that they come from is not here.
  */
 import { z } from 'zod'
@@ -38,7 +38,7 @@ const stateSchema = z.object({
   round: z
     .object({ startedAtMs: z.number(), isWhole: z.boolean(), branch: z.number(), index: z.number() })
     .exactOptional(),
-  /** When the last round ended, and when the last one began that asked for emptied addresses too. */
+  /** When the last round ended, and when the last one that included emptied addresses began. */
   polledAtMs: z.number().default(0),
   polledWholeAtMs: z.number().default(0),
 })

@@ -1,6 +1,6 @@
 /**
  * From a transaction of the chain to a draft. A transaction takes whole outputs of earlier ones and gives new outputs, so
- * the change comes back to an address of the wallet: what counts is what its own addresses gave and got.
+ * the change comes back to an address of the wallet: only what its own addresses sent and received counts.
  *
  *   none of the inputs is own    received; from nothing at all, it was mined
  *   all of them are              sent, with the network's fee; if nothing went to others, the fee alone

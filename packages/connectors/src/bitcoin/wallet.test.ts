@@ -101,7 +101,7 @@ describe('the fingerprint of a wallet', () => {
 })
 
 describe('a wallet that cannot be read', () => {
-  it('is refused without a word of what was given', () => {
+  it('is refused without quoting the input', () => {
     const broken = `${zpub.slice(0, -1)}t`
     for (const given of [{ extendedPublicKey: broken }, { descriptor: `wpkh(${broken}/0/*)` }, { address: '1abc' }]) {
       assert.throws(

@@ -13,7 +13,7 @@ import type { WalletCredentials } from '../kit/connector.ts'
 export interface Branch {
   /** Unique within the wallet, and the same in every process: it is kept beside the addresses in the state. */
   id: string
-  /** Null when it goes on without end. */
+  /** Null when it has no end. */
   length: number | null
   addressAt(index: number): string
 }
@@ -98,7 +98,7 @@ function toBranches({ key, branches, isRanged }: Account, script: ScriptKind): B
   })
 }
 
-/** A key with a right checksum may still be no point of the curve. The library's message could quote it. */
+/** A key with a valid checksum may still not be a point on the curve. The library's message could quote it. */
 function guard(derive: () => string | undefined): string {
   let address: string | undefined
   try {

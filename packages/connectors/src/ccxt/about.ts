@@ -58,7 +58,7 @@ export interface About {
   /** What the exchange calls the third credential. */
   third?: string
   limits?: readonly string[]
-  /** The first day, for lists that are asked for in many small pieces. */
+  /** The first day, for lists that are requested in many small pieces. */
   launched?: string
   lists?: Partial<Record<StreamName, ListAbout>>
   /** Parameters of fetchBalance, once for each wallet of an account. */

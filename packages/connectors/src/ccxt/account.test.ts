@@ -49,7 +49,7 @@ describe('the rights of a key', () => {
     assert.deepEqual(account.excess, ['Teleport'])
   })
 
-  it('an answer without rights is not taken for a key without rights', async () => {
+  it('a response without rights is not mistaken for a key without rights', async () => {
     for (const answer of [{}, { data: [] }, 'x']) {
       await assert.rejects(fetchAccount(answering(answer), 'okx', 'k'), (error: SourceError) => {
         return error.fault === 'unreadable_answer'

@@ -278,7 +278,8 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
     if (aboutKey.test(words)) return new SourceError('invalid_credentials', detail)
     if (aboutRights.test(words)) return new SourceError('missing_permission', detail)
   }
-  // ccxt has no classes for these two. The words are looked at and not passed on: they may quote the whole answer.
+  // ccxt has no classes for these two. The message is inspected and not passed on, because it may quote the whole
+  // response.
   if (fault.fault === 'invalid_credentials' || fault.fault === 'missing_permission') {
     if (aboutAddress.test(words)) return new SourceError('ip_not_allowed', detail)
     if (/\bexpired?\b/i.test(words) && /key/i.test(words)) return new SourceError('key_expired', detail)

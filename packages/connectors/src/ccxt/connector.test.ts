@@ -21,7 +21,7 @@ interface Row {
   [member: string]: unknown
 }
 
-/** Five fills of three orders, of which two share a millisecond. */
+/** Five fills of three orders; two of them share a millisecond. */
 const trades: Row[] = [
   ['t1', 'o1', 'buy', '0.50000000', '40000.10'],
   ['t2', 'o1', 'buy', '0.25000000', '40000.20'],
@@ -232,7 +232,7 @@ describe('the connector over ccxt', () => {
     )
   })
 
-  it('a withdrawal takes its fee beside it; one that is under way is read again', async () => {
+  it('a withdrawal has its fee beside it; a pending one is read again', async () => {
     const { records } = await walk('withdrawals')
     assert.deepEqual(records.map(({ pending }) => pending ?? false).toSorted(), [false, true])
     const drafts = await derive('withdrawals')
@@ -347,7 +347,9 @@ describe('the connector over ccxt', () => {
 
   for (const [told, own] of Object.entries({
     'a word': { ownType: 'CURRENCY_SELL' },
-    'a sentence that ccxt takes for a trade': { ownText: 'Conversion of 100.0 UST to 99.0911 UDC on wallet exchange' },
+    'a sentence that ccxt mistakes for a trade': {
+      ownText: 'Conversion of 100.0 UST to 99.0911 UDC on wallet exchange',
+    },
   })) {
     it(`both sides of a conversion that a ledger tells by ${told} are one transaction`, () => {
       const body = (id: string, amount: string, currency: string): string =>

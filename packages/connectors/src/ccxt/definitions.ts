@@ -29,7 +29,7 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
   return {
     metadata: toMetadata(facts, about, name, lists),
     streams: first === undefined ? [noHistory(name)] : [first, ...others],
-    // The fills of one order. A limit order may stay open longer; its later fills are then a transaction of their own.
+    // The fills of one order. A limit order may stay open longer; its later fills then form a separate transaction.
     storySpanMs: 7 * dayMs,
     settlesMs: 60_000,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
@@ -49,7 +49,7 @@ function toStream(name: string, list: ReadList): Stream {
     name: list.stream,
     unit: 'ms',
     partitioned: list.by !== null,
-    // Pages are asked for in pieces that the exchange accepts (pages.ts), so that years before it existed cost little.
+    // Pages are requested in pieces that the exchange accepts (pages.ts), so that years before it existed cost little.
     windowMax: null,
     retentionMs: list.retentionDays === null ? null : list.retentionDays * dayMs,
     // Transfers change until they are over. Unfinished ones are read again however old they are; this is for late rows.

@@ -46,7 +46,7 @@ describe('the facts about exchanges', () => {
     }
   })
 
-  it('a list that ends in silence, or forgets, says so', () => {
+  it('a list that ends silently, or has a retention limit, declares it', () => {
     for (const facts of exchanges) {
       const definition = ccxtDefinitions.find(({ metadata }) => metadata.provider_id === facts.id)
       for (const list of listReadLists(facts)) {

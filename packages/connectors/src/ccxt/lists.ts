@@ -8,7 +8,7 @@ const dayMs = 24 * 3_600_000
 const narrowSinceMs = Date.UTC(2017, 0, 1)
 
 export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
-  /** True: ccxt knows the parameter. Text: the exchange's own, which ccxt hands on. False: there is none. */
+  /** True when ccxt knows the parameter; text for the exchange's own, which ccxt passes on; false without one. */
   since: boolean | string
   until: boolean | string
   unit: 's' | 'ms'

@@ -18,7 +18,7 @@ import { withAssets, withLost } from './state.ts'
 
 type Step = 'whole' | 'before' | 'behind' | 'long_before' | 'long_behind'
 
-/** Where a walk is: a piece of the window, and which part of it is asked for. */
+/** The position of a walk: a piece of the window, and which part of it is requested. */
 interface Place {
   startMs: number
   endMs: number
@@ -133,7 +133,7 @@ function nextBefore(list: ReadList, place: Place, { oldestMs, newestMs, count }:
     if (list.since === false && oldestMs < place.startMs) return undefined
     return { ...place, step: 'before', oldestMs, passed: 1 }
   }
-  // Several rows of one moment may be all that a page holds: what lies before that moment is asked for without it.
+  // Several rows of one moment may be all that a page holds: earlier rows are requested without that moment.
   const isOneMoment = count > 1 && oldestMs === newestMs
   if (place.step === 'before' && isOneMoment) return { ...place, step: 'long_before' }
   // Older rows were found: this exchange starts with the newest ones, and nothing lies behind those.

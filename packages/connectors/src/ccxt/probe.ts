@@ -164,7 +164,7 @@ async function probeList(probe: Probe, stream: StreamName, call: ListCall): Prom
   const first = await ask(earlier, {})
   if (first.kind !== 'sent') return undefined
   const bounded = await ask(earlier, { until: sooner })
-  // Where ccxt does not know the parameter it hands it on as it is, and the exchange would not understand it.
+  // ccxt passes unknown parameters on unchanged, and the exchange would not understand them.
   const isHandedOn = bounded.kind === 'sent' && bounded.sent.some(({ params }) => 'until' in params)
   const limits = features?.['spot']?.[call] ?? features?.['default']?.[call] ?? {}
   return {

@@ -96,7 +96,7 @@ export interface ReadRow {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row that ccxt could not make sense of is kept and marked, and its page goes on. */
+/** A row that ccxt could not parse is kept and marked, and the rest of its page is read. */
 export function readRow(
   { write }: CcxtClient,
   stream: StreamName,

@@ -10,9 +10,9 @@ import type { Market } from './client.ts'
 import type { ListFacts } from './facts.ts'
 
 const dayMs = 24 * 3_600_000
-/** While a connection is younger than this, every market of a seen asset is looked at. */
+/** While a connection is younger than this, every market of a seen asset is read. */
 const newForMs = 6 * 3_600_000
-/** Later, a market of which only one side was seen has its turn once in this many days. */
+/** Later, a market with only one seen side is read once in this many days. */
 const rotationDays = 28
 
 const stateSchema = z.object({
@@ -66,7 +66,7 @@ function listSymbols(markets: ReadonlyMap<string, Market>, state: ConnectorState
     .filter(({ symbol, base, quote }) => {
       const isBoth = seen.has(base) && seen.has(quote)
       if (!isBoth && !seen.has(base) && !seen.has(quote)) return false
-      // A symbol that was lost is asked for once in a rotation, should it be listed again.
+      // A delisted symbol is requested once per rotation, in case it is listed again.
       return (!gone.has(symbol) && (isBoth || isNew)) || turnOf(symbol) === turn
     })
     .map(({ symbol }) => symbol)

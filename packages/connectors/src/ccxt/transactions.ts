@@ -1,6 +1,6 @@
 /**
  * From stored records to transactions, for every exchange alike. The fills of one order are one transaction; every other
- * record is one of its own. Fills of contracts change no coin balance but by their fee and, later, by a profit that the
+ * record is a separate one. Fills of contracts change a coin balance only by their fee and, later, by a profit that the
  * lists do not have: they are kept, and say that they are incomplete.
  */
 import {
@@ -130,7 +130,7 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
   const isUnknown = incomplete.has('inputs')
   const { order, symbol, side, timestamp } = first.trade
   return toDraft({
-    // An order that is filled over weeks is several stories, and each of them needs a key of its own.
+    // An order that is filled over weeks makes several groups of records, and each needs its own key.
     naturalKey: `trade:${first.key}`,
     occurredAtMs: timestamp,
     type: isUnknown ? 'uncategorized' : 'input_and_output',
@@ -226,7 +226,10 @@ const gains: readonly (readonly [RegExp, Category])[] = [
 /** Conversions are trades that no list of trades has. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
 const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
 
-/** Bitfinex has no word for it, but a sentence, which ccxt takes for a trade: "Conversion of 100.0 UST to … on wallet exchange". */
+/**
+ * Bitfinex writes a sentence instead of a type, which ccxt mistakes for a trade: "Conversion of 100.0 UST to … on
+ * wallet exchange".
+ */
 const convertSentence = /^conver(?:t|sion)\b/i
 
 function isConversion(entry: Entry): boolean {
@@ -267,7 +270,7 @@ type Meaning = Pick<TransactionDraft, 'type' | 'category'>
 function toEntryDrafts(providerId: string, key: string, entry: Entry): TransactionDraft[] {
   const words = wordsOf(entry)
   const [word] = words
-  // A number for a type says nothing that could be told from a trade.
+  // A numeric type cannot be distinguished from a trade.
   if (word === undefined || entry.status === 'failed' || entry.status === 'canceled') return []
   const amount = toAmount('amount', entry.amount)
   const isOut = entry.direction === 'out' || isNegative(amount)
@@ -293,7 +296,7 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
   ]
 }
 
-/** The exchange's own word before ccxt's. A number for a type says nothing that could be told from a trade. */
+/** Prefers the exchange's own type to ccxt's. A numeric type cannot be distinguished from a trade. */
 function wordsOf({ ownType, type }: Entry): string[] {
   return [ownType, type].filter((word) => typeof word === 'string').filter((word) => /[a-z]/i.test(word))
 }

@@ -63,7 +63,7 @@ const rightsOf =
     pathname === '/v2/user' ? { body: { data: { id: 'user-1' } } } : { body: { ...permissions, ...more } }
 
 describe('a request with a key', () => {
-  it('is signed for its method, host and path alone, for two minutes, with a nonce of its own', async () => {
+  it('is signed for its method, host and path only, for two minutes, with its own nonce', async () => {
     const { session, asked } = open(() => ({ body: { data: [] } }))
     await session.fetchBalances({})
     await session.fetchBalances({})
@@ -134,7 +134,7 @@ describe('a request with a key', () => {
     assert.equal(twice.asked.length, 2)
   })
 
-  it('a scope that is missing, and too many calls, are told apart', async () => {
+  it('a missing scope and a rate limit are distinguished', async () => {
     await assert.rejects(open(() => ({ status: 403 })).session.fetchBalances({}), { fault: 'missing_permission' })
     await assert.rejects(open(() => ({ status: 429 })).session.fetchBalances({}), { fault: 'rate_limited' })
   })
@@ -262,7 +262,7 @@ describe('a page of transactions', () => {
     assert.deepEqual([last.records, last.next, last.complete], [[], null, request().window])
   })
 
-  it('a short or empty page with a next one goes on', async () => {
+  it('a short or empty page with a next link continues', async () => {
     const { session } = open(listOf([], '/v2/x?starting_after=q'))
     assert.equal((await session.fetchPage(request())).next, 'starting_after=q')
   })

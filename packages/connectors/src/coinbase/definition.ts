@@ -72,7 +72,7 @@ export const coinbaseDefinition = {
     {
       name: 'transactions',
       unit: 'ms',
-      // Each wallet has a list of its own; also one that is empty today.
+      // Each wallet has its own list, including one that is empty today.
       partitioned: true,
       windowMax: null,
       retentionMs: null,

@@ -1,6 +1,6 @@
 /**
  * Coinbase's transactions, from stored text to typed values. Shape: docs.cdp.coinbase.com,
- * coinbase-app/track-apis/transactions. Only the members we use are looked at.
+ * coinbase-app/track-apis/transactions. Only the members we use are parsed.
  */
 import { findDecimal, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ export interface Transaction {
   timeMs: number
   code: string
   asset: Asset
-  /** Signed: the change of this wallet, but for the commission of a fill. */
+  /** Signed: the change of this wallet, without the commission of a fill. */
   amount: Decimal
   isStakedCode: boolean
   fill: Fill | undefined

@@ -61,7 +61,7 @@ export function toSingleDraft(entry: Entry): TransactionDraft {
   })
 }
 
-/** Coinbase takes a send from the wallet when it is asked for, not when the chain has confirmed it. */
+/** Coinbase debits a send from the wallet when it is requested, not when the chain has confirmed it. */
 function isDebited({ status, amount, type }: Entry): boolean {
   return status === 'pending' && isNegative(amount) && type !== 'request'
 }

@@ -23,7 +23,7 @@ function row(id: string, type: string, amount: string, currency: string, more: o
   return { stream: 'transactions', partition, key: id, occurredAtMs: Date.parse(at), body: JSON.stringify(body) }
 }
 
-/** One story, whatever order its rows come in. */
+/** One group of records, in whatever order its rows come. */
 function derive(...rows: StoredRecord[]): TransactionDraft[] {
   const drafts = toTransactions(rows, facts)
   const sorted = (list: TransactionDraft[]): TransactionDraft[] =>
@@ -149,7 +149,7 @@ describe('fills of an order', () => {
     assert.equal(new Set(drafts.map(({ naturalKey }) => naturalKey)).size, 2)
   })
 
-  it('without the other wallet charge nothing and say what is missing', () => {
+  it('without the other wallet charge nothing and name the missing part', () => {
     const half = only(row('5', 'advanced_trade_fill', '25.81', 'NEAR', fill('1.9')))
     assert.deepEqual([half.type, half.fees, half.incomplete], ['uncategorized', [], ['outputs']])
   })
@@ -253,7 +253,7 @@ describe('everything else', () => {
     assert.deepEqual([draft.category, draft.inputs.length, draft.outputs.length], ['convert', 1, 2])
   })
 
-  it('a type that is not known, or has the wrong sign, is kept with its amount and Coinbase’s word', () => {
+  it('a type that is not known, or has the wrong sign, is kept with its amount and Coinbase’s own type', () => {
     for (const [type, amount] of [
       ['quantum_settlement', '1.23'],
       ['tx', '-4'],

@@ -1,6 +1,6 @@
 /**
- * From a story of Coinbase's rows to transactions. families.ts says what belongs together. Pure: the order of the records
- * does not matter, and the same records give the same drafts.
+ * From a group of Coinbase's rows to transactions. families.ts says what belongs together. Pure: the order of the
+ * records does not matter, and the same records give the same drafts.
  */
 import {
   add,

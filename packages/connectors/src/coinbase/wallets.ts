@@ -2,10 +2,10 @@
  * The wallets of an account: `GET /v2/accounts`, all pages of it (docs.cdp.coinbase.com, coinbase-app/track-apis/accounts).
  *
  * Wallets are never left out by their balance or by `updated_at`: empty ones have a history, and rotki found `updated_at`
- * to be unreliable. A wallet that was never used has its currency code for an id; it gets an id of its own with its first
+ * to be unreliable. A wallet that was never used has its currency code for an id; it gets its own id with its first
  * transaction.
  *
- * Staked assets lie in wallets of their own (docs: `staking_transfer` is "Funds from primary account moved to staked
+ * Staked assets lie in separate wallets (docs: `staking_transfer` is "Funds from primary account moved to staked
  * account"). No member says which wallets these are, so three signs are used: the code ETH2, a name that begins with
  * "Staked", and having received a staking transfer (pages.ts).
  */

@@ -113,7 +113,7 @@ describe('daily prices', () => {
     assert.equal(asked[0]?.searchParams.get('interval'), 'daily')
   })
 
-  it('are asked for once more within the free year when the plan refuses what is older', async () => {
+  it('are requested again within the free year when the plan refuses older days', async () => {
     const now = Date.UTC(2026, 10, 15, 12)
     const first = Date.UTC(2025, 10, 17)
     answer = (url) =>
@@ -121,7 +121,7 @@ describe('daily prices', () => {
         ? { status: 401, body: '{"error":{"status":{"error_code":10012}}}' }
         : { body: `{"prices":[[${first},64000]]}` }
     const answered = await fetchDailyPrices({ ...io, now: () => now }, 'bitcoin', Date.UTC(2021, 0, 1), now)
-    // Days before were refused, and the caller is told: they do not count as days without a price.
+    // Earlier days were refused, which the caller learns: they do not count as days without a price.
     assert.deepEqual(answered, { answeredFromMs: first, prices: [{ dayMs: first, price: '64000' }] })
     assert.deepEqual(
       asked.map((url) => Number(url.searchParams.get('from')) * 1000),
@@ -129,7 +129,7 @@ describe('daily prices', () => {
     )
   })
 
-  it("are asked for with the operator's key, which no URL carries", async () => {
+  it("are requested with the operator's key, which no URL carries", async () => {
     answer = { body: '{"prices":[]}' }
     const seen: Headers[] = []
     const fetchKeyed: typeof fetch = (input, init) => {

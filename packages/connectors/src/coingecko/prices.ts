@@ -6,8 +6,8 @@
  * is rounded half to even at `rateDecimals`.
  *
  * Without a paid plan only the last 365 days are answered. Asked for more it refuses the whole range (401, code 10012),
- * so the year that it does give is asked for instead. The answer says from which day on it speaks: the days before were
- * refused, not found empty, and have to be asked for again.
+ * so the year that it does give is requested instead. The result names its first day: the days before were
+ * refused, not found empty, and must be requested again.
  * An id that it does not know is simply not in the answer of current prices, and a data_hole in history.
  */
 import { dayMs, divide, SourceError, type Decimal } from '@assay/core'

@@ -43,8 +43,8 @@ export async function fetchAccount(clients: readonly ChainClient[], address: Add
 const delegation = /^0xef0100[0-9a-f]{40}$/i
 
 /**
- * Contracts are refused: their owners move money by calls that no list of theirs shows. The kit has no words of its own for
- * this, so the person reads that this wallet cannot be read.
+ * Contracts are refused: their owners move money by calls that none of their lists shows. The kit has no words of its
+ * own for this, so the person reads that this wallet cannot be read.
  */
 async function assertNoContract(client: ChainClient, address: Address): Promise<void> {
   const code = await client.rpc('eth_getCode', [address, 'latest'])

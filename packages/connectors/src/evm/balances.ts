@@ -3,7 +3,7 @@
  * contracts. A chain does not say which tokens an address has, so the index names the contracts that it has ever met.
  *
  * All questions to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
- * deployed each contract is asked by itself.
+ * deployed, each contract is called separately.
  */
 import { add, isZero, SourceError, zero, type Decimal } from '@assay/core'
 import {
@@ -30,7 +30,7 @@ export interface Holdings {
   chains: Record<string, ChainState>
 }
 
-/** A wallet that never sent anything on a chain may still be sent tokens there; that is asked for once a day. */
+/** A wallet that never sent anything on a chain may still be sent tokens there; this is checked once a day. */
 const probeEveryMs = 24 * 3_600_000
 
 export async function fetchHoldings(
@@ -45,7 +45,7 @@ export async function fetchHoldings(
   return { balances: fold(read.flatMap(({ held }) => held)), chains }
 }
 
-/** On which chains the wallet was used, without a look at its tokens. */
+/** The chains on which the wallet was used, ignoring its tokens. */
 export async function fetchUsage(clients: readonly ChainClient[], address: Address): Promise<EvmState['chains']> {
   const used = await readUsage(clients, address, {})
   return Object.fromEntries(used.map(({ client, state }) => [client.chain.id, state]))
@@ -63,8 +63,8 @@ interface Usage {
 }
 
 /**
- * A chain where the wallet was never used may fail: six networks are not unreadable because the seventh is away. It is asked
- * again by the next read. When none answers, that is the provider's failure.
+ * A chain where the wallet was never used may fail: one unreachable network must not make six others unreadable. It is
+ * asked again by the next read. When none answers, that is the provider's failure.
  */
 async function readUsage(
   clients: readonly ChainClient[],
@@ -200,7 +200,7 @@ async function fetchTokens(client: ChainClient, address: Address, tokens: readon
   })
 }
 
-/** Wrapping coins leaves no transfer in most indexes, so the wrapped coin is always asked for. */
+/** Wrapping coins leaves no transfer in most indexes, so the wrapped coin is always queried. */
 function withWrapped(chain: Chain, tokens: readonly Token[]): readonly Token[] {
   if (tokens.some(({ address }) => address === chain.wrapped.address)) return tokens
   return [...tokens, { ...wrappedContract(chain), decimals: 18 }]

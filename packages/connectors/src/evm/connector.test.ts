@@ -138,7 +138,7 @@ describe('balances', () => {
     assert.equal(balances.length, 5)
   })
 
-  it('what was seen is remembered, and the index is asked only for what is new', async (t) => {
+  it('known tokens are remembered, and the index is queried only for new ones', async (t) => {
     const { chain, session } = await openWallet(t)
     hold(chain)
     const { state = {}, balances } = await session.fetchBalances({})

@@ -1,7 +1,7 @@
 /**
- * Wallets on Ethereum and the chains that work like it, as plain data. An address is public: there is no key, and nothing to
- * allow. Lists are those of Etherscan's account module (docs.etherscan.io, api-reference), which Blockscout and others offer
- * too; chains.ts says where they are.
+ * Wallets on Ethereum and the chains that work like it, as plain data. An address is public: it needs no key and has
+ * nothing to allow. Lists are those of Etherscan's account module (docs.etherscan.io, api-reference), which Blockscout
+ * and others offer too; chains.ts says where they are.
  */
 import type { Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'

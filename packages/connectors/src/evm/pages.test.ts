@@ -66,7 +66,7 @@ describe('pages of an index', () => {
     assert.equal(records.length, 12_000)
     assert.equal(keysOf(records).length, 12_000)
     const deepest = Math.max(...chain.questions.map((query) => Number(query.get('page')) * Number(query.get('offset'))))
-    assert.ok(deepest <= 10_000, `${deepest} rows were asked for`)
+    assert.ok(deepest <= 10_000, `${deepest} rows were requested`)
   })
 
   it('a block that fills several pages is read to its end, also when all its rows say the same', async (t) => {
@@ -158,7 +158,7 @@ describe('pages of an index', () => {
   })
 })
 
-describe('what is not final yet', () => {
+describe('rows that are not final yet', () => {
   it('is pending until the chain is deep enough above it', async (t) => {
     const { chain, session } = await openWallet(t)
     chain.lists.set(
@@ -252,7 +252,7 @@ describe('answers of an index', () => {
     ['half of the JSON', 'unreadable_answer', 200, '{"status":"1","result":[{'],
     ['an unknown action', 'unreadable_answer', 200, said('0', 'Unknown action')],
     ['a wrong key', 'unreadable_answer', 200, said('0', 'NOTOK', 'Invalid API Key')],
-    ['rows that are no list', 'unreadable_answer', 200, said('1', 'OK', {})],
+    ['rows that are not a list', 'unreadable_answer', 200, said('1', 'OK', {})],
     ['blocks that are not indexed yet', 'data_hole', 200, said('2', 'Internal transactions are being indexed', [])],
   ] as const) {
     it(`${name} is ${fault}`, async (t) => {

@@ -31,7 +31,7 @@ export function toAction(stream: StreamName): string {
 }
 
 export const pageSize = 1_000
-/** Receipts are asked for one by one, within the time of one page. */
+/** Receipts are requested one by one, within the time of one page. */
 const pageSizeWithReceipts = 100
 const windowRowsMax = 10_000
 /** Of one question. */
@@ -61,7 +61,7 @@ type Place = z.infer<typeof place>
 
 export interface Height {
   height: number
-  /** When it was asked for. */
+  /** When it was requested. */
   atMs: number
 }
 
@@ -95,7 +95,7 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   return { records, next: null, ...(await finish(context, window, cursor, walked)) }
 }
 
-/** Not all indexes list validators' withdrawals. Most wallets have none, and the others are told by the stream's limit. */
+/** Not all indexes list validators' withdrawals. Most wallets have none; for the others the stream's limit says so. */
 async function listRows(
   client: ChainClient,
   stream: StreamName,
@@ -249,7 +249,7 @@ async function fetchReceipts(
     receipt: await findReceipt(client, record.key),
   }))
   return found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
-    // Most receipts say nothing of a first layer only where there is none. Without one the row says it all.
+    // Most receipts omit a first-layer fee only on chains without a first layer. There the row is complete.
     if (receipt === undefined || receipt.receipt.l1Fee === undefined || receipt.receipt.l1Fee === null) return []
     return [{ key: receiptKey(key), occurredAtMs, body: receipt.body, ...(isPending ? { pending: true } : {}) }]
   })

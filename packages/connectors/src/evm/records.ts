@@ -1,7 +1,7 @@
 /**
  * Rows of an index and receipts of a node, from stored text to typed values. Shapes: docs.etherscan.io (txlist,
  * txlistinternal, tokentx, tokennfttx, token1155tx, txsBeaconWithdrawal) and Blockscout's address_view.ex. Only members that
- * we use are looked at, and all numbers are text. Addresses come in small letters (Etherscan) or with a checksum, and are in
+ * we use are parsed, and all numbers are text. Addresses come in lower case (Etherscan) or with a checksum, and are in
  * small letters from here on.
  *
  * A transfer of a token or between contracts has no id that all indexes give (`traceId` is Etherscan's, `index` and
@@ -126,7 +126,7 @@ export function movesValue({ isError, callType, type }: Pick<Internal, 'isError'
 
 /** What paging needs to know of a row. */
 export interface Head {
-  /** Unique within its list, but for rows that say the same within one transaction. */
+  /** Unique within its list, except for identical rows of one transaction. */
   name: string
   block: number
   occurredAtMs: number

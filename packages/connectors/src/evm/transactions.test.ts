@@ -176,7 +176,7 @@ describe('internal transfers', () => {
     assert.deepEqual(summary(draft), ['input_and_output', 'trade', got, gave, ['0.00063 crypto:ethereum']])
   })
 
-  it('without a hash of their own name are read by Blockscout’s', () => {
+  it('without their own name for the hash are read by Blockscout’s', () => {
     const { hash: transactionHash, ...rest } = place
     const row = {
       ...rest,
@@ -220,7 +220,7 @@ describe('tokens', () => {
     assert.deepEqual(summary(draft).slice(0, 4), expected)
   })
 
-  it('an advertisement that came by itself is spam, and a transfer of zero in the wallet’s name, too', () => {
+  it('an unsolicited advertisement is spam, and so is a transfer of zero in the wallet’s name', () => {
     const lure = only(token({ tokenSymbol: 'VISIT prize.com', tokenName: 'claim at prize.com' }))
     assert.ok(isSpamTransfer(lure) || lure.spam)
     const poison = only(token({ from: own, to: router, value: '0' }))
@@ -266,7 +266,7 @@ describe('wrapped coins', () => {
 })
 
 describe('collections', () => {
-  it('a piece is an asset of its own, in the amount of one', () => {
+  it('a piece is a separate asset, in the amount of one', () => {
     const draft = only(transaction({ to: router, value: '10' }), nft('erc721', {}))
     assert.deepEqual(legs(draft.inputs), [`1 evm:1:${collection}:7`])
     assert.equal(draft.type, 'input_and_output')

@@ -61,7 +61,7 @@ describe('the bearer client', () => {
     accepted = 'second'
   })
 
-  it('403 is a missing right, and no new token is asked for', async () => {
+  it('403 is a missing right, and no new token is requested', async () => {
     const { call, refused } = client(['second'])
     await assert.rejects(call('/forbidden'), (error: SourceError) => error.fault === 'missing_permission')
     assert.equal(refused.length, 1)

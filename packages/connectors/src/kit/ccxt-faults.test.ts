@@ -35,7 +35,7 @@ describe("ccxt's error classes", () => {
     }
   })
 
-  it('a fault that was already told stays as it is, and other errors are not hidden', () => {
+  it('an existing SourceError stays as it is, and other errors are not hidden', () => {
     const fault = new SourceError('clock_skew', 'known')
     assert.equal(toSourceError(fault, 'x'), fault)
     const bug = new TypeError('bug')

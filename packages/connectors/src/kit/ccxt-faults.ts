@@ -1,7 +1,7 @@
 /**
  * From ccxt's error classes to our faults. The most specific class wins: PermissionDenied is a subclass of
  * AuthenticationError, and OnMaintenance of ExchangeNotAvailable, so the prototype chain is walked from the bottom.
- * Classes are told by name; importing ccxt here would cost everybody 80 MB.
+ * Classes are recognised by name; importing ccxt here would cost every process 80 MB.
  */
 import { SourceError, type Fault } from '@assay/core'
 

@@ -74,7 +74,7 @@ export interface BudgetTier {
   refillPerSecond: number
 }
 
-/** A token bucket. The tier of an account cannot be asked for: the engine begins at the first, and learns. */
+/** A token bucket. The tier of an account cannot be queried: the engine begins at the first and learns. */
 export interface Bucket {
   name: string
   /** Whether the provider counts each key, or everything behind our address. */
@@ -108,7 +108,7 @@ export interface Window {
   end: number
 }
 
-/** One list that is read, or one kind of list of which an account has many (partitions). Plain data. */
+/** One list that is read, or one kind of list that an account has many of (partitions). Plain data. */
 export interface Stream {
   name: string
   unit: Window['unit']
@@ -174,8 +174,8 @@ export interface PageRequest {
 export interface Page {
   records: RawRecord[]
   /**
-   * Opaque place of the next page inside the same window. Null ends the window: there is no next cursor, or an offset page
-   * was empty. A window never ends because of a total that the provider reports.
+   * Opaque place of the next page inside the same window. Null ends the window: the page has no next cursor, or an
+   * offset page was empty. A window never ends because of a total that the provider reports.
    */
   next: string | null
   /** Lasting position, kept after the window closes. */
@@ -280,12 +280,12 @@ export interface Connector {
   ownAddresses?(state: ConnectorState): Iterable<string>
   /**
    * Pure. All records of one story, in any order, become transactions; deriving again gives the same. Throws for a record
-   * that cannot be read: the caller keeps that to the story it happened in.
+   * that cannot be read: the caller confines that failure to its group of records.
    */
   toTransactions(records: readonly StoredRecord[], facts: AccountFacts): TransactionDraft[]
   /**
    * Pure, for providers whose records carry a running balance; undefined for a record that moves nothing. Each record is
-   * then held against the one before, which finds the place where one is missing. `order` compares as text.
+   * then checked against the one before, which finds the place where one is missing. `order` compares as text.
    */
   runningBalance?(record: StoredRecord): RunningBalance | undefined
 }

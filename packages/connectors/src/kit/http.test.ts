@@ -51,7 +51,7 @@ describe('one request', () => {
     await assert.rejects(answerOf(status(429, { 'retry-after': 'soon' })), fails('rate_limited'))
   })
 
-  it('a Retry-After of more than three days is taken for a mistake', async () => {
+  it('a Retry-After of more than three days is treated as a mistake', async () => {
     const threeDaysMs = 259_200_000
     for (const header of ['999999999', 'Fri, 01 Jan 2100 00:00:00 GMT'])
       await assert.rejects(answerOf(status(429, { 'retry-after': header })), fails('rate_limited', threeDaysMs))
@@ -86,7 +86,7 @@ describe('one request', () => {
     await assert.rejects(answerOf(endless), fails('venue_down'))
   })
 
-  it('nobody listening is venue_down', async () => {
+  it('a refused connection is venue_down', async () => {
     await assert.rejects(fetchText(io, 'http://127.0.0.1:1/path'), fails('venue_down'))
   })
 

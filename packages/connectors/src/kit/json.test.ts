@@ -17,7 +17,7 @@ describe('JSON without loss', () => {
     })
   })
 
-  it('any JSON reads the same as with JSON.parse, but for the numbers', () => {
+  it('any JSON reads the same as with JSON.parse, except for the numbers', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (source) => {
         const textual: unknown = JSON.parse(source, (_key, value: unknown) =>
@@ -34,7 +34,7 @@ describe('JSON without loss', () => {
     for (const broken of ['1.2.3', '-', '[1 2]', '"1', '{"a":-}', '.5']) assert.throws(() => parseJson(broken), broken)
   })
 
-  it('digits, quotes and backslashes inside strings are left alone', () => {
+  it('digits, quotes and backslashes inside strings are not changed', () => {
     const value = { 'key 1': 'a "1" 2', '\\': '\\" 3', '4': ['-5e6', 'é\n7'] }
     assert.deepEqual(parseJson(JSON.stringify(value)), value)
   })
@@ -50,7 +50,7 @@ describe('JSON without loss', () => {
     assert.equal(JSON.stringify(value.amounts), '[1e-18,123456789012.123456789012345678,-0.10,1E+15]')
   })
 
-  it('a number read verbatim is not taken for an object', () => {
+  it('a number read verbatim is not mistaken for an object', () => {
     const kinds = ['{}', '[]', '1', 'null', '"x"'].map((source) => isJsonObject(parseJsonVerbatim(source)))
     assert.deepEqual(kinds, [true, false, false, false, false])
   })

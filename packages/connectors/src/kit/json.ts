@@ -2,8 +2,8 @@
  * JSON without loss. JSON.parse turns 1154.629999999999999999 into a binary float unless the number is quoted first, or a
  * reviver takes it from the source text (which Node 24 passes to it).
  *
- * There are two ways to read a text: `parseJson` to look at it (numbers become text), and `parseJsonVerbatim` to store it
- * (every number is written out again as it came in).
+ * There are two ways to read a text: `parseJson` to inspect it (numbers become text), and `parseJsonVerbatim` to store
+ * it (every number is written out again as it came in).
  */
 import { SourceError } from '@assay/core'
 
@@ -71,12 +71,12 @@ export function parseJsonVerbatim(text: string): unknown {
   )
 }
 
-/** A part of a verbatim reading, to look at: numbers as text. */
+/** A part of a verbatim reading for inspection, with numbers as text. */
 export function withTextNumbers(verbatim: unknown): unknown {
   return parseJson(JSON.stringify(verbatim))
 }
 
-/** A number that was read verbatim is an object too, but this function tells it apart. */
+/** A number that was read verbatim is an object too; this function recognises it. */
 export function isJsonObject(verbatim: unknown): verbatim is Record<string, unknown> {
   return typeof verbatim === 'object' && verbatim !== null && !Array.isArray(verbatim) && !isRawJSON(verbatim)
 }

@@ -110,7 +110,7 @@ describe('signing in at a provider', () => {
     await assert.rejects(again(429), fails('rate_limited'))
   })
 
-  it('what passes is not taken for a refusal: 5xx, our own registration refused, an answer that is no tokens', async () => {
+  it('a temporary failure is not mistaken for a refusal: 5xx, a refused registration, a response without tokens', async () => {
     for (const [status, body, fault] of [
       [503, '', 'venue_down'],
       [401, '{"error":"invalid_client"}', 'venue_down'],

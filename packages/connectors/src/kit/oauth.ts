@@ -44,7 +44,7 @@ interface SignInCode {
 
 /**
  * `lost` is how an earlier try with this code ended, if it got no readable answer. A code works once (§4.1.2), and that
- * try may have spent it: being refused then says nothing about the person, and what was lost is told again.
+ * try may have spent it: a refusal then says nothing about the person, and the original error is thrown again.
  */
 export async function redeemCode(
   io: TokenIo,

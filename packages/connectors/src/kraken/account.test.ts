@@ -61,7 +61,7 @@ describe('the account behind a key', () => {
     assert.equal(toAccount('key', answer).keyExpiresAtMs, 1_772_627_061_000)
   })
 
-  it('the end of a key is told in milliseconds', () => {
+  it('the expiry of a key is in milliseconds', () => {
     assert.equal(toAccount('key', { ...info, validUntil: '1772627061' }).keyExpiresAtMs, 1_772_627_061_000)
   })
 

@@ -50,12 +50,12 @@ describe("Kraken's asset codes", () => {
     })
   }
 
-  it('a wallet that we do not know makes an asset of its own, marked as not verified', () => {
+  it('a wallet that we do not know makes a separate asset, marked as unverified', () => {
     const { asset, verified } = readCode('DOT.Q')
     assert.deepEqual([asset.assetId, verified], ['kraken:DOT.Q', false])
   })
 
-  it('a network behind the dot of a coin that we do not know makes an asset of its own', () => {
+  it('a network behind the dot of a coin that we do not know makes a separate asset', () => {
     const { asset, verified } = readCode('FOO.INK')
     assert.deepEqual([asset.assetId, verified], ['kraken:FOO.INK', false])
   })
@@ -69,7 +69,7 @@ describe("Kraken's asset codes", () => {
     assert.equal(readCode('LINK.T').asset.assetId, 'kraken:LINK.T')
   })
 
-  it("Object's own members are no codes", () => {
+  it('members of Object.prototype are not codes', () => {
     assert.equal(readCode('constructor').asset.assetId, 'kraken:constructor')
     assert.equal(readCode('DOT.constructor').verified, false)
   })

@@ -40,7 +40,7 @@ interface KrakenCode {
   /** Kraken's own code without prefix, wallet and bonding days. */
   base: string
   place: Place
-  /** False when the wallet behind the dot is one we do not know: then it is an asset of its own. */
+  /** False when we do not know the wallet behind the dot: then it is a separate asset. */
   verified: boolean
 }
 
@@ -52,7 +52,7 @@ export function readCode(code: string, atMs = today): KrakenCode {
   const dot = code.lastIndexOf('.')
   if (dot <= 0) {
     const base = aliases.get(code) ?? code
-    // Staked ether had a code of its own until withdrawals opened.
+    // Staked ether had its own code until withdrawals opened.
     return { asset: toAsset(base), base, place: code === 'ETH2' ? 'staked' : 'spot', verified: true }
   }
   const wallet = code.slice(dot + 1)
@@ -70,7 +70,7 @@ export function readCode(code: string, atMs = today): KrakenCode {
   // Tokenised shares: `TSLAx.T` is TSLAx, but a share must not become the coin that has its ticker.
   if (wallet === 'T' && !isKnownAsset(toAsset(name).assetId))
     return { asset: toAsset(name), base: name, place: 'spot', verified: true }
-  // A class of shares has a dot of its own: `BRK.Bx`.
+  // A class of shares contains a dot: `BRK.Bx`.
   const whole = toAsset(code)
   return { asset: whole, base: code, place: 'spot', verified: whole.kind === 'share' }
 }

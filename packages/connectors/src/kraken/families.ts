@@ -1,7 +1,7 @@
 /**
- * Which ledger rows tell one story (linkKeys) and which family each row belongs to. Each family becomes its own transaction:
- * a card purchase is a deposit and then a purchase, and the rollover fees of a margin position go on for weeks under
- * its one reference.
+ * Which ledger rows belong together (linkKeys) and which family each row belongs to. Each family becomes its own
+ * transaction: a card purchase is a deposit and then a purchase, and the rollover fees of a margin position continue
+ * for weeks under its one reference.
  *
  * Types and subtypes: docs.kraken.com get-ledgers-info, support.kraken.com "How to interpret Ledger history fields",
  * and what rotki and others have met beyond those. The list grows; a type that is not here is `other`, never an error.
@@ -10,7 +10,7 @@ import { absolute } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
 import { parseFundingRecord, parseLedgerRow, type LedgerRow } from './records.ts'
 
-// The transactions of one story come out in this order.
+// The transactions of one group come out in this order.
 export const families = [
   'deposit',
   'withdrawal',

@@ -72,7 +72,7 @@ function detailsOf(kind: FundingKind, onChain: boolean, record: FundingRecord | 
   const network = record?.network ?? null
   const hash = record?.txid ?? null
   const toAddress = record?.address ?? null
-  // Several originators cannot be one sender; of a withdrawal Kraken does not tell which address of its own it left.
+  // Several originators cannot be one sender; Kraken does not report which of its own addresses a withdrawal left.
   const [originator, ...others] = record?.originators ?? []
   const fromAddress = kind === 'deposit' && others.length === 0 ? (originator ?? null) : null
   const members = { network, hash, to_address: toAddress, from_address: fromAddress }

@@ -14,7 +14,7 @@ interface Keyed {
   id: string
 }
 
-/** Rows of one story, oldest first. A reference that has both halves needs no partner. */
+/** Rows of one group, oldest first. A reference that has both halves needs no partner. */
 export function toMigrationDrafts(rows: readonly LedgerRow[], toLoneDraft: (rows: Rows) => TransactionDraft): Keyed[] {
   const byReference = Map.groupBy(rows, (row) => (row.refid === '' ? row.id : row.refid))
   const whole: Keyed[] = []

@@ -60,7 +60,7 @@ function gap(a: LedgerRow, b: LedgerRow): number {
   return Math.abs(a.timeMs - b.timeMs)
 }
 
-/** By the wallets that lost and gained; the subtype decides only where the codes do not tell the wallets apart. */
+/** By the wallets that lost and gained; the subtype decides only where the codes do not distinguish the wallets. */
 function categoryOf(rows: Rows): Category {
   // An Earn wallet may be moved and converted in one step.
   if (new Set(rows.map((row) => row.asset.assetId)).size > 1) return 'convert'

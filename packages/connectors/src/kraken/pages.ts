@@ -1,6 +1,6 @@
 /**
  * One page of each list. Kraken's edges: `start` is exclusive, `end` inclusive, both whole seconds, while the ledger's
- * times have four decimals. So a page is asked for a little more than the window and cut to it here: neighbouring
+ * times have four decimals. So a page is requested for a little more than the window and cut to it here: neighbouring
  * windows lose nothing and share nothing.
  */
 import { z } from 'zod'
@@ -25,7 +25,7 @@ const ledgerAnswer = z.object({ ledger: jsonObject, count: z.unknown().optional(
 /**
  * A cursor (`with_cursor`) is said to replace offsets, which are said to be deprecated. The documents and clients that we
  * could read (docs.kraken.com get-ledgers, ccxt 4.5.84, JKorf/Kraken.Net of July 2026) show offsets alone. So the cursor is
- * asked for and followed where an answer has one; otherwise offsets are used.
+ * requested and followed where a response has one; otherwise offsets are used.
  *
  * Offsets shift when a row is booked late into the past, or when Kraken repeats rows, and a shifted offset skips rows in
  * silence. So every page begins at the last row of the one before and has to show it again: that proves the two touch.
@@ -64,7 +64,7 @@ async function fetchLedgerPage(call: Call, window: Window, position: string | nu
   }
 }
 
-/** Where a page is asked for: by cursor, or by offset. */
+/** The position of a page: a cursor or an offset. */
 const placeSchema = z.object({
   cursor: z.string().nullable(),
   offset: z.number(),
@@ -102,7 +102,7 @@ function followOffset(place: Place, keys: readonly string[]): Place | null {
   }
   const fresh = keys.length - 1 - seenAt
   if (newest === undefined || fresh === 0) return null
-  // Counted from the row that the last page ended with, not from the offset that was asked for: repeated rows cancel out.
+  // Counted from the row that the last page ended with, not from the requested offset: repeated rows cancel out.
   const lastOffset = offset + fresh - (lastKey === null || seenAt === -1 ? 1 : 0)
   return { ...place, offset: lastOffset, lastKey: newest }
 }

@@ -1,6 +1,6 @@
 /**
  * Kraken's records, from stored text to typed values. Shapes: docs.kraken.com, get-ledgers-info,
- * get-status-of-recent-deposits and -withdrawals. Only the members we use are looked at.
+ * get-status-of-recent-deposits and -withdrawals. Only the members we use are parsed.
  */
 import { findDecimal, parseDecimal, subtract, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -113,7 +113,7 @@ export function parseLedgerRow(id: string, body: string): LedgerRow {
 
 /**
  * `balance` of a ledger entry is what its code holds after it (docs.kraken.com, get-ledgers-info). Codes are wallets: what
- * is staked has a code and a running balance of its own.
+ * is staked has its own code and running balance.
  */
 export function runningBalance({ stream, body }: StoredRecord): RunningBalance | undefined {
   if (stream !== 'ledger') return undefined
@@ -160,7 +160,7 @@ function toReference(refid: string | null | undefined): string {
 
 /**
  * Seconds with a fraction to milliseconds, cut and not rounded, so that a record never moves into the next window.
- * Done on the text: 1688464484.1787 is no exact binary number.
+ * Done on the text: 1688464484.1787 has no exact binary form.
  */
 function toMs(time: string): number {
   const text = parseDecimal(time)
@@ -169,7 +169,8 @@ function toMs(time: string): number {
   return Number(text.slice(0, dot) + text.slice(dot + 1, dot + 4).padEnd(3, '0'))
 }
 
-// A status that is not one of the two ends is still under way; so is an end that was put on hold or is being cancelled.
+// A status that is not one of the two ends is still pending; so is a final one that was put on hold or is being
+// cancelled.
 function toStatus(status: string, property: string | null): FundingStatus {
   if (status === 'Failure') return 'failure'
   const held = property === 'on-hold' || property === 'onhold' || property === 'cancel-pending'

@@ -104,7 +104,7 @@ describe('trades and purchases', () => {
     )
   })
 
-  it('a trade whose other side is not there says what is missing', () => {
+  it('a trade without its other side names the missing part', () => {
     const draft = only([ledger(['trade', 'XXBT', '-1', '0.1'])])
     assert.equal(told(draft), 'uncategorized trade −1 BTC trading fee 0.1 BTC')
     assert.deepEqual(draft.incomplete, ['inputs'])
@@ -191,7 +191,7 @@ describe('deposits and withdrawals', () => {
     assert.deepEqual([arrived.status, arrived.naturalKey], ['confirmed', announced.naturalKey])
   })
 
-  it('a deposit that failed is told, and one that is done waits for its ledger row', () => {
+  it('a failed deposit is shown, and a completed one waits for its ledger row', () => {
     const failed = only([funding('deposits', { asset: 'XXDG', amount: '997', status: 'Failure' })])
     assert.deepEqual([told(failed), failed.status], ['receive deposit', 'failed'])
     assert.deepEqual(toTransactions([funding('deposits', { asset: 'XXDG', amount: '997', status: 'Success' })]), [])
@@ -256,7 +256,7 @@ describe('staking and earning', () => {
     assert.deepEqual(draft.incomplete, ['outputs'])
   })
 
-  it('halves that lie weeks apart are not taken for one move', () => {
+  it('halves that lie weeks apart are not joined into one move', () => {
     const drafts = toTransactions([
       ledger(['transfer', 'DOT', '-10', '0', 'spottostaking'], { time: '1640000000' }),
       ledger(['transfer', 'DOT.S', '10', '0', 'stakingfromspot'], { time: '1643000000' }),
@@ -319,7 +319,7 @@ describe('the rest', () => {
     assert.equal(group(['transfer', 'BCH', '-0.5']), 'uncategorized other −0.5 BCH')
   })
 
-  it('each rollover is a fee of its own, although the position has one reference', () => {
+  it('each rollover is a separate fee, although the position has one reference', () => {
     const drafts = toTransactions([
       ledger(['rollover', 'ZUSD', '0', '0.5'], { time: '1640000000' }),
       ledger(['rollover', 'ZUSD', '0', '0.6'], { time: '1640014400' }),
@@ -333,13 +333,13 @@ describe('the rest', () => {
     assert.equal(new Set(drafts.map((draft) => draft.naturalKey)).size, 3)
   })
 
-  it('a type that nobody has heard of is kept, with its own name', () => {
+  it('an unknown type is kept, with its own name', () => {
     const draft = only([ledger(['teleport', 'XXBT', '-1', '0.1', 'quantum'])])
     assert.equal(told(draft), 'uncategorized other −1 BTC other fee 0.1 BTC')
     assert.deepEqual([draft.description, draft.incomplete, draft.confidence], ['teleport/quantum', ['type'], 0])
   })
 
-  it('a wallet that nobody has heard of is kept and marked', () => {
+  it('an unknown wallet is kept and marked', () => {
     const draft = only([ledger(['deposit', 'DOT.Q', '1'])])
     assert.ok(draft.incomplete.includes('asset_id'))
     assert.equal(draft.inputs[0]?.assetId, 'kraken:DOT.Q')
@@ -382,7 +382,7 @@ describe('rows that public projects have met', () => {
     assert.equal(only([first as StoredRecord]).providerReference, null)
   })
 
-  it('a reference that Earn uses again a week later is a second event with a key of its own', () => {
+  it('a reference that Earn uses again a week later is a second event with its own key', () => {
     const rewards = [0, 7, 14].map((days) => ledger(['earn', 'DOT.F', '0.1', '0', 'reward'], at(days)))
     const drafts = toTransactions(rewards)
     assert.deepEqual(drafts.map(told), Array(3).fill('input_only staking_reward +0.1 DOT'))
@@ -407,7 +407,7 @@ describe('rows that public projects have met', () => {
     }
   })
 
-  it('airdrops say so in three ways', () => {
+  it('airdrops are recognised in three ways', () => {
     for (const [type, subtype] of [
       ['transfer', 'airdrop'],
       ['earn', 'airdrop'],

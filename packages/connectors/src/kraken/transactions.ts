@@ -1,6 +1,7 @@
 /**
- * From a story of Kraken's records to transactions, with rules for each family. families.ts says what the families are and
- * which rows are one story. Pure: the order of the records does not matter, and the same records give the same drafts.
+ * From a group of Kraken's records to transactions, with rules for each family. families.ts defines the families and
+ * which rows belong together. Pure: the order of the records does not matter, and the same records give the same
+ * drafts.
  */
 import { isZero, type Category, type TransactionDraft } from '@assay/core'
 import type { StoredRecord } from '../kit/connector.ts'
@@ -58,7 +59,7 @@ function draftsOf(family: Family, rows: Rows, funding: Funding): TransactionDraf
       // Profit, loss and fees. A position that is settled is an exchange of one asset for another.
       return [toSignedDraft(rows, 'other')]
     case 'rollover':
-      // Charged again and again for weeks under the position's one reference: each is a transaction of its own.
+      // Charged repeatedly for weeks under the position's one reference: each is a separate transaction.
       return rows.map((row) => toSignedDraft([row], 'fee', { naturalKey: `rollover:${row.id}` }))
     case 'transfer':
       return [toTransferDraft(rows)]
@@ -100,8 +101,8 @@ function movesOf(rows: Rows): TransactionDraft[] {
 const eventSpanMs = 24 * 3_600_000
 
 /**
- * Earn uses a reference again, sometimes within the weeks that one story may last. What lies a day apart is another event,
- * and every event but the first gets a key of its own.
+ * Earn reuses a reference, sometimes within the weeks that one group may last. Rows a day apart are another event,
+ * and every event but the first gets its own key.
  */
 function splitEvents(rows: Rows): { rows: Rows; special: Partial<TransactionDraft> }[] {
   const events: [LedgerRow, ...LedgerRow[]][] = []
@@ -139,7 +140,7 @@ function toExchangeDraft(rows: Rows): TransactionDraft {
   return toUnknownDraft(rows, legs, { category, incomplete: [legs.inputs.length > 0 ? 'outputs' : 'inputs'] })
 }
 
-/** Buy and sell are words for money against crypto; anything else that was no order is a conversion. */
+/** Buy and sell mean money against crypto; anything else that was not an order is a conversion. */
 function purchaseCategory(rows: Rows, legs: Legs): Category {
   if (rows.some((row) => row.type === 'conversion' || row.type === 'adjustment')) return 'convert'
   const paid = legs.outputs.some(isFiat)
@@ -155,7 +156,7 @@ function isFiat(leg: { assetId: string }): boolean {
 function toRewardDraft(rows: Rows, special: Partial<TransactionDraft>): TransactionDraft {
   const [{ type, asset }] = rows
   const legs = netLegs(rows, 'staking')
-  // The rewards of staked ether were once turned into spot ether by a row with a minus. That is no reward.
+  // The rewards of staked ether were once turned into spot ether by a row with a minus. That is not a reward.
   if (legs.outputs.length > 0) return toUnknownDraft(rows, legs, special)
   if (legs.inputs.length === 0) return toLeglessDraft(rows, legs, special)
   const kind = { type: 'input_only', category: rewardCategory(type, asset.kind === 'fiat') } as const
@@ -213,7 +214,7 @@ function toFuturesDraft(rows: Rows, legs: Legs): TransactionDraft {
   return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, { ...guess, confidence: 0.6 })
 }
 
-/** Rows of types that have no family of their own. */
+/** Rows of types without their own family. */
 function toOtherDraft(rows: Rows): TransactionDraft {
   const legs = netLegs(rows, 'other')
   const [{ type, subtype }] = rows

@@ -162,7 +162,7 @@ function toStakeSearch(owner: string): unknown[] {
   return [stakeProgram, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment, filters }]
 }
 
-/** Not all nodes search by program. What the history has shown is then asked for by its address. */
+/** Not all nodes search by program. Accounts that the history has shown are then requested by address. */
 async function toStakes(
   rpc: Rpc,
   found: Outcome | undefined,

@@ -201,7 +201,7 @@ describe('lists of a Solana wallet', () => {
     assert.deepEqual(lists.filter(({ stream }) => stream === 'rewards').length, 3)
   })
 
-  it('what is not final is pending; a signature that was dropped is withdrawn, and one that is only late is not', async () => {
+  it('a signature that is not final is pending; a dropped one is withdrawn, and a late one is not', async () => {
     const node = startNode()
     node.transactions.push(
       receive('final', now - 60),
@@ -233,7 +233,7 @@ describe('lists of a Solana wallet', () => {
     assert.ok(record?.unreadable !== undefined)
   })
 
-  it('rewards are asked for by epochs, from the first transaction of the account to the last epoch that was paid', async () => {
+  it('rewards are requested by epoch, from the first transaction of the account to the last epoch that was paid', async () => {
     const node = startNode()
     const firstSlot = 790 * 432_000 + 5
     node.transactions.push({
@@ -258,7 +258,7 @@ describe('lists of a Solana wallet', () => {
     assert.deepEqual([later.keys, later.cursor, later.pages.length], [['800'], '801', 2])
   })
 
-  it('an account that was closed is asked for up to its last transaction, and later epochs as they come', async () => {
+  it('a closed account is queried up to its last transaction, and for later epochs as they come', async () => {
     const node = startNode()
     for (const epoch of [700, 703]) {
       const accounts = [{ key: stake, before: 0n, after: 5n }]

@@ -1,6 +1,6 @@
 /**
- * Wallets on Solana, as plain data. An address is public: there is no key, and nothing to allow. Everything is read from a
- * node (solana.com/docs/rpc); there is no index beside it.
+ * Wallets on Solana, as plain data. An address is public: it needs no key and has nothing to allow. Everything is read
+ * from a node (solana.com/docs/rpc), without an index.
  */
 import type { ProviderDefinition } from '../kit/definition.ts'
 

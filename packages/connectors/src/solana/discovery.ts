@@ -2,9 +2,9 @@
  * Which accounts of a wallet a transaction shows. An account that was closed is in no list of the node any more, and what
  * happened to it while it existed has to be read all the same. Pure.
  *
- * Token accounts are told by their owner. Stake accounts are told by instructions of the stake program that name who may
- * withdraw (github.com/anza-xyz/agave, transaction-status/src/parse_stake.rs); one that is split off an own account, or merged
- * with one, has the same authorities.
+ * Token accounts are recognised by their owner. Stake accounts are recognised by stake program instructions that name
+ * who may withdraw (github.com/anza-xyz/agave, transaction-status/src/parse_stake.rs); one that is split off an own
+ * account, or merged with one, has the same authorities.
  */
 import { z } from 'zod'
 
@@ -37,7 +37,7 @@ const shape = z.object({
   }),
 })
 
-/** `transaction` has numbers as text. One of an unexpected form shows nothing; its record says so. */
+/** `transaction` has numbers as text. A transaction of unexpected form shows no accounts; its record is marked. */
 export function findAccounts(transaction: unknown, address: string, stakes: readonly string[]): FoundAccounts {
   const parsed = shape.safeParse(transaction)
   if (!parsed.success) return { tokens: [], stakes: [], mints: [], inWalletList: new Set() }

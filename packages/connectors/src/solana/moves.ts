@@ -101,7 +101,7 @@ function toChange(account: Account, own: Own, isComplete: boolean): { liquid: bi
   return { liquid: 0n, staked: 0n, isOwn: false }
 }
 
-/** An account may change hands in a transaction, so it is asked for on both sides. */
+/** An account may change hands in a transaction, so both sides are checked. */
 function isOwnToken(balance: TokenBalance | undefined, { key }: Account, own: Own): boolean {
   if (balance === undefined) return false
   return typeof balance.owner === 'string' ? balance.owner === own.address : own.tokens.has(key)

@@ -16,7 +16,7 @@ export type FetchNames = (mints: Iterable<string>) => Promise<Record<string, Tok
 /** Of `getMultipleAccounts`. */
 export const accountsPerCallMax = 100
 
-/** What a session has learned is asked for once. */
+/** A session requests each name once. */
 export function createNames(rpc: Rpc): FetchNames {
   const known = new Map<string, TokenName | undefined>()
   return async (mints) => {
@@ -36,7 +36,7 @@ export function createNames(rpc: Rpc): FetchNames {
   }
 }
 
-/** Each is asked for in two accounts. */
+/** Each is requested from two accounts. */
 const mintsPerCall = accountsPerCallMax / 2
 
 const mintAccount = z.object({

@@ -7,9 +7,9 @@
  * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake account
  * all of them are kept, because only the list tells that this account is the wallet's own.
  *
- * What is not final yet is remembered in the list's cursor. When a later read does not show it, the node is asked for its
- * status: a signature that no block has any more is withdrawn. No walk counts as complete: what is final stays final, and a
- * node may have cleaned up old blocks.
+ * Signatures that are not final yet are kept in the list's cursor. When a later read does not show it, the node is
+ * asked for its status: a signature that no block has any more is withdrawn. No walk counts as complete: what is final
+ * stays final, and a node may have cleaned up old blocks.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -43,7 +43,7 @@ type Row = z.infer<typeof rowSchema>
 const signaturesAnswer = z.array(rowSchema)
 
 const place = z.object({
-  /** The last signature that was looked at; '' at the top of the list. */
+  /** The last signature that was read; '' at the top of the list. */
   before: z.string(),
   isSkipping: z.boolean(),
   /** Signatures that were listed and are to be read by the next page. */
@@ -112,7 +112,7 @@ function readCursor(cursor: string | null): Recent[] {
   return cursor === null ? [] : z.array(recent).parse(JSON.parse(cursor))
 }
 
-/** A block without a time is looked at: its transaction may tell one. */
+/** A block without a time is read, because its transaction may have one. */
 function isInside({ start, end }: Window, { blockTime }: Row): boolean {
   if (!blockTime) return true
   const atMs = Number(blockTime) * 1_000

@@ -3,7 +3,7 @@
  * (`getInflationReward`). So the list is read by epochs, from the one in which the account was made up to the last that was
  * paid out, and the cursor is the next epoch to ask for.
  *
- * A window is in time and is covered once all epochs that have ended were asked for.
+ * A window is a range of time, covered once all of its ended epochs were requested.
  */
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
@@ -54,7 +54,7 @@ async function fetchEpochs(
   const records = await fetchRecords(rpc, request, epochs)
   const next = epoch + length
   if (next < end) return { ...toNext({ epoch: next, end, paid }), records, cursor: String(next) }
-  // A closed account may be made again: later epochs are asked for when they have come.
+  // A closed account may be created again, so later epochs are requested when they have ended.
   return { records, next: null, cursor: String(Math.max(next, paid)) }
 }
 

@@ -20,7 +20,7 @@ export interface Call {
 export type Outcome = { result: unknown } | { error: RpcError }
 
 export interface Rpc {
-  /** The answer to look at: numbers are text. */
+  /** The response for inspection, with numbers as text. */
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T>
   /** The answer to keep: written out again, every number is the one that came in. */
   fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown>
@@ -94,7 +94,7 @@ const errorAnswer = z.object({ code: z.string(), message: z.string().catch('') }
 
 /** A block that was cleaned up, is not in this node's storage, or has no history here. */
 const missing = new Set(['-32001', '-32004', '-32007', '-32009', '-32011', '-32014'])
-/** What we asked for is not what this node understands. */
+/** This node does not understand the request. */
 const refused = new Set(['-32600', '-32601', '-32602', '-32700', '-32010', '-32015'])
 
 function toRpcError(method: string, error: unknown): RpcError {

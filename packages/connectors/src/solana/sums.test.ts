@@ -240,7 +240,7 @@ function addUp(drafts: readonly TransactionDraft[]): Record<string, string> {
 }
 
 describe('the sums of a Solana wallet', () => {
-  it('what happened explains what is there, whatever happened', async () => {
+  it('any history explains the resulting balances', async () => {
     const happening = fc.record({
       name: fc.constantFrom(...Object.keys(events)),
       amount: fc.bigInt({ min: 0n, max: 3_000_000_000n }),

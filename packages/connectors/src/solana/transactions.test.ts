@@ -192,7 +192,7 @@ describe('transactions of Solana', () => {
     assert.equal(plain?.spam, false)
   })
 
-  it('what is not final is pending, and in the balance already', () => {
+  it('a transaction that is not final is pending, and already in the balance', () => {
     const accounts = [{ key: wallet, before: 10_000n, after: 5_000n }]
     const [draft] = toTransactions([recordOf({ accounts }, { pending: true })], facts)
     assert.deepEqual([draft?.status, draft?.isDebited], ['pending', true])
