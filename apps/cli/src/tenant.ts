@@ -21,7 +21,10 @@ export async function tenant(words: string[]): Promise<void> {
     return
   }
   if (action === 'list' && name === undefined) {
-    const tenants = await withAdmin((admin) => admin.tenants.listTenants())
+    const tenants = await withAdmin(async (admin) => {
+      await admin.audit.recordRead(null, 'tenants.read', 'installation')
+      return admin.tenants.listTenants()
+    })
     if (values.json) writeJson(tenants.map(toRow))
     else writeTable([['TENANT', 'NAME'], ...tenants.map((one) => [one.tenantId, one.name])])
     return

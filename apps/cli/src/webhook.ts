@@ -45,7 +45,11 @@ async function test(tenantId: string, json: boolean): Promise<void> {
 }
 
 async function log(tenantId: string, json: boolean): Promise<void> {
-  const messages = await withAdmin((admin) => admin.webhooks.listMessages(tenantId))
+  const messages = await withAdmin(async (admin) => {
+    const found = await admin.webhooks.listMessages(tenantId)
+    await admin.audit.recordRead(tenantId, 'webhook.read', tenantId)
+    return found
+  })
   if (json) return writeJson(messages)
   const rows = messages.map((one) => [
     one.message_id,

@@ -1,6 +1,6 @@
 /** What the command line does to an installation: its schema, tenants, keys, and a look at how it does. */
 import type { Decimal } from '@assay/core'
-import { recordAudit } from './audit.ts'
+import { recordAudit, type AuditAction } from './audit.ts'
 import {
   chainAudit,
   exportAudit,
@@ -11,7 +11,15 @@ import {
 } from './audit-log/index.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
 import { resealCredentials, resealFingerprintKeys } from './connections/index.ts'
-import { checkMigrations, findBinaries, openDatabase, readVersion, type MigrationState } from './db/index.ts'
+import {
+  checkMigrations,
+  findBinaries,
+  openDatabase,
+  readVersion,
+  type Database,
+  type MigrationState,
+  type Sql,
+} from './db/index.ts'
 import { createStatistics, type Statistics } from './enterprise/index.ts'
 import type { Log } from './http/index.ts'
 import type { ReplayedWhich, ReplayFinding, ReplayOptions, ReplayReport } from './ledger/index.ts'
@@ -48,6 +56,8 @@ export interface KeyRotation {
   newestKey: string
 }
 
+type ReadAction = Extract<AuditAction, 'tenants.read' | 'clients.read' | 'login_keys.read' | 'webhook.read'>
+
 export interface Admin {
   tenants: Tenants
   webhooks: Webhooks
@@ -71,8 +81,8 @@ export interface Admin {
     export(tenantId: string): AsyncIterable<string>
     /** Of every tenant that has entries, unless one is named. */
     verify(tenantId: string | undefined, known: KnownHead | undefined): Promise<AuditVerdict[]>
-    /** An operator looked at something of a tenant. */
-    recordRead(tenantId: string, action: 'clients.read' | 'login_keys.read', subject: string): Promise<void>
+    /** An operator looked at something of a tenant, or of the installation. */
+    recordRead(tenantId: string | null, action: ReadAction, subject: string): Promise<void>
   }
   close(): Promise<void>
 }
@@ -92,7 +102,6 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
   return {
     tenants: createTenants({ db }),
     webhooks,
-    statistics: createStatistics({ db }),
     migrate: () => prepareDatabase(config, opened, log),
     checkMigrations: () => checkMigrations(db),
     status: () => readStatus(db),
@@ -129,12 +138,56 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
       },
       recordRead: (tenantId, action, subject) => recordAudit(db, { tenantId, actor: 'operator', action, subject }),
     },
-    replay: (options) => openEngine().ledger.replay(options),
-    listFindings: (which) => openEngine().ledger.listFindings(which),
-    discardFindings: (which) => openEngine().ledger.discardFindings(which),
-    correctPrice: (assetId, day, price) => correctPrice({ db, now: () => clock.now() }, assetId, day, price),
+    ...openOperations({ db, clock, openEngine }),
     close: () => opened.close(),
   }
+}
+
+interface OperationsDeps {
+  db: Database
+  clock: Database['clock']
+  openEngine: () => Engine
+}
+
+/** What an operator does to the data of all tenants. Each of them is in the audit log of the installation. */
+function openOperations({
+  db,
+  clock,
+  openEngine,
+}: OperationsDeps): Pick<Admin, 'statistics' | 'replay' | 'listFindings' | 'discardFindings' | 'correctPrice'> {
+  const statistics = createStatistics({ db })
+  const record = (sql: Sql, action: AuditAction, subject: string): Promise<void> =>
+    recordAudit(sql, { tenantId: null, actor: 'operator', action, subject })
+  // Most are recorded before the work: it takes many transactions, and what was begun and not ended belongs in the log.
+  return {
+    statistics: {
+      verify: () => statistics.verify(),
+      async rebuild() {
+        await record(db, 'statistics.rebuilt', 'installation')
+        return statistics.rebuild()
+      },
+    },
+    async replay(options) {
+      if (options.apply) await record(db, 'ledger.replayed', toSubject(options))
+      return openEngine().ledger.replay(options)
+    },
+    async *listFindings(which) {
+      await record(db, 'ledger.read', toSubject(which))
+      yield* openEngine().ledger.listFindings(which)
+    },
+    async discardFindings(which) {
+      await record(db, 'ledger.discarded', toSubject(which))
+      return openEngine().ledger.discardFindings(which)
+    },
+    correctPrice(assetId, day, price) {
+      const onCorrected = (tx: Sql): Promise<void> => record(tx, 'price.corrected', `${assetId} ${day}`)
+      return correctPrice({ db, now: () => clock.now(), onCorrected }, assetId, day, price)
+    },
+  }
+}
+
+function toSubject({ connectionId, providerId }: ReplayedWhich): string {
+  return connectionId ?? providerId ?? 'installation'
 }
 
 /**

@@ -40,8 +40,8 @@ export async function findConsent(
   )
 }
 
-/** False when there is no such live grant of this user. */
-export async function revokeGrant(tx: Sql, userKey: string, grantId: string): Promise<boolean> {
+/** The client whose grant it was; undefined when the user has no such live grant. */
+export async function revokeGrant(tx: Sql, userKey: string, grantId: string): Promise<string | undefined> {
   // Codes first: one that is being redeemed is waited for, and its family is then among those that end below.
   await tx.execute(
     `delete from authorization_codes
@@ -54,20 +54,21 @@ export async function revokeGrant(tx: Sql, userKey: string, grantId: string): Pr
      returning client_id as "clientId"`,
     [userKey, grantId, tx.now()],
   )
-  if (ended === undefined) return false
+  if (ended === undefined) return undefined
   await tx.execute(
     `update token_families set revoked_at = $3::timestamptz, revoked_for = 'grant_ended'
      where user_key = $1 and client_id = $2 and revoked_at is null`,
     [userKey, ended.clientId, tx.now()],
   )
-  return true
+  return ended.clientId
 }
 
-export async function revokeGrants(tx: Sql, userKey: string): Promise<number> {
-  const grants = await listGrants(tx, userKey)
-  let ended = 0
-  for (const { grantId } of grants) {
-    if (await revokeGrant(tx, userKey, grantId)) ended += 1
+/** Those that ended. */
+export async function revokeGrants(tx: Sql, userKey: string): Promise<Pick<Grant, 'grantId' | 'clientId'>[]> {
+  const ended: Pick<Grant, 'grantId' | 'clientId'>[] = []
+  for (const { grantId } of await listGrants(tx, userKey)) {
+    const clientId = await revokeGrant(tx, userKey, grantId)
+    if (clientId !== undefined) ended.push({ grantId, clientId })
   }
   return ended
 }

@@ -63,6 +63,37 @@ describe('grants', async () => {
       assert.equal(await oauth.revokeGrant(user, grantId), false)
     })
 
+    it('is in the audit log with its client and the one who ended it, and so is every replay of a token', async () => {
+      const user = await userNamed('audited')
+      const listEntries = (): Promise<object[]> =>
+        db.rows(
+          `select actor, action, subject, fields, client_id from audit_entries where user_id = $1 and action <> 'grant.given'
+           order by entry`,
+          [user.userId],
+        )
+      const { code, verifier } = await authorize({ user: 'audited' })
+      const fields = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+      const first = await exchange({ ...fields, ...demo })
+      for (let again = 0; again < 2; again += 1) {
+        await assert.rejects(exchange({ ...fields, ...demo }), { code: 'invalid_grant' })
+      }
+      const second = await signIn({ user: 'audited' })
+      const third = await refresh(second.refresh_token)
+      await refresh(third.refresh_token ?? '')
+      await assert.rejects(refresh(second.refresh_token), { code: 'invalid_grant' })
+      await assert.rejects(exchange({ ...fields, code: 'unknown', ...demo }), { code: 'invalid_grant' })
+      await oauth.revokeGrant(user, first.grant_id ?? '')
+      await signIn({ user: 'audited' })
+      assert.equal(await oauth.endGrants(user), 1)
+      const common = { subject: first.grant_id, client_id: demo.client_id }
+      assert.deepEqual(await listEntries(), [
+        { actor: 'service', action: 'tokens.replayed', fields: ['code'], ...common },
+        { actor: 'service', action: 'tokens.replayed', fields: ['refresh_token'], ...common },
+        { actor: 'user', action: 'grant.revoked', fields: [], ...common },
+        { actor: 'tenant', action: 'grant.ended', fields: [], ...common },
+      ])
+    })
+
     it('is undone by a new consent, for its own family only', async () => {
       const user = await userNamed('returner')
       const before = await signIn({ user: 'returner' })

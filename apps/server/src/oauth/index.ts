@@ -144,25 +144,9 @@ export function createOauth(deps: OauthDeps) {
     findConsent: (sql: Sql, user: Owner, clientId: string) => grants.findConsent(sql, user.userKey, clientId),
     listGrants: (user: Owner) => grants.listGrants(db, user.userKey),
     /** Ends the grant, its outstanding codes and its families; false when there was nothing to end. */
-    revokeGrant: (user: Owner, grantId: string): Promise<boolean> =>
-      db.transaction(async (tx) => {
-        if (!(await grants.revokeGrant(tx, user.userKey, grantId))) return false
-        await deps.onGrantRevoked?.(tx, { ...user, grantId })
-        await noteUser(tx, user)
-        const { tenantId, userId } = user
-        await recordAudit(tx, { tenantId, userId, actor: 'user', action: 'grant.revoked', subject: grantId })
-        return true
-      }),
+    revokeGrant: (user: Owner, grantId: string): Promise<boolean> => revokeGrant(deps, user, grantId),
     /** Ends every grant of the user; how many there were. */
-    endGrants: (user: Owner): Promise<number> =>
-      db.transaction(async (tx) => {
-        const ended = await grants.revokeGrants(tx, user.userKey)
-        if (ended === 0) return ended
-        await noteUser(tx, user)
-        const { tenantId, userId } = user
-        await recordAudit(tx, { tenantId, userId, actor: 'tenant', action: 'grant.ended', subject: userId })
-        return ended
-      }),
+    endGrants: (user: Owner): Promise<number> => endGrants(db, user),
     /** Upkeep: users of whom a grant ended before then, until `markLapseSeen` is called for them. */
     listLapsed: (before: string, limit: number): Promise<Owner[]> => grants.listLapsed(db, before, limit),
     /** True when all of the user's grants ended before then. */
@@ -171,4 +155,29 @@ export function createOauth(deps: OauthDeps) {
     /** Deletes what is past its use, in batches; returns how many rows, so that the caller goes on until it is none. */
     sweep: (tx: Sql): Promise<number> => grants.deleteExpired(tx, sweepBatchSize),
   }
+}
+
+function revokeGrant({ db, onGrantRevoked }: OauthDeps, user: Owner, grantId: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const clientId = await grants.revokeGrant(tx, user.userKey, grantId)
+    if (clientId === undefined) return false
+    await onGrantRevoked?.(tx, { ...user, grantId })
+    await noteUser(tx, user)
+    const { tenantId, userId } = user
+    await recordAudit(tx, { tenantId, userId, clientId, actor: 'user', action: 'grant.revoked', subject: grantId })
+    return true
+  })
+}
+
+function endGrants(db: Database, user: Owner): Promise<number> {
+  return db.transaction(async (tx) => {
+    const ended = await grants.revokeGrants(tx, user.userKey)
+    if (ended.length === 0) return 0
+    await noteUser(tx, user)
+    const { tenantId, userId } = user
+    for (const { grantId, clientId } of ended) {
+      await recordAudit(tx, { tenantId, userId, clientId, actor: 'tenant', action: 'grant.ended', subject: grantId })
+    }
+    return ended.length
+  })
 }

@@ -36,11 +36,11 @@ describe('statements', async () => {
     )
   })
 
-  it('a replayed code takes two: look, and revoke its family', async () => {
+  it('a replayed code takes five: look, and a transaction that ends its family and records it', async () => {
     const { code } = await authorize()
     await oauth.token(request({ ...byCode, code, ...demo }))
     const again = () => oauth.token(request({ ...byCode, code, ...demo }))
-    assert.equal(await count(() => assert.rejects(again, { code: 'invalid_grant' })), 2)
+    assert.equal(await count(() => assert.rejects(again, { code: 'invalid_grant' })), 5)
   })
 
   it('a refused exchange takes one', async () => {

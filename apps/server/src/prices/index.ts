@@ -85,7 +85,7 @@ export function createPrices(deps: PricesDeps): Prices {
 
 /** Once a day has settled, its price can be corrected. Refuses a provisional day, and a text that is not a price. */
 export async function correctPrice(
-  { db, now }: Pick<PricesDeps, 'db' | 'now'>,
+  { db, now, onCorrected }: Pick<PricesDeps, 'db' | 'now'> & { onCorrected?: (tx: Sql) => Promise<void> },
   assetId: string,
   day: Day,
   price: Decimal,
@@ -96,5 +96,8 @@ export async function correctPrice(
   }
   if (isNegative(price)) throw invalidParameter('price', 'must not be negative')
   getAsset(assetId)
-  await db.transaction((tx) => store.correctDaily(tx, assetId, day, price, nowMs))
+  await db.transaction(async (tx) => {
+    await store.correctDaily(tx, assetId, day, price, nowMs)
+    await onCorrected?.(tx)
+  })
 }

@@ -4,6 +4,7 @@
  * sandbox, which the service refuses outside sandbox mode. In live mode the ids are the same, and every start makes new
  * secrets.
  */
+import { recordAudit } from '../audit.ts'
 import type { Database } from '../db/index.ts'
 import type { Tenant } from '../owner.ts'
 import { checkRegistration, type ClientRegistration } from './registration.ts'
@@ -50,9 +51,11 @@ export function ensureSandboxTenant(db: Database, demoUrl = demoUrlDefault): Pro
 
 /** Secrets of earlier starts end here: they were printed in a terminal. */
 export function ensureLiveTenant(db: Database, demoUrl: string, secrets: OwnSecrets): Promise<Tenant> {
-  return putOwnTenant(db, { tenantId: 'ten_live', name: 'Live mode' }, clientsFor(demoUrl, secrets), (tx, clientId) =>
-    store.endSecrets(tx, clientId, 0),
-  )
+  const tenantId = 'ten_live'
+  return putOwnTenant(db, { tenantId, name: 'Live mode' }, clientsFor(demoUrl, secrets), async (tx, clientId) => {
+    await store.endSecrets(tx, clientId, 0)
+    await recordAudit(tx, { tenantId, actor: 'service', action: 'secret.rotated', subject: clientId, clientId })
+  })
 }
 
 function putOwnTenant(

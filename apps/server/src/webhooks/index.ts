@@ -122,6 +122,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         // Outside every connection's lane, so that a test message does not wait behind a failing one.
         if (!(await store.insertMessage(tx, { tenantId, id, connectionId: id, body }))) throw noWebhook(tenantId)
         await addJob(tx, 'webhook', { tenantId, messageId: id })
+        await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.tested', subject: id })
         return id
       }),
     async listMessages(tenantId) {
@@ -136,6 +137,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
           throw new Refusal('not_found', `There is no message ${messageId} that was sent or given up; ${hint}.`)
         }
         await addJob(tx, 'webhook', { tenantId, messageId })
+        await recordAudit(tx, { tenantId, actor: 'operator', action: 'webhook.resent', subject: messageId })
       }),
 
     announce: (tx, { change, ...about }) => write(tx, 'connection.changed', about, { change }),

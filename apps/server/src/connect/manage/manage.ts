@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import { listClaims, type MadeClaim } from '../../claims/index.ts'
+import { recordAudit } from '../../audit.ts'
 import { listAuditOfUser, type EntryRow } from '../../audit-log/index.ts'
 import type { ConnectionRow, Connections } from '../../connections/index.ts'
 import type { Database } from '../../db/index.ts'
@@ -147,6 +148,8 @@ export async function deleteMe({ db, oauth, tenants, connections }: ManageDeps, 
     await oauth.deleteUser(tx, owner)
     await connections.removeAll(tx, owner)
     await store.deleteAccesses(tx, owner)
+    const { tenantId, userId } = owner
+    await recordAudit(tx, { tenantId, userId, actor: 'user', action: 'user.deleted', subject: userId })
     // Of a user without connections nothing else tells that the grants are gone.
     await noteUser(tx, owner)
     // Sessions go with the user, by reference.

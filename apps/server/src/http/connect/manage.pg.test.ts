@@ -125,8 +125,13 @@ describe('the manage page', async () => {
       said.map(({ claim, asset_id, amount, holds, audience }) => [claim, asset_id, amount, holds, audience]),
       [['value_at_least', null, '250.5', false, 'a lender']],
     )
+    const { user_id: userId } = await connect.db.row<{ user_id: string }>(
+      `select id as user_id from users where email = 'asked@example.com'`,
+    )
     assert.equal((await page.call('DELETE', '/me')).status, 200)
     assert.deepEqual(await connect.db.rows(`select from claims where audience = 'a lender'`), [])
+    const deletion = `select actor, subject from audit_entries where action = 'user.deleted' and user_id = $1`
+    assert.deepEqual(await connect.db.rows(deletion, [userId]), [{ actor: 'user', subject: userId }])
   })
 
   it('shows what happened to consents and connections, and who did it', async () => {
@@ -139,7 +144,7 @@ describe('the manage page', async () => {
     assert.deepEqual(
       events.map(({ actor, action, client_name, provider_name }) => [actor, action, client_name, provider_name]),
       [
-        ['user', 'grant.revoked', null, null],
+        ['user', 'grant.revoked', 'Northwind', null],
         ['user', 'connection.removed', null, 'Kraken'],
         ['user', 'grant.given', 'Northwind', null],
         ['user', 'connection.added', null, 'Kraken'],

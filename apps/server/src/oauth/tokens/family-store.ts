@@ -104,25 +104,37 @@ export async function rotateFamily(sql: Sql, rotation: TokenRotation): Promise<b
   return rotated !== undefined
 }
 
-/** A spent refresh token came back. */
-export async function revokeReplayed(sql: Sql, userKey: string, familyId: string): Promise<void> {
-  await sql.execute(
+/** Whose tokens were replayed. */
+export interface ReplayedFamily {
+  tenantId: string
+  userId: string
+  clientId: string
+  grantId: string
+}
+
+const replayed = `tenant_id as "tenantId", user_id as "userId", client_id as "clientId", grant_id as "grantId"`
+
+/** A spent refresh token came back. Undefined when the family had ended before. */
+export async function revokeReplayed(tx: Sql, userKey: string, familyId: string): Promise<ReplayedFamily | undefined> {
+  return tx.maybeRow<ReplayedFamily>(
     `update token_families set revoked_at = $3::timestamptz, revoked_for = 'refresh_replay'
-     where user_key = $1 and id = $2 and revoked_at is null`,
-    [userKey, familyId, sql.now()],
+     where user_key = $1 and id = $2 and revoked_at is null
+     returning ${replayed}`,
+    [userKey, familyId, tx.now()],
   )
 }
 
-/** A spent code came back. */
+/** A spent code came back. Undefined when it is unknown, or its family had ended before. */
 export async function revokeFamilyOfCode(
-  sql: Sql,
+  tx: Sql,
   { userKey, codeHash }: PresentedCode,
   clientId: string,
-): Promise<void> {
-  await sql.execute(
+): Promise<ReplayedFamily | undefined> {
+  return tx.maybeRow<ReplayedFamily>(
     `update token_families set revoked_at = $4::timestamptz, revoked_for = 'code_replay'
-     where user_key = $1 and code_hash = $2 and client_id = $3 and revoked_at is null`,
-    [userKey, codeHash, clientId, sql.now()],
+     where user_key = $1 and code_hash = $2 and client_id = $3 and revoked_at is null
+     returning ${replayed}`,
+    [userKey, codeHash, clientId, tx.now()],
   )
 }
 

@@ -26,6 +26,7 @@ import {
 } from '../token-values.ts'
 import type { Family } from './family-store.ts'
 import * as store from './family-store.ts'
+import { endReplayed } from './replay.ts'
 
 /** For a request without anything that could be a refresh token; no user has this key. */
 const noHandle: store.PresentedHandle = { userKey: '0', handleHash: Buffer.alloc(0) }
@@ -55,8 +56,8 @@ async function tryRefresh(deps: ExchangeDeps, request: OauthRequest): Promise<To
   }
   const again = await findRetry(deps, family, presented, scopes, now)
   if (again !== undefined) return again
-  // This statement commits by itself, so the refusal that follows undoes nothing.
-  await store.revokeReplayed(deps.db, presented.userKey, family.familyId)
+  // The transaction ends before the refusal, which therefore undoes nothing.
+  await endReplayed(deps.db, 'refresh_token', (tx) => store.revokeReplayed(tx, presented.userKey, family.familyId))
   throw invalidToken()
 }
 

@@ -26,6 +26,7 @@ import {
   verifiesChallenge,
 } from '../token-values.ts'
 import { revokeFamilyOfCode } from './family-store.ts'
+import { endReplayed } from './replay.ts'
 import { refresh } from './refresh.ts'
 
 export async function token(deps: ExchangeDeps, request: OauthRequest): Promise<TokenResponse> {
@@ -134,11 +135,11 @@ async function spendCode(
 }
 
 /**
- * The code is unknown, another client's, or spent. RFC 6749 §4.1.2: a code used twice takes its tokens with it. This
- * statement commits by itself, so the refusal that follows undoes nothing.
+ * The code is unknown, another client's, or spent. RFC 6749 §4.1.2: a code used twice takes its tokens with it. The
+ * transaction ends before the refusal, which therefore undoes nothing.
  */
 async function refuseSpent({ db }: ExchangeDeps, presented: codes.PresentedCode, clientId: string): Promise<never> {
-  await revokeFamilyOfCode(db, presented, clientId)
+  await endReplayed(db, 'code', (tx) => revokeFamilyOfCode(tx, presented, clientId))
   throw invalidCode()
 }
 

@@ -1,0 +1,70 @@
+/** What an operator does and looks at leaves an entry in the audit log. */
+import { openAdmin, type Admin } from '@assay/server/admin'
+import { parseConfig } from '@assay/server/config'
+import { createLog } from '@assay/server/log'
+import { parseDecimal } from '@assay/core'
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { testDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
+import { testKeyTexts } from '../../server/src/test-keys.ts'
+import { run } from './test-cli.ts'
+
+describe('the audit log of an operator', async () => {
+  const { db, connection } = await testDatabase({ after: (end) => after(end as () => Promise<void>) })
+  const environment = { DATABASE_URL: toDatabaseUrl(connection), ...testKeyTexts('test') }
+
+  async function withAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
+    const admin = await openAdmin(parseConfig(environment, 'command'), createLog({ level: 'silent' }))
+    return work(admin).finally(() => admin.close())
+  }
+  const listActions = async (tenantId: string): Promise<string[]> =>
+    (
+      await db.rows<{ said: string }>(
+        `select actor || ' ' || action || ' ' || subject as said from audit_entries where tenant_id = $1 order by entry`,
+        [tenantId],
+      )
+    ).map(({ said }) => said)
+
+  it('has what changes data for every tenant, and who looked at findings', async () => {
+    const onProgress = (): void => undefined
+    await withAdmin(async (admin) => {
+      await admin.correctPrice('crypto:bitcoin', '2024-03-01', parseDecimal('61000'))
+      await admin.replay({ connectionId: undefined, providerId: undefined, apply: false, onProgress })
+      await admin.replay({ connectionId: undefined, providerId: 'kraken', apply: true, onProgress })
+      for await (const finding of admin.listFindings({ connectionId: 'con_1', providerId: undefined }))
+        assert.fail(finding.transactionId)
+      await admin.discardFindings({ connectionId: undefined, providerId: undefined })
+      await admin.statistics.rebuild()
+    })
+    assert.deepEqual(await listActions(''), [
+      'operator price.corrected crypto:bitcoin 2024-03-01',
+      'operator ledger.replayed kraken',
+      'operator ledger.read con_1',
+      'operator ledger.discarded installation',
+      'operator statistics.rebuilt installation',
+    ])
+  })
+
+  it('has what is done with webhooks, and who looked at their messages and at the list of tenants', async () => {
+    const { tenantId, messageId } = await withAdmin(async ({ tenants, webhooks }) => {
+      const made = await tenants.createTenant('A tenant')
+      await webhooks.set(made.tenantId, 'https://receiver.example/hook')
+      return { tenantId: made.tenantId, messageId: await webhooks.sendTest(made.tenantId) }
+    })
+    await db.execute(`update webhook_messages set outcome = 'delivered', ended_at = $1::timestamptz`, [db.now()])
+    await withAdmin(({ webhooks }) => webhooks.resend(tenantId, messageId))
+    const [log, list] = await Promise.all([
+      run(['webhook', 'log', tenantId], environment),
+      run(['tenant', 'list'], environment),
+    ])
+    assert.deepEqual([log.code, list.code], [0, 0], log.err + list.err)
+    assert.deepEqual(await listActions(tenantId), [
+      `operator tenant.created ${tenantId}`,
+      `operator webhook.set ${tenantId}`,
+      `operator webhook.tested ${messageId}`,
+      `operator webhook.resent ${messageId}`,
+      `operator webhook.read ${tenantId}`,
+    ])
+    assert.equal((await listActions('')).at(-1), 'operator tenants.read installation')
+  })
+})
