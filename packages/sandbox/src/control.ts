@@ -11,6 +11,7 @@
  *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? } changes all its keys
  *   POST   /control/accounts/{account_id}/keys        { key } → credentials: a further key of the same account
  *   GET    /control/keys?provider_id=                 the API keys that were given out, and the account of each
+ *   POST   /control/sign-ins                          { provider_id, token } → the account that a code or token came from
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
  *   GET    /control/clock                             POST { offset_ms } moves it forward
  *   GET    /control/log?account_id=                   counts of calls, and how often two of one key met; DELETE forgets
@@ -39,6 +40,8 @@ export interface Controlled {
   mint(scenario: string, account: string): Eventually<Minted | undefined>
   /** A further key of an account, named by a text. Absent where accounts have no keys. */
   addKey?(accountId: string, text: string): Minted | undefined
+  /** The account that somebody signed in to, by its code or a token. Absent where there are keys only. */
+  findSignedIn?(token: string): string | undefined
   state(accountId: string): Eventually<object | undefined>
   /** Throws a RangeError when the entries cannot be booked. `refid`: the reference that all of them get. */
   addEntries(
@@ -88,6 +91,7 @@ const keyChangeSchema = z.strictObject({
   valid_until: z.iso.datetime().optional(),
 })
 
+const signInSchema = z.strictObject({ provider_id: z.string(), token: z.string().min(1).max(4_000) })
 const furtherKeySchema = z.strictObject({ key: z.string().min(1).max(500) })
 const mintSchema = z.strictObject({
   provider_id: z.string(),
@@ -149,6 +153,11 @@ const routes: Readonly<Record<string, Route>> = {
     found(ofAccount(deps, id).changeKey(id, parse(keyChangeSchema, request))),
   'POST accounts/:id/keys': addKey,
   'GET keys': listKeys,
+  'POST sign-ins': (request, deps) => {
+    const { provider_id, token } = parse(signInSchema, request)
+    const provider = found(deps.providers.find((one) => one.providerId === provider_id))
+    return { account_id: found(provider.findSignedIn?.(token)) }
+  },
   'GET providers/:id/faults': (_, deps, id) => ({ faults: found(deps.faults.get(id)).list() }),
   'POST providers/:id/faults': (request, deps, id) => {
     const faults = found(deps.faults.get(id))

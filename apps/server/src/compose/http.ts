@@ -49,7 +49,10 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const helped =
     sandbox === undefined || post.mailbox === undefined
       ? undefined
-      : { control: sandbox.control, mailbox: post.mailbox, newAccount, findKey: connections.findKey }
+      : {
+          ...{ control: sandbox.control, mailbox: post.mailbox, newAccount },
+          ...{ findKey: connections.findKey, openSignIn: connections.openSignIn },
+        }
   const groups = [
     oauthRoutes({ oauth, claims, limits, log }),
     resourceRoutes({

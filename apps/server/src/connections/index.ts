@@ -27,7 +27,8 @@ import { deleteAbandonedPending, deleteOldRefusedKeys } from './adding/pending-s
 import { createProvisional, discardLapsed, type Provisional, type ProvisionalDeps } from './adding/provisional.ts'
 import { checkRights, verifyConnection, type GateDeps } from './adding/verify.ts'
 import { createFingerprints } from './credentials/fingerprints.ts'
-import { createSealer } from './credentials/seal.ts'
+import { createSealer, type Sealer } from './credentials/seal.ts'
+import { openToken } from './credentials/tokens.ts'
 import { openConnection, type OpenDeps, type OpenedConnection } from './open.ts'
 import { lockAll, lockForRemoval } from './removal-store.ts'
 import { createDestroyTask, discard, requeueDestroying, type RemovedBy } from './removal.ts'
@@ -79,6 +80,11 @@ export interface Connections extends Provisional {
   ): Promise<{ connectionIds: string[]; dataDestroyed: boolean }>
   /** Sandbox mode: whether a simulator's key is the one that a connection is read with. Undefined without an API key. */
   findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
+  /**
+   * Sandbox mode: a token of the sign-in that a connection is read with, or its code before it was redeemed. Undefined
+   * without a sign-in, and in a process that cannot open credentials.
+   */
+  openSignIn(connectionId: string): Promise<{ providerId: string; token: string } | undefined>
   /** One item for each connection whose data is stale or still being read. */
   listIssues(owner: Owner): Promise<ErrorItem[]>
   /** The same for several users of a tenant. */
@@ -151,6 +157,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       const { providerId, keyLane } = found
       return { providerId, isKey: (apiKey) => toKeyLane(deps.keyring, providerId, apiKey) === keyLane }
     },
+    openSignIn: (connectionId) => openSignIn(deps, sealer, connectionId),
     toSignInUrl: (providerId, request) => toSignInUrl(deps, providerId, request),
     find: (owner, connectionId) => store.findConnection(db, owner, connectionId),
     list: (owner, page) => store.listConnections(db, owner, page),
@@ -223,4 +230,15 @@ async function remove(
     if (!(await discard(deps, tx, ref, { isShown, ...(which.by && { by: which.by }) }))) dataDestroyed = false
   }
   return { connectionIds: found.map(({ connectionId }) => connectionId), dataDestroyed }
+}
+
+async function openSignIn(
+  { db, keyring }: Pick<ConnectionsDeps, 'db' | 'keyring'>,
+  sealer: Sealer,
+  connectionId: string,
+): ReturnType<Connections['openSignIn']> {
+  const found = keyring.opens && (await store.findSealedSignIn(db, connectionId))
+  if (found === undefined) return undefined
+  const token = await openToken(sealer, found.repairOf ?? connectionId, found.sealed)
+  return { providerId: found.providerId, token }
 }

@@ -87,6 +87,18 @@ export async function findKeyLane(
   )
 }
 
+/** Sandbox mode: what a sign-in left, sealed. */
+export async function findSealedSignIn(
+  sql: Sql,
+  connectionId: string,
+): Promise<{ providerId: string; sealed: string; repairOf: string | null } | undefined> {
+  return sql.maybeRow(
+    `select provider_id as "providerId", sealed_credentials as sealed, repair_of as "repairOf" from connections
+     where id = $1 and status <> 'removed' and connection_type = 'oauth2' and sealed_credentials is not null`,
+    [connectionId],
+  )
+}
+
 export interface OpenableRow {
   /** A grant is live, or the connection still belongs to its session. */
   allowed: boolean

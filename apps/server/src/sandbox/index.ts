@@ -5,7 +5,7 @@
 import { Refusal, SourceError } from '@assay/core'
 import { z } from 'zod'
 
-export { createKeyOf, revokeKeysOf, type TestAccountDeps } from './test-accounts.ts'
+export { createKeyOf, findAccountBySignIn, revokeKeysOf, type TestAccountDeps } from './test-accounts.ts'
 
 const scenario = z.object({ name: z.string(), title: z.string(), description: z.string(), expects: z.string() })
 const providersAnswer = z.object({
@@ -24,6 +24,7 @@ const accountAnswer = z.object({
   }),
 })
 
+const signedInAnswer = z.object({ account_id: z.string() })
 const keysAnswer = z.object({ keys: z.array(z.object({ account_id: z.string(), api_key: z.string() })) })
 
 /** What a person would type into the form, by the names of its fields. */
@@ -37,14 +38,13 @@ export interface SandboxControl {
   createAccount(request: { providerId: string; scenario: string; account: string }): Promise<TestFields>
   /**
    * Opens a provider's sign-in page, allows, and tells what the browser would have been sent back with. Throws a
-   * SourceError when the page does not send the browser back.
+   * SourceError when the page does not send the browser back. `account` is "scenario:text" or an account's id.
    */
-  signIn(
-    url: string,
-    as: { scenario: string; account: string },
-  ): Promise<{ state: string; code: string } | { state: string; error: string }>
+  signIn(url: string, account: string): Promise<{ state: string; code: string } | { state: string; error: string }>
   /** The simulated account whose API key this test recognises; undefined when the sandbox gave out none of that kind. */
   findAccount(providerId: string, isKey: (apiKey: string) => boolean): Promise<string | undefined>
+  /** The simulated account that a code or token came from. */
+  findSignedIn(providerId: string, token: string): Promise<string>
   /** A further key of the same account. */
   addKey(accountId: string, name: string): Promise<TestFields>
   /** The provider does not know any key of the account from now on. */
@@ -78,9 +78,9 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
       if (Object.keys(credentials).length > 0) return credentials
       throw new Refusal('invalid_request', `${providerId} has no keys: one signs in there.`)
     },
-    async signIn(url, { scenario: name, account }) {
+    async signIn(url, account) {
       const page = new URL(url)
-      const form = new URLSearchParams([...page.searchParams, ['account', `${name}:${account}`], ['decision', 'allow']])
+      const form = new URLSearchParams([...page.searchParams, ['account', account], ['decision', 'allow']])
       page.search = ''
       const { status, headers } = await openPage(fetch, page, form)
       const location = headers.get('location')
@@ -93,6 +93,10 @@ export function createSandboxControl(controlUrl: string, fetch: typeof globalThi
       const path = `/control/keys?provider_id=${encodeURIComponent(providerId)}`
       const { keys } = await ask('GET', path, undefined, keysAnswer)
       return keys.find(({ api_key }) => isKey(api_key))?.account_id
+    },
+    async findSignedIn(providerId, token) {
+      const body = { provider_id: providerId, token }
+      return (await ask('POST', '/control/sign-ins', body, signedInAnswer)).account_id
     },
     async addKey(accountId, name) {
       return (await ask('POST', `${accountPath(accountId)}/keys`, { key: name }, accountAnswer)).credentials

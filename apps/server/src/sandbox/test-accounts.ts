@@ -1,31 +1,51 @@
 /**
  * The simulated account behind a connection: what its owner would do at the provider's website. The service keeps a
- * fingerprint of each API key and the sandbox a list of the keys that it gave out; the two are compared here.
+ * fingerprint of each API key and the sandbox a list of the keys that it gave out; the two are compared here. A sign-in has
+ * no such fingerprint, but its tokens name their account to the simulator that made them.
  */
 import { Refusal } from '@assay/core'
 import type { SandboxControl, TestFields } from './index.ts'
 
 export interface TestAccountDeps {
-  control: Pick<SandboxControl, 'findAccount' | 'addKey' | 'revokeKeys'>
+  control: Pick<SandboxControl, 'findAccount' | 'findSignedIn' | 'addKey' | 'revokeKeys'>
   /** As in the front door of `connections`. */
   findKey(connectionId: string): Promise<{ providerId: string; isKey(apiKey: string): boolean } | undefined>
+  /** As in the front door of `connections`. */
+  openSignIn(connectionId: string): Promise<{ providerId: string; token: string } | undefined>
   /** Names a key that was never named before. */
   newAccount(): string
 }
 
 /** A new key of the account that the connection reads, as a person makes one to repair it. */
 export async function createKeyOf(deps: TestAccountDeps, connectionId: string): Promise<TestFields> {
-  return deps.control.addKey(await getAccount(deps, connectionId), deps.newAccount())
+  const accountId = await findAccountByKey(deps, connectionId)
+  if (accountId === undefined) throw new Refusal('not_found', 'There is no connection of that id that has an API key.')
+  return deps.control.addKey(accountId, deps.newAccount())
 }
 
-/** All keys of the account that the connection reads, as a person deletes them at the provider. */
+/** All keys and sign-ins of the account that the connection reads, as a person ends them at the provider. */
 export async function revokeKeysOf(deps: TestAccountDeps, connectionId: string): Promise<void> {
-  await deps.control.revokeKeys(await getAccount(deps, connectionId))
+  const accountId = (await findAccountByKey(deps, connectionId)) ?? (await findAccountBySignIn(deps, connectionId))
+  if (accountId === undefined)
+    throw new Refusal('not_found', 'There is no connection of that id that has an API key or a sign-in.')
+  await deps.control.revokeKeys(accountId)
 }
 
-async function getAccount({ control, findKey }: TestAccountDeps, connectionId: string): Promise<string> {
+/** Undefined when the connection was not made by signing in. */
+export async function findAccountBySignIn(
+  { control, openSignIn }: Pick<TestAccountDeps, 'control' | 'openSignIn'>,
+  connectionId: string,
+): Promise<string | undefined> {
+  const signIn = await openSignIn(connectionId)
+  return signIn && control.findSignedIn(signIn.providerId, signIn.token)
+}
+
+async function findAccountByKey(
+  { control, findKey }: TestAccountDeps,
+  connectionId: string,
+): Promise<string | undefined> {
   const key = await findKey(connectionId)
-  if (key === undefined) throw new Refusal('not_found', 'There is no connection of that id that has an API key.')
+  if (key === undefined) return undefined
   const accountId = await control.findAccount(key.providerId, key.isKey)
   if (accountId !== undefined) return accountId
   throw new Refusal('not_found', 'The sandbox did not give out the key of this connection.')

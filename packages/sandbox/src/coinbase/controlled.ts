@@ -19,7 +19,7 @@ import { currencyCodeOf, type Detail, type Status, type StoryRow } from './story
 const statuses: readonly Status[] = ['completed', 'pending', 'canceled', 'expired', 'failed', 'waiting_for_clearing']
 
 export function controlCoinbase(
-  { accounts, families, keyring }: Coinbase,
+  { accounts, families, keyring, tokens }: Coinbase,
   url: string,
   nowMs: () => number,
 ): Controlled {
@@ -37,6 +37,8 @@ export function controlCoinbase(
       const account = accounts.addKey(id, text)
       return account && { account_id: account.id, credentials: keysOf(account) }
     },
+    findSignedIn: (token) =>
+      (tokens.open('refresh', token) ?? tokens.open('access', token) ?? tokens.open('code', token))?.account,
     state(id) {
       const account = accounts.findById(id)
       return account && stateOf(account, nowMs())

@@ -111,3 +111,10 @@ export function holdTokens(deps: HeldTokenDeps, first: KeptSignIn): (refused?: s
     return held.accessToken
   }
 }
+
+/** Whatever of a sign-in names it at the provider: its newest token, or the code while it was not redeemed. */
+export async function openToken(sealer: Sealer, boundTo: string, sealed: string): Promise<string> {
+  const kept = keptSignIn.parse(await sealer.open(boundTo, sealed))
+  if ('accessToken' in kept) return kept.refreshToken ?? kept.accessToken
+  return kept.codeBoundTo === null ? kept.code : sealer.openText(kept.codeBoundTo, kept.code)
+}

@@ -9,7 +9,13 @@ import { z } from 'zod'
 import type { Connect, ConnectSession } from '../../connect/index.ts'
 import { toRefusedItem, type AddResult, type GivenCredentials } from '../../connections/index.ts'
 import { OAuthError } from '../../oauth/index.ts'
-import { createKeyOf, type SandboxControl, type TestAccountDeps, type TestFields } from '../../sandbox/index.ts'
+import {
+  createKeyOf,
+  findAccountBySignIn,
+  type SandboxControl,
+  type TestAccountDeps,
+  type TestFields,
+} from '../../sandbox/index.ts'
 
 export interface AuthorizationDeps extends TestAccountDeps {
   connect: Connect
@@ -20,7 +26,7 @@ const providersMax = 20
 const providerWish = z.strictObject({
   provider_id: z.string(),
   scenario: z.string().optional(),
-  /** To be repaired, with a new key of the account that it reads; the scenario is that of the account. */
+  /** To be repaired, with a new key of the account that it reads or by signing in there again; the scenario stays. */
   connection_id: z.string().optional(),
 })
 export const authorizationBody = z.strictObject({
@@ -50,7 +56,8 @@ export async function authorize(deps: AuthorizationDeps, body: z.infer<typeof au
   for (const { providerId, scenario, repairOf } of sources) {
     const account = { providerId, scenario, account: deps.newAccount() }
     if (repairOf !== undefined) added.push(await repair(deps, session, { providerId, repairOf }))
-    else added.push(await (findSignIn(providerId) === undefined ? addByForm : addBySigningIn)(deps, session, account))
+    else if (findSignIn(providerId) === undefined) added.push(await addByForm(deps, session, account))
+    else added.push(await addBySigningIn(deps, session, { providerId, account: `${scenario}:${account.account}` }))
   }
   const { redirectTo, code } = await deps.connect.finish(session)
   return {
@@ -90,6 +97,8 @@ async function repair(
   session: ConnectSession,
   { providerId, repairOf }: { providerId: string; repairOf: string },
 ): Promise<AddResult> {
+  const account = await findAccountBySignIn(deps, repairOf)
+  if (account !== undefined) return addBySigningIn(deps, session, { providerId, account, repairOf })
   const credentials = toCredentials(await createKeyOf(deps, repairOf))
   return deps.connect.addSource(session, { providerId, displayLabel: null, credentials, repairOf })
 }
@@ -109,12 +118,22 @@ function toCredentials({
   return passphrase === undefined ? key : { ...key, passphrase }
 }
 
+interface SignIn {
+  providerId: string
+  /** As `SandboxControl.signIn` takes it. */
+  account: string
+  repairOf?: string
+}
+
 /** What the person does: to the provider's page, allow, and back with what it says. */
-async function addBySigningIn(deps: AuthorizationDeps, session: ConnectSession, of: TestAccount): Promise<AddResult> {
-  const source = { providerId: of.providerId, displayLabel: null, credentials: { type: 'oauth2' } } as const
-  const begun = await deps.connect.addSource(session, source)
+async function addBySigningIn(
+  deps: AuthorizationDeps,
+  session: ConnectSession,
+  { account, ...of }: SignIn,
+): Promise<AddResult> {
+  const begun = await deps.connect.addSource(session, { ...of, displayLabel: null, credentials: { type: 'oauth2' } })
   if (begun.redirectUrl === undefined) return begun
-  const answer = await deps.control.signIn(begun.redirectUrl, of).catch(toFailing)
+  const answer = await deps.control.signIn(begun.redirectUrl, account).catch(toFailing)
   // The page did not open, or the person was not let in: there is nothing to come back with.
   if (answer instanceof SourceError) return toUnreached(of.providerId, answer)
   return deps.connect.completeInSession(session, answer)

@@ -157,9 +157,10 @@ describe('the sandbox’s own endpoints', async () => {
   })
 
   // One history shows that nothing is read twice. Bybit stands for the exchanges that share its simulator.
-  const keyed = { kraken: 'default', bybit: 'empty' }
+  // Coinbase is signed in at: its tokens are revoked, and signing in at the same account repairs.
+  const keyed = { kraken: 'default', bybit: 'empty', coinbase: 'empty' }
   for (const [provider, scenario] of Object.entries(keyed)) {
-    it(`${provider}: a revoked key is found out, and a new key of the same account repairs the connection`, async () => {
+    it(`${provider}: revoked access is found out, and new access to the same account repairs the connection`, async () => {
       const user = `repair ${provider}`
       const providers = [{ provider_id: provider, scenario }]
       const { access_token: token, connectionIds } = await api.signIn(user, { providers })
@@ -192,10 +193,16 @@ describe('the sandbox’s own endpoints', async () => {
     })
   }
 
-  it('404: an unknown connection, and one that has no API key, have no keys to make or revoke', async () => {
-    const { connectionIds } = await api.signIn('ada', { providers: [{ provider_id: 'coinbase', scenario: 'empty' }] })
-    for (const id of ['con_unknown', ...connectionIds]) {
-      for (const method of ['POST', 'DELETE']) {
+  it('404: an unknown connection, and a wallet, have no keys to make or revoke; a sign-in has no keys to make', async () => {
+    const providers = ['bitcoin', 'coinbase'].map((provider_id) => ({ provider_id, scenario: 'empty' }))
+    const { connectionIds } = await api.signIn('ada', { providers })
+    const [wallet = '', signedIn = ''] = connectionIds
+    for (const [id, ...methods] of [
+      ['con_unknown', 'POST', 'DELETE'],
+      [wallet, 'POST', 'DELETE'],
+      [signedIn, 'POST'],
+    ] as const) {
+      for (const method of methods) {
         const answer = await api.call<Refused>(method, `/sandbox/connections/${id}/keys`)
         assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'], answer.text)
       }

@@ -114,9 +114,10 @@ function isLoopback(uri: string): boolean {
   return url?.protocol === 'http:' && ['127.0.0.1', 'localhost'].includes(url.hostname) && !uri.includes('#')
 }
 
+/** The field names a scenario and a text, as the page's form does, or the id of an account that there is already. */
 function findAccount(state: AccessState, field: string): { id: string; scenario: { title: string } } {
   const { scenario = '', text = '1' } = accountShape.exec(field)?.groups ?? {}
-  const account = state.accounts.mint(scenario, text)
+  const account = state.accounts.findById(field) ?? state.accounts.mint(scenario, text)
   if (account === undefined) throw new PageRefusal('Choose one of the test accounts.')
   return account
 }
