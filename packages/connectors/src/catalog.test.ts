@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { findProvider, findSignIn, getStreams, listCatalog } from './catalog.ts'
+import { findProvider, findSignIn, getDefinition, getStreams, listCatalog } from './catalog.ts'
 import { loadConnector } from './registry.ts'
 
 /** Everything that a file imports when it is loaded, through any number of local files. Types are erased. */
@@ -23,6 +23,7 @@ describe('the catalogue', () => {
     for (const { provider_id } of catalog) {
       const connector = await loadConnector(provider_id)
       assert.equal(connector.providerId, provider_id)
+      assert.equal(connector.version, getDefinition(provider_id).connectorVersion ?? 1, provider_id)
       assert.ok(getStreams(provider_id).some((stream) => stream.required))
     }
   })

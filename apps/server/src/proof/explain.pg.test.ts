@@ -30,7 +30,7 @@ describe('the explanation of a transaction', async () => {
   it('has the records of the provider to the letter, the rule, and where each price comes from', async () => {
     const { id, group_key, document } = await findTrade(ref)
     const { records, rule, connector, prices, match } = await explain(id)
-    assert.deepEqual([rule, connector, match], ['venue: trade', { provider_id: 'kraken', version: 1 }, null])
+    assert.deepEqual([rule, connector, match], ['venue: trade', { provider_id: 'kraken', version: 2 }, null])
     const { ledger } = await engine.control<{ ledger: { id: string; refid: string; amount: string }[] }>(
       `accounts/${ref.accountId}/state`,
     )

@@ -16,7 +16,7 @@ import { toTransactions } from './transactions.ts'
 
 export const connector: Connector = {
   providerId: krakenDefinition.metadata.provider_id,
-  version: 1,
+  version: 2,
   budget: {
     buckets: [
       {

@@ -74,6 +74,8 @@ export const krakenDefinition = {
   // A withdrawal on hold was returned after weeks; an Earn reference that came back did so after months.
   storySpanMs: 30 * dayMs,
   settlesMs: 2_000,
+  // 2: a withdrawal on hold has left the balance.
+  connectorVersion: 2,
   baseUrl: 'https://api.kraken.com',
 } as const satisfies ProviderDefinition
 

@@ -23,8 +23,11 @@ export function toFundingDraft(
   // A deposit that takes, or a withdrawal that gives, is neither.
   const backwards = kind === 'deposit' ? legs.outputs : legs.inputs
   if (backwards.length > 0) return toUnknownDraft(rows, legs)
+  const status = statusOf(kind, legs, record)
   return toDraft(rows, legs, kinds[kind], {
-    status: statusOf(kind, legs, record),
+    status,
+    // Its row is in the ledger, whose running balance went down with it: also while it is on hold.
+    ...(status === 'pending' ? { isDebited: true } : {}),
     ...detailsOf(kind, rows[0].asset.kind === 'crypto', record),
   })
 }

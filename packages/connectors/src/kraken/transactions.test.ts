@@ -176,8 +176,12 @@ describe('deposits and withdrawals', () => {
   it('a withdrawal is pending until Kraken says Success, and a failed one until its money is back', () => {
     for (const status of ['Initial', 'Pending', 'Settled', 'Failure']) {
       const members = { asset: 'XETH', amount: '9.995', status }
-      assert.equal(only([ledger(['withdrawal', 'XETH', '-9.995']), funding('withdrawals', members)]).status, 'pending')
+      const draft = only([ledger(['withdrawal', 'XETH', '-9.995']), funding('withdrawals', members)])
+      assert.deepEqual([draft.status, draft.isDebited], ['pending', true])
     }
+    // Without a ledger row the balance still has it.
+    const announced = only([funding('withdrawals', { asset: 'XETH', amount: '9.995', status: 'Initial' })])
+    assert.deepEqual([announced.status, announced.isDebited], ['pending', undefined])
   })
 
   it('a deposit on its way is pending; in the ledger it is confirmed', () => {
