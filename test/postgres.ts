@@ -108,9 +108,16 @@ type Server = Omit<TestAddress, 'database'>
 
 let ownServer: Promise<TestPostgres> | undefined
 
-// Registered when the file is loaded, because inside a test `after` would be that test's; and in a test file only,
-// because anywhere else it would turn the process into a test run.
-if (process.argv[1]?.endsWith('.test.ts') === true) after(async () => (await ownServer)?.stop())
+// Registered when the file is loaded, because inside a test `after` would be that test's; and in a test only, because
+// anywhere else it would turn the process into a test run. A file that `node --test` is given by name is one whatever it
+// is called: its process would never end while the server is its child.
+const isTest = process.env['NODE_TEST_CONTEXT'] !== undefined || process.argv[1]?.endsWith('.test.ts') === true
+if (isTest) after(stopOwnPostgres)
+
+/** For a process that is not a test; a test stops its server by itself. */
+export async function stopOwnPostgres(): Promise<void> {
+  await (await ownServer)?.stop()
+}
 
 async function findServer(): Promise<Server> {
   const given = process.env['ASSAY_TEST_POSTGRES']
