@@ -90,14 +90,19 @@ class TestChain {
     return [...touching.filter(({ status }) => !status.confirmed), ...confirmed.slice(0, 25)]
   }
 
+  /** What the newest question would be answered with. */
+  answerLast(): Response {
+    const answer = this.#answer(this.asked.at(-1) ?? '')
+    return answer === undefined ? new Response('Transaction not found', { status: 404 }) : Response.json(answer)
+  }
+
   open(credentials: Omit<WalletCredentials, 'type'> = { extendedPublicKey: zpub }): Session {
     const io: Io = {
       fetch: async (input) => {
         const path = new URL(new Request(input).url).pathname.replace('/api', '')
         this.asked.push(path)
         if (this.broken !== undefined) return this.broken()
-        const answer = this.#answer(path)
-        return answer === undefined ? new Response('Transaction not found', { status: 404 }) : Response.json(answer)
+        return this.answerLast()
       },
       now: () => this.nowMs,
       nextNonce: () => '1',
@@ -253,6 +258,36 @@ describe('a history', () => {
     assert.equal(countOf(chain, /\/txs/), 2)
   })
 
+  it('of five hundred addresses costs requests for what it does, and not for how long it is', async () => {
+    const chain = new TestChain()
+    const used = 500
+    const payments = 10
+    for (let index = 0; index < used; index += 1) chain.pay({ payer: 2 }, { [receiving(index)]: 1 }, 800_000)
+    // Everything has been spent but the last ten.
+    const spent = Object.fromEntries(Array.from({ length: used - payments }, (_, index) => [receiving(index), 1]))
+    chain.pay(spent, { shop: 1 }, 800_001)
+    const books = new Books()
+    await books.run(chain)
+    assert.deepEqual(books.keys, keysOf(chain))
+    const isList = /\/txs/
+    // Each address with a history is asked for it once; the unused ones behind the last are asked for a balance alone.
+    assert.deepEqual([countOf(chain, isList), countOf(chain, /^\/address\/[^/]+$/)], [used, used + 2 * gapLimit])
+
+    // An hour later: what holds something and the unused ones, whatever came before them.
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.deepEqual([countOf(chain, isList), countOf(chain, /^\/address\/[^/]+$/)], [0, payments + 2 * gapLimit])
+
+    // One payment: the history of one address more.
+    const paid = chain.pay({ payer: 2 }, { [receiving(used)]: 1 }, 900_000)
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.ok(books.records.has(paid))
+    assert.deepEqual([countOf(chain, isList), countOf(chain, /^\/address\/[^/]+$/)], [1, payments + 1 + 2 * gapLimit])
+  })
+
   it('asks for nothing but the addresses when nothing has changed', async () => {
     const chain = new TestChain()
     chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 }, 800_000)
@@ -361,6 +396,33 @@ describe('a server', () => {
       }
     })
   }
+
+  it('that loses one answer in a batch is asked again from there, and not for those before it', async () => {
+    const chain = new TestChain()
+    chain.pay({ payer: 2_000 }, { [receiving(3)]: 1_000 }, 800_000)
+    const session = chain.open()
+    // The eighth address of the first batch.
+    chain.broken = () => (chain.asked.length === 8 ? new Response('', { status: 503 }) : chain.answerLast())
+    const first = await session.fetchBalances({})
+    assert.equal(first.isPartial, true)
+    chain.broken = undefined
+    chain.asked = []
+    const books = new Books()
+    books.state = first.state ?? {}
+    assert.equal(await books.readBalance(session), '0.00001')
+    // Twenty behind the fourth address, without the seven that are known, and the twenty of change.
+    assert.equal(chain.asked.length, 4 + gapLimit - 7 + gapLimit)
+  })
+
+  it('that says 429 in a batch is not asked on, whatever it answered before', async () => {
+    const chain = new TestChain()
+    chain.broken = () => (chain.asked.length === 8 ? new Response('', { status: 429 }) : chain.answerLast())
+    await assert.rejects(chain.open().fetchBalances({}), (error) => {
+      assert.ok(error instanceof SourceError)
+      return error.fault === 'rate_limited'
+    })
+    assert.ok(chain.asked.length <= 10)
+  })
 
   it('that fails in the middle of a wallet loses one batch, and the next call continues after the others', async () => {
     const chain = new TestChain()

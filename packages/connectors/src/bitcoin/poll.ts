@@ -26,8 +26,7 @@ type Round = NonNullable<WalletState['round']>
 /** Changes `state`. True when the round has ended and everything due has been requested. */
 export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletState, nowMs: number): Promise<boolean> {
   const round = startOrContinue(state, nowMs)
-  const due = listDue(wallet, state, round)
-  await inParallel(due, async (entry) => note(entry, await esplora.fetchStats(entry.address)))
+  const due = await askInOrder(listDue(wallet, state, round), esplora)
   round.index = (due.at(-1)?.index ?? -1) + 1
   const known = new Set(state.addresses)
   state.addresses.push(...due.filter((entry) => !known.has(entry)))
@@ -87,8 +86,27 @@ function note(entry: KnownAddress, { chain_stats: chain, mempool_stats: mempool 
   if (isUsed) entry.stats = stats
 }
 
-async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  for (let start = 0; start < items.length; start += parallelMax) {
-    await Promise.all(items.slice(start, start + parallelMax).map(run))
+/**
+ * Returns the addresses that were answered for, up to the first that was not. On a bad connection a batch hardly ever comes
+ * through whole, and a wallet would never be read if one lost answer lost them all. A server that has enough of us is not
+ * asked on: that fault ends the batch.
+ */
+async function askInOrder(batch: readonly KnownAddress[], esplora: Esplora): Promise<KnownAddress[]> {
+  const answered: KnownAddress[] = []
+  for (let start = 0; start < batch.length; start += parallelMax) {
+    const part = batch.slice(start, start + parallelMax)
+    const answers = await Promise.allSettled(part.map(({ address }) => esplora.fetchStats(address)))
+    for (const [index, entry] of part.entries()) {
+      const answer = answers[index]
+      if (answer?.status !== 'fulfilled') {
+        const error: unknown = answer?.reason
+        const isPassing = error instanceof SourceError && ['venue_down', 'unreadable_answer'].includes(error.fault)
+        if (answered.length > 0 && isPassing) return answered
+        throw error
+      }
+      note(entry, answer.value)
+      answered.push(entry)
+    }
   }
+  return answered
 }
