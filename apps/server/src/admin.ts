@@ -11,8 +11,10 @@ import {
 } from './audit-log/index.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
 import { resealCredentials, resealFingerprintKeys } from './connections/index.ts'
+import { listHostUrls } from './database-url.ts'
 import {
   checkMigrations,
+  examineHosts,
   findBinaries,
   openDatabase,
   readVersion,
@@ -29,6 +31,7 @@ import {
   examine,
   examineFailure,
   examineNative,
+  describeHosts,
   examineProduction,
   examineProxies,
   examineSettings,
@@ -208,7 +211,8 @@ export async function runDoctor(
   }
   const proxies = examineProxies(config.urls.base, config.trustedProxies)
   const asked = production ? examineProduction(config) : []
-  const before = [examineSettings([]), await examineMachine(config.database.url), proxies, ...asked]
+  const hosts = await examineDatabaseHosts(config.database)
+  const before = [examineSettings([]), await examineMachine(config.database.url), proxies, ...asked, ...hosts]
   try {
     const admin = await openAdmin(config, log)
     try {
@@ -219,6 +223,12 @@ export async function runDoctor(
   } catch (error) {
     return [...before, examineFailure(error)]
   }
+}
+
+async function examineDatabaseHosts({ url, listenUrl }: Config['database']): Promise<Finding[]> {
+  const lists = [...new Set([url, listenUrl])].map((given) => (given === undefined ? undefined : listHostUrls(given)))
+  const several = lists.filter((urls) => urls !== undefined)
+  return Promise.all(several.map(async (urls) => describeHosts(await examineHosts(urls))))
 }
 
 function examineMachine(databaseUrl: string | undefined): Promise<Finding> {

@@ -158,6 +158,12 @@ describe('a configuration without mistakes', () => {
       ['postgresql://db/assay', 'postgres://db:5432/assay'],
     ],
     [
+      'takes several hosts of one database',
+      { DATABASE_URL: 'postgres://u:p@a:5432,b:5432/assay?target_session_attrs=read-write' },
+      ({ database }) => database.url,
+      'postgres://u:p@a:5432,b:5432/assay?target_session_attrs=read-write',
+    ],
+    [
       'takes a mail server with its sender',
       { ASSAY_SMTP_URL: 'smtps://mail.example:465', ASSAY_MAIL_FROM: 'Assay <connect@example.com>' },
       ({ mail }) => mail,
@@ -179,6 +185,11 @@ describe('a mistake in a setting', () => {
     ['ASSAY_BASE_URL', 'api.example', 'must be a URL, got "api.example"'],
     ['ASSAY_AUTH_URL', 'ftp://auth.example', 'must begin with https:// or http://'],
     ['ASSAY_WIDGET_URL', 'https://w.example/connect?x=1', 'must have neither a query nor a fragment'],
+    [
+      'DATABASE_URL',
+      'postgres://a,/assay',
+      'must name a host on each side of a comma, such as postgres://a:5432,b:5432/assay',
+    ],
     ['DATABASE_POOLER', 'session', 'must be none or transaction, got "session"'],
     ['DATABASE_POOL_SIZE', '1', 'must be a whole number from 2 to 1000, got "1"'],
     ['ASSAY_LOG_LEVEL', 'verbose', 'must be fatal or error or warn or info or debug or silent, got "verbose"'],

@@ -1,4 +1,5 @@
 /** Parsers of settings. Each throws a RangeError whose message completes the sentence "NAME …". */
+import { listHostUrls } from './database-url.ts'
 
 /** What an installation is for. `live` is for one person who tries the service with accounts of their own. */
 export type Mode = 'production' | 'sandbox' | 'live'
@@ -136,6 +137,7 @@ export function day(value: string): number {
 
 export function postgresUrl(value: string): string {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new RangeError('must begin with postgres:// or postgresql://')
+  listHostUrls(value)
   return value
 }
 

@@ -75,13 +75,15 @@ export const settings = {
     parse: url,
   }),
   DATABASE_URL: setting({
-    description: 'A PostgreSQL server, version 15 or later. Without it the embedded one runs in ASSAY_DATA_DIRECTORY.',
+    description:
+      'A PostgreSQL server, version 15 or later, or several hosts of which one is the primary. Without it the embedded one runs in ASSAY_DATA_DIRECTORY.',
     secret: true,
     parse: postgresUrl,
   }),
   ...describeFile('DATABASE_URL'),
   DATABASE_LISTEN_URL: setting({
-    description: 'A direct address of the same database for workers, when DATABASE_URL goes through a pooler.',
+    description:
+      'A direct address of the same database for workers, when DATABASE_URL goes through a pooler. It may name several hosts too.',
     secret: true,
     parse: postgresUrl,
   }),

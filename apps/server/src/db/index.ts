@@ -13,6 +13,7 @@ export { emptySandbox, markInstallation } from './installation.ts'
 export { checkMigrations, migrate, type MigrationState } from './migrate.ts'
 export { openPool, type DatabaseAddress } from './open-pool.ts'
 export { createDatabase, type DatabaseLog } from './pool.ts'
+export { examineHosts, type HostState } from './primary.ts'
 export { whenAnswering } from './when-answering.ts'
 export type { Clock, Database, Sql } from './sql.ts'
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
 import { patienceMs } from '../../../../test/until.ts'
-import { openPool } from './open-pool.ts'
+import { openPool, type PoolEvents } from './open-pool.ts'
+
+const toEvents = (onLost: PoolEvents['onLost']): PoolEvents => ({ onLost, onPrimary: () => undefined })
 
 it('a closed pool has no connection left on the server, and reports no loss', async (t) => {
   const { db, connection } = await testDatabase(t)
@@ -10,7 +12,7 @@ it('a closed pool has no connection left on the server, and reports no loss', as
   const { pool, close } = openPool(
     connection,
     { max: 20, application_name: 'leaving' },
-    (error) => void lost.push(error),
+    toEvents((error) => void lost.push(error)),
     patienceMs,
   )
   await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.02)')))
@@ -29,7 +31,11 @@ it('a connection lost while it is idle is reported, and replaced at the next use
   const { db, connection } = await testDatabase(t)
   let tell: (error: Error) => void = () => undefined
   const told = new Promise<Error>((resolve) => (tell = resolve))
-  const { pool, close } = openPool(connection, { max: 1, application_name: 'losing' }, (error) => tell(error))
+  const { pool, close } = openPool(
+    connection,
+    { max: 1, application_name: 'losing' },
+    toEvents((error) => tell(error)),
+  )
   await pool.query('select 1')
   await db.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'losing'")
   assert.match((await told).message, /terminat/)

@@ -7,8 +7,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { listHostUrls } from '../database-url.ts'
+import { createPrimaryClient } from './primary.ts'
 
-/** Where a database is. A host that begins with "/" is the directory of a Unix socket. */
+/** Where a database is. A host that begins with "/" is the directory of a Unix socket. A URL may name several hosts. */
 export type DatabaseAddress = { url: string } | { host: string; user: string; password?: string; database: string }
 
 export interface OpenPool {
@@ -16,16 +18,26 @@ export interface OpenPool {
   close(this: void): Promise<void>
 }
 
+export interface PoolEvents {
+  /** A connection was lost while it was idle. */
+  onLost(error: Error): void
+  /** Of several hosts, this one takes writes from now on. */
+  onPrimary(host: string): void
+}
+
 /** A peer that disappeared silently never answers the close. */
 const goodbyeMaxMsDefault = 2_000
 
+/** Of the time in which a connection must be there: the rest is for connecting to the primary that was found. */
+const shareOfSearch = 0.4
+
 export function openPool(
   address: DatabaseAddress,
-  options: Omit<pg.PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl'>,
-  onLost: (error: Error) => void,
+  options: Omit<pg.PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database' | 'ssl' | 'Client'>,
+  { onLost, onPrimary }: PoolEvents,
   goodbyeMaxMs = goodbyeMaxMsDefault,
 ): OpenPool {
-  const pool = new pg.Pool({ ...toPgConfig(address), ...options })
+  const pool = new pg.Pool({ ...toPgConfig(address, options, onPrimary), ...options })
   const open = new Set<Promise<void>>()
   // A connection that dies between two statements has no caller, and an 'error' event without a listener ends the
   // process. Idle ones are replaced at the next use; one in a transaction makes its next statement fail.
@@ -45,8 +57,18 @@ export function openPool(
   }
 }
 
-function toPgConfig(address: DatabaseAddress): pg.PoolConfig {
-  if ('url' in address) return { connectionString: address.url }
+function toPgConfig(
+  address: DatabaseAddress,
+  { connectionTimeoutMillis: timeoutMs }: pg.PoolConfig,
+  onPrimary: PoolEvents['onPrimary'],
+): pg.PoolConfig {
+  if ('url' in address) {
+    const urls = listHostUrls(address.url)
+    if (urls === undefined) return { connectionString: address.url }
+    // All addresses are the same but for the host, which the client chooses when it connects.
+    const Client = createPrimaryClient(urls, onPrimary, timeoutMs && timeoutMs * shareOfSearch)
+    return { connectionString: urls[0], Client }
+  }
   // Port and TLS are spelled out, otherwise node-postgres would take them from PGPORT and PGSSLMODE.
   return { ...address, port: 5432, ssl: false }
 }

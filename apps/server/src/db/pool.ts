@@ -122,7 +122,10 @@ function createPool({ connection, poolSizeMax, acquireTimeoutMs, log }: Database
     keepAlive: true,
     types: valueTypes,
   }
-  return openPool(connection, limits, (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  return openPool(connection, limits, {
+    onLost: (error) => log.warn({ err: error }, 'an idle database connection was lost'),
+    onPrimary: (host) => log.info({ host }, 'found the primary of the database'),
+  })
 }
 
 function createSend({ pooler, statementTimeoutMs }: DatabaseOptions): Send {

@@ -49,7 +49,7 @@ export async function whenAnswering<T>({ db, log, signal }: Waiting, work: () =>
   }
 }
 
-/** PostgreSQL itself says that it is starting, stopping or full (SQLSTATE classes 57P and 53). */
+/** PostgreSQL itself says that it is starting, stopping, full (SQLSTATE classes 57P and 53) or a standby (25006). */
 function isRunningServer(error: unknown): boolean {
-  return /^(57P|53)/.test(codeOf(error) ?? '')
+  return /^(57P|53|25006)/.test(codeOf(error) ?? '')
 }

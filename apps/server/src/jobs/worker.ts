@@ -246,7 +246,8 @@ function toTaskList(tasks: Readonly<Record<string, Task>>, stopping: AbortSignal
 
 function openQueuePool(connection: DatabaseAddress, max: number, log: Logger): ReturnType<typeof openPool> {
   const onLost = (error: Error): void => log.warn({ err: error }, 'a connection of the job queue was lost')
-  const opened = openPool(connection, { max }, onLost)
+  const onPrimary = (host: string): void => log.debug({ host }, 'found the primary of the database for the job queue')
+  const opened = openPool(connection, { max }, { onLost, onPrimary })
   releaseOnce(opened.pool)
   return opened
 }

@@ -1,7 +1,7 @@
 /** For operators: the state of the service (`status`), and whether this installation is sound (`doctor`). */
 import { checkCodes } from '../connect/index.ts'
 import { checkFingerprintKeys, checkSeals } from '../connections/index.ts'
-import { checkMigrations, isDatabaseAway, type Database } from '../db/index.ts'
+import { checkMigrations, isDatabaseAway, type Database, type HostState } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
 import type { SealReport } from '../sealing.ts'
 import type { Mode } from '../setting-values.ts'
@@ -96,6 +96,27 @@ export function examineProxies(baseUrl: string | undefined, trustedProxies: read
   if (baseUrl?.startsWith('https:') !== true) return { check, well: true, found: 'none, and no public https address' }
   const found = 'none, but the public address is https: requests of all people count as those of the proxy'
   return { check, well: true, warns: true, found, fix: 'set ASSAY_TRUSTED_PROXIES to the address of the proxy' }
+}
+
+/** Where the address of the database names several hosts: one of them takes writes, and the others can take over. */
+export function describeHosts(hosts: readonly HostState[]): Finding {
+  const check = 'database hosts'
+  const words = { true: 'takes writes', false: 'is a standby', undefined: 'does not answer' } as const
+  const found = hosts.map(({ host, takesWrites }) => `${host} ${words[`${takesWrites}`]}`).join(', ')
+  const writers = hosts.filter(({ takesWrites }) => takesWrites === true).length
+  if (writers > 1) {
+    const fix = 'stop all but one of them at once: each accepts changes that the others will never have'
+    return { check, well: false, found, fix }
+  }
+  if (writers === 0) return { check, well: false, found, fix: 'promote a standby' }
+  if (hosts.every(({ takesWrites }) => takesWrites !== undefined)) return { check, well: true, found }
+  return {
+    check,
+    well: true,
+    warns: true,
+    found,
+    fix: 'start the host that does not answer, or take it off the address',
+  }
 }
 
 /** The settings that decide whether this installation may serve real users. */
