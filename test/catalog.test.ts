@@ -37,6 +37,20 @@ describe('the whole catalogue', () => {
     assert.equal(new Set(aliases).size, aliases.length)
   })
 
+  it('a wallet app finds each chain that it holds, and says where it shows what to paste', () => {
+    const foundBy = (query: string): string[] =>
+      searchProviders(providers, query, undefined).rest.map(({ provider_id }) => provider_id)
+    for (const { provider_id: id, wallet_apps: apps = [] } of catalog) {
+      for (const { name, menu } of apps) {
+        assert.ok(foundBy(name).includes(id), `${name} finds ${id}`)
+        assert.ok(menu.length > 0, name)
+      }
+    }
+    assert.deepEqual(foundBy('ledger').toSorted(), ['bitcoin', 'evm', 'solana'])
+    const brands = catalog.flatMap(({ wallet_apps: apps = [] }) => apps.map(({ name }) => name))
+    for (const name of ['MetaMask', 'Ledger', 'Trezor', 'Phantom', 'Rabby']) assert.ok(brands.includes(name), name)
+  })
+
   it('a key whose rights cannot be read is one that the person confirms', () => {
     const checks = new Map(catalog.map(({ provider_id, permission_check }) => [provider_id, permission_check]))
     assert.deepEqual(

@@ -84,11 +84,14 @@ describe('a wallet in the widget', () => {
       await seeHoldings(page)
     }))
 
-  it('an address of Solana is told from those of other chains, and Phantom finds it as well', () =>
+  it('Phantom finds Solana and says where its address is, which is told from those of other chains', () =>
     visit({}, async (page) => {
       const { address = '' } = await mintWallet('odd', 'solana')
       await page.getByRole('combobox').fill('phantom')
-      await page.getByText('Solana').waitFor()
+      await page.getByRole('option', { name: /Solana.*Phantom/ }).click()
+      await page.getByText('Phantom: choose Receive › Solana and copy the address.').waitFor()
+      await button(page, 'Back').click()
+      await seeHeading(page, 'Where are your assets?')
       await page.getByRole('combobox').fill(address)
       await button(page, /^Connect this Solana wallet/).click()
       await page.getByText('This is a Solana address.').waitFor()

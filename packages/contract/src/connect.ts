@@ -1,5 +1,6 @@
 /** The objects of the connect and manage APIs: a session and its parts, and a user's view of their own data. */
 import { causes } from '@assay/core'
+import { consentScopes } from '@assay/core/consent'
 import { z } from 'zod'
 import { ProofGrade, proofCauses } from './proof.ts'
 import { connectionId, ProviderId } from './provider-ids.ts'
@@ -69,7 +70,7 @@ export const Session = z
     step: z.enum(['sign_in', 'consent', 'connect', 'ended']).meta({ description: 'The next step.' }),
     ended: z.enum(['finished', 'declined']).nullable(),
     ...askers,
-    scopes: z.array(z.string()),
+    scopes: z.array(z.enum(consentScopes)),
     grant_expires_at: time.meta({
       description: 'Until when the application could read, if finished in this session; to the day.',
     }),

@@ -68,6 +68,12 @@ const keyGuide = z
   .nullable()
   .meta({ description: 'How a read-only key is made, in the provider’s own words.' })
 
+const walletApp = z.object({
+  name: z.string(),
+  menu: z.array(z.string()).meta({ description: 'What to choose in the app, in its own words.' }),
+  shows: z.enum(['address', 'extended_public_key']),
+})
+
 export const ProviderMetadata = z
   .object({
     provider_id: ProviderId,
@@ -80,7 +86,7 @@ export const ProviderMetadata = z
       .meta({ description: 'Whether the rights of a key can be read before it is accepted.' }),
     credential_fields: z.array(
       z.object({
-        name: z.string(),
+        name: z.enum(['api_key', 'secret_key', 'passphrase', 'address', 'extended_public_key', 'descriptor']),
         label: z.string(),
         secret: z.boolean(),
         required: z.boolean(),
@@ -90,9 +96,12 @@ export const ProviderMetadata = z
     ),
     required_permissions: z.array(z.string()).meta({ description: 'In the provider’s own words.' }),
     guide: keyGuide,
+    wallet_apps: z.array(walletApp).meta({
+      description: 'For wallets: the apps and devices that people use, and where each shows what to paste.',
+    }),
     features: z.object({ holdings: z.boolean(), staking: z.boolean(), transactions: z.boolean() }),
     known_limits: z.array(z.string()),
-    status: z.string().meta({ examples: ['available'] }),
+    status: z.enum(['available', 'beta', 'degraded', 'unavailable', 'not_in_sandbox']),
     website: z.string(),
     icon_url: iconUrl,
     brand: z.object({ color: z.string(), short_name: z.string() }),

@@ -10,8 +10,15 @@ export type ConsentLanguage = (typeof consentLanguages)[number]
 /** Changes with every change of the words. */
 export const consentVersion = '2026-11-3'
 
-export type ConsentScope =
-  'providers:read' | 'providers:write' | 'assets:read' | 'transactions:read' | 'offline_access' | 'claims:read'
+export const consentScopes = [
+  'providers:read',
+  'providers:write',
+  'assets:read',
+  'transactions:read',
+  'offline_access',
+  'claims:read',
+] as const
+export type ConsentScope = (typeof consentScopes)[number]
 
 /** What the page is about. */
 export interface ConsentFacts {

@@ -169,7 +169,7 @@ export interface ConnectedProvider {
 }
 
 export interface CredentialField {
-  name: string
+  name: 'api_key' | 'secret_key' | 'passphrase' | 'address' | 'extended_public_key' | 'descriptor'
   label: string
   secret: boolean
   required: boolean
@@ -187,9 +187,11 @@ export interface Provider {
   credential_fields: CredentialField[]
   required_permissions: string[]
   guide: { page: string; menu: string[]; leave_empty: string[]; shown_once: string | null } | null
+  /** For wallets: the apps that people use, and where each shows what to paste. */
+  wallet_apps: { name: string; menu: string[]; shows: 'address' | 'extended_public_key' }[]
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: string[]
-  status: string
+  status: 'available' | 'beta' | 'degraded' | 'unavailable' | 'not_in_sandbox'
   website: string
   /** An SVG, relative to the base URL. */
   icon_url: string

@@ -1,14 +1,7 @@
 /** One call of the service: JSON in and out, problem documents as errors (RFC 9457), no cookies. */
+import type { ErrorResponse } from '@assay/contract'
 
-export interface ErrorItem {
-  cause: string
-  message: string
-  parameter?: string
-  provider_id?: string
-  connection_id?: string
-  retry_after_seconds?: number
-  fix?: string
-}
+export type ErrorItem = ErrorResponse['errors'][number]
 
 /** The service said no. */
 export class Problem extends Error {
@@ -32,12 +25,8 @@ export class Problem extends Error {
 /** The service could not be reached at all. */
 export class Unreachable extends Error {}
 
-interface ProblemBody {
-  code?: string
-  detail?: string
-  request_id?: string
-  errors?: ErrorItem[]
-}
+/** A proxy may answer in place of the service, with anything. */
+type ProblemBody = Partial<ErrorResponse>
 
 export interface CallOptions {
   method?: 'GET' | 'POST' | 'DELETE'

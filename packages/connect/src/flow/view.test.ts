@@ -100,7 +100,7 @@ describe('the screen', () => {
   })
 
   it('a key that is refused while reading becomes trouble with a way to repair', () => {
-    const refused = { ...kraken, status: 'needs_reauth' as const, status_cause: 'invalid_credentials' }
+    const refused = { ...kraken, status: 'needs_reauth' as const, status_cause: 'invalid_credentials' as const }
     const screen = toScreen({ ...ready, connections: [refused] }, true, checking)
     assert.ok(screen.name === 'trouble')
     assert.equal(screen.item.cause, 'needs_reauth')

@@ -8,8 +8,17 @@ import type { Session, SessionConnection } from '../api/session-api.ts'
 /** Where the person is, once signed in and agreed. */
 export type View =
   | { name: 'choose' }
-  /** `byKey`: chosen over signing in, where a provider has both. */
-  | { name: 'credentials'; providerId: string; connectionId: string | null; address?: string; byKey?: boolean }
+  | {
+      name: 'credentials'
+      providerId: string
+      connectionId: string | null
+      /** What was pasted into the search. */
+      address?: string
+      /** Chosen over signing in, where a provider has both. */
+      byKey?: boolean
+      /** The wallet app that was searched for. */
+      walletApp?: string
+    }
   /** `connectionId` is null until the provider has answered. */
   | { name: 'checking'; providerId: string; connectionId: string | null }
   | { name: 'trouble'; providerId: string; connectionId: string | null; item: ErrorItem; byKey?: boolean }

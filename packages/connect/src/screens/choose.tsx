@@ -9,7 +9,7 @@ import { useFocus } from '../parts/use-focus.ts'
 import { useSpeech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
 import { ProviderList } from './provider-list.tsx'
-import { isOffered, searchProviders } from './search.ts'
+import { findWalletApp, isOffered, searchProviders } from './search.ts'
 import { WalletOffer, type Offer } from './wallet-offer.tsx'
 
 type Kind = Provider['kind'] | undefined
@@ -27,8 +27,11 @@ export function Choose({ flow, catalog, onLeave }: ScreenProps): JSX.Element {
   const listed = [...found.popular, ...found.rest].filter(isOffered)
   const current = offer === undefined ? listed[active] : undefined
 
-  const choose = (provider: Provider): void =>
-    flow.go({ name: 'credentials', providerId: provider.provider_id, connectionId: null })
+  const choose = (provider: Provider): void => {
+    const walletApp = findWalletApp(provider, query)?.name
+    const chosen = walletApp === undefined ? {} : { walletApp }
+    flow.go({ name: 'credentials', providerId: provider.provider_id, connectionId: null, ...chosen })
+  }
 
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]

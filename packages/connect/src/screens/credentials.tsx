@@ -17,6 +17,7 @@ import type { ScreenProps } from './screen-props.ts'
 import { Field } from './field.tsx'
 import { KeySteps } from './key-steps.tsx'
 import { TestKeys } from './test-keys.tsx'
+import { WhereToFind } from './where-to-find.tsx'
 
 type CredentialsView = Extract<View, { name: 'credentials' }>
 
@@ -151,6 +152,7 @@ function CredentialsForm({ flow, provider, view, isWallet }: FormProps): JSX.Ele
           onValue={(value) => set({ [field.name]: value })}
         />
       ))}
+      {isWallet && <WhereToFind apps={provider.wallet_apps} chosen={view.walletApp} />}
       {swapped && (
         <button
           type="button"

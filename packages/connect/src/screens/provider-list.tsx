@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import type { Provider } from '../api/catalog.ts'
 import { ProviderMark } from '../parts/mark.tsx'
 import { useSpeech } from '../texts/index.ts'
-import { isOffered, type Found } from './search.ts'
+import { findWalletApp, isOffered, type Found } from './search.ts'
 import type { Catalog } from './use-catalog.ts'
 
 interface ProviderListProps {
@@ -31,6 +31,7 @@ export function ProviderList({ catalog, found, query, current, onPoint, onChoose
         <Group
           title={t('choose.popular')}
           providers={found.popular}
+          query={query}
           current={current}
           onPoint={onPoint}
           onChoose={onChoose}
@@ -38,6 +39,7 @@ export function ProviderList({ catalog, found, query, current, onPoint, onChoose
         <Group
           title={found.popular.length > 0 ? t('choose.rest') : undefined}
           providers={found.rest}
+          query={query}
           current={current}
           onPoint={onPoint}
           onChoose={onChoose}
@@ -56,12 +58,13 @@ export function ProviderList({ catalog, found, query, current, onPoint, onChoose
 interface GroupProps {
   title: string | undefined
   providers: readonly Provider[]
+  query: string
   current: Provider | undefined
   onPoint: (provider: Provider) => void
   onChoose: (provider: Provider) => void
 }
 
-function Group({ title, providers, current, onPoint, onChoose }: GroupProps): JSX.Element | null {
+function Group({ title, providers, query, current, onPoint, onChoose }: GroupProps): JSX.Element | null {
   const { t } = useSpeech()
   if (providers.length === 0) return null
   return (
@@ -74,6 +77,7 @@ function Group({ title, providers, current, onPoint, onChoose }: GroupProps): JS
       {providers.map((provider) => {
         const { provider_id, name, status } = provider
         const off = !isOffered(provider)
+        const walletApp = findWalletApp(provider, query)
         const reason = status === 'not_in_sandbox' ? 'choose.not_in_sandbox' : 'choose.unavailable'
         return (
           <div
@@ -90,6 +94,7 @@ function Group({ title, providers, current, onPoint, onChoose }: GroupProps): JS
             <span class="provider-name">
               {name}
               {off && <span class="secondary">{t(reason)}</span>}
+              {!off && walletApp !== undefined && <span class="secondary">{walletApp.name}</span>}
             </span>
           </div>
         )

@@ -16,6 +16,8 @@ function provider(name: string, kind: Provider['kind'] = 'exchange', website = '
     credential_fields: [],
     required_permissions: [],
     guide: null,
+    wallet_apps: [],
+    icon_url: '/icons/providers/any.svg',
     brand: { color: '#000000', short_name: 'x' },
     popularity_rank: ranked.includes(name) ? ranked.indexOf(name) : null,
     features: { holdings: true, staking: true, transactions: true },

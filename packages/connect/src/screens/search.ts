@@ -34,6 +34,15 @@ export function searchProviders(
   return { popular: [], rest: ranked.map(({ provider }) => provider) }
 }
 
+/** The wallet app that was searched for: people look for MetaMask, and the provider is the chain. */
+export function findWalletApp(
+  { wallet_apps: apps }: Provider,
+  query: string,
+): Provider['wallet_apps'][number] | undefined {
+  const words = fold(query)
+  return words === '' ? undefined : apps.find(({ name }) => fold(name).startsWith(words))
+}
+
 /** Whether it can be chosen; the others are shown with the reason. */
 export function isOffered({ status }: Pick<Provider, 'status'>): boolean {
   return status !== 'unavailable' && status !== 'not_in_sandbox'

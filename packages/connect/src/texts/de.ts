@@ -100,6 +100,9 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.confirm': '{provider} verrät nicht, was ein Schlüssel darf. Mein Schlüssel kann nur lesen.',
   'credentials.promise_unchecked':
     '{provider} kann uns nicht sagen, ob der Schlüssel nur lesen kann. Wir verlassen uns auf Sie.',
+  'credentials.find': 'Wo finde ich das?',
+  'credentials.find_address': '{app}: {menu} wählen und die Adresse kopieren.',
+  'credentials.find_extended_key': '{app}: {menu} wählen und den erweiterten öffentlichen Schlüssel kopieren.',
   'credentials.promise_wallet': 'Damit kann man nur zusehen. Bewegen lässt sich damit nichts.',
   'credentials.sign_in_at': 'Bei {provider} anmelden',
   'credentials.use_key': 'Stattdessen einen API-Schlüssel verwenden',

@@ -95,6 +95,9 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.confirm': '{provider} no indica qué permite una clave. Mi clave solo puede leer.',
   'credentials.promise_unchecked':
     '{provider} no puede decirnos si la clave solo puede leer, así que confiamos en usted.',
+  'credentials.find': '¿Dónde la encuentro?',
+  'credentials.find_address': '{app}: elige {menu} y copia la dirección.',
+  'credentials.find_extended_key': '{app}: elige {menu} y copia la clave pública extendida.',
   'credentials.promise_wallet': 'Solo permite mirar. Con esto no se puede mover nada.',
   'credentials.sign_in_at': 'Entrar en {provider}',
   'credentials.use_key': 'Usar una clave API en su lugar',

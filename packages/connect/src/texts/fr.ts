@@ -94,6 +94,9 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'credentials.confirm': '{provider} n’indique pas ce que permet une clé. Ma clé peut seulement lire.',
   'credentials.promise_unchecked':
     '{provider} ne peut pas nous dire si la clé peut seulement lire : nous comptons sur vous.',
+  'credentials.find': 'Où la trouver ?',
+  'credentials.find_address': '{app} : choisissez {menu} et copiez l’adresse.',
+  'credentials.find_extended_key': '{app} : choisissez {menu} et copiez la clé publique étendue.',
   'credentials.promise_wallet': 'Cela permet seulement de regarder. Rien ne peut être déplacé avec.',
   'credentials.sign_in_at': 'S’identifier chez {provider}',
   'credentials.use_key': 'Utiliser plutôt une clé API',

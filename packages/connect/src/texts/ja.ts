@@ -86,6 +86,9 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'credentials.confirm': '{provider} はキーの権限を公開していません。読み取り専用のキーを作成しました。',
   'credentials.promise_unchecked':
     '{provider} からはキーが読み取り専用かどうかを確認できないため、ご自身でご確認ください。',
+  'credentials.find': 'どこにありますか?',
+  'credentials.find_address': '{app}: {menu} を選び、アドレスをコピーします。',
+  'credentials.find_extended_key': '{app}: {menu} を選び、拡張公開鍵をコピーします。',
   'credentials.promise_wallet': 'これでできるのは見ることだけです。何も動かせません。',
   'credentials.sign_in_at': '{provider} にサインイン',
   'credentials.use_key': '代わりに API キーを使う',

@@ -35,23 +35,19 @@ const descriptorShape = {
   length_max: 420,
 }
 
+const walletApps = [
+  { name: 'Ledger', menu: ['Account', 'Edit account', 'Advanced logs'], shows: 'extended_public_key' },
+  { name: 'Trezor', menu: ['Account', 'Details', 'Show public key'], shows: 'extended_public_key' },
+  { name: 'Electrum', menu: ['Wallet', 'Information'], shows: 'extended_public_key' },
+  { name: 'Sparrow', menu: ['Settings', 'Keystores'], shows: 'extended_public_key' },
+  { name: 'BlueWallet', menu: ['Wallet', '…', 'Show Wallet XPUB'], shows: 'extended_public_key' },
+] as const
+
 export const bitcoinDefinition = {
   metadata: {
     provider_id: 'bitcoin',
     name: 'Bitcoin',
-    aliases: [
-      'BTC',
-      'Taproot',
-      'SegWit',
-      'xpub',
-      'ypub',
-      'zpub',
-      'Ledger',
-      'Trezor',
-      'Electrum',
-      'Sparrow',
-      'BlueWallet',
-    ],
+    aliases: ['BTC', 'Taproot', 'SegWit', 'xpub', 'ypub', 'zpub', ...walletApps.map(({ name }) => name)],
     kind: 'wallet',
     connection_types: ['wallet'],
     // Neither an address nor an extended public key has rights: it cannot spend.
@@ -84,6 +80,7 @@ export const bitcoinDefinition = {
     ],
     required_permissions: [],
     guide: null,
+    wallet_apps: walletApps,
     features: { holdings: true, staking: false, transactions: true },
     known_limits: [
       'A single address does not show the change that your wallet keeps on its other addresses: paste the extended public key to see all of it.',

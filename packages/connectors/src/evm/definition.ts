@@ -9,6 +9,14 @@ import { chains, depthMax } from './chains.ts'
 
 const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }
 
+const walletApps = [
+  { name: 'MetaMask', menu: ['Receive', 'Ethereum'], shows: 'address' },
+  { name: 'Rabby', menu: ['Receive', 'Ethereum'], shows: 'address' },
+  { name: 'Ledger', menu: ['Receive', 'Ethereum'], shows: 'address' },
+  { name: 'Trezor', menu: ['Ethereum', 'Receive'], shows: 'address' },
+  { name: 'Trust Wallet', menu: ['Receive', 'Ethereum'], shows: 'address' },
+] as const
+
 export const evmDefinition = {
   metadata: {
     provider_id: 'evm',
@@ -17,10 +25,7 @@ export const evmDefinition = {
       'Ethereum',
       'ETH',
       'EVM',
-      'MetaMask',
-      'Rabby',
-      'Ledger',
-      'Trezor',
+      ...walletApps.map(({ name }) => name),
       'Base',
       'Arbitrum',
       'Optimism',
@@ -43,6 +48,7 @@ export const evmDefinition = {
     ],
     required_permissions: [],
     guide: null,
+    wallet_apps: walletApps,
     features: { holdings: true, staking: false, transactions: true },
     known_limits: [
       'Addresses of contracts, such as multi-signature wallets, cannot be connected.',

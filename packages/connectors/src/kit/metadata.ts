@@ -28,6 +28,13 @@ export interface KeyGuide {
   shown_once: string | null
 }
 
+/** An app or a device that holds wallets of a chain, and where it shows what to paste, in its own words. */
+export interface WalletApp {
+  name: string
+  menu: readonly string[]
+  shows: 'address' | 'extended_public_key'
+}
+
 export interface ProviderMetadata {
   provider_id: string
   name: string
@@ -41,6 +48,8 @@ export interface ProviderMetadata {
   /** The boxes to tick, in the provider's own words. */
   required_permissions: readonly string[]
   guide: KeyGuide | null
+  /** Wallets only. Their names are also aliases. */
+  wallet_apps?: readonly WalletApp[]
   features: { holdings: boolean; staking: boolean; transactions: boolean }
   known_limits: readonly string[]
   /** `beta`: it has not been tried with a real account yet. */

@@ -17,21 +17,21 @@ const addressShape = {
   length_max: 44,
 }
 
+const walletApps = [
+  { name: 'Phantom', menu: ['Receive', 'Solana'], shows: 'address' },
+  { name: 'Solflare', menu: ['Receive'], shows: 'address' },
+  { name: 'Backpack Wallet', menu: ['Receive', 'Solana'], shows: 'address' },
+  { name: 'Jupiter Wallet', menu: ['Receive'], shows: 'address' },
+  { name: 'Glow', menu: ['Receive'], shows: 'address' },
+  { name: 'Trust Wallet', menu: ['Receive', 'Solana'], shows: 'address' },
+  { name: 'Ledger', menu: ['Receive', 'Solana'], shows: 'address' },
+] as const
+
 export const solanaDefinition = {
   metadata: {
     provider_id: 'solana',
     name: 'Solana',
-    aliases: [
-      'SOL',
-      'SPL',
-      'Phantom',
-      'Solflare',
-      'Backpack Wallet',
-      'Ledger',
-      'Jupiter Wallet',
-      'Glow',
-      'Trust Wallet',
-    ],
+    aliases: ['SOL', 'SPL', ...walletApps.map(({ name }) => name)],
     kind: 'wallet',
     connection_types: ['wallet'],
     permission_check: 'full',
@@ -47,6 +47,7 @@ export const solanaDefinition = {
     ],
     required_permissions: [],
     guide: null,
+    wallet_apps: walletApps,
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [
       'The deposit that each token account holds counts as SOL: it comes back when the account is closed.',

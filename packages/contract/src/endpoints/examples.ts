@@ -181,6 +181,7 @@ export const catalogued = {
     leave_empty: ['Withdraw', 'Create & modify orders'],
     shown_once: 'Private key',
   },
+  wallet_apps: [],
   features: { holdings: true, staking: true, transactions: true },
   known_limits: ['Kraken Futures is another account with keys of its own and is not read.'],
   status: 'available',

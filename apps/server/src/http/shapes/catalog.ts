@@ -25,7 +25,11 @@ export function readCatalog(
     .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     .filter((provider) => after === undefined || placeOf(provider) > after)
   const { shown, last } = cutRows(rows, page.limit)
-  const data = shown.map((provider) => ({ ...provider, icon_url: toProviderIconUrl(provider.provider_id) }))
+  const data = shown.map((provider) => ({
+    ...provider,
+    wallet_apps: provider.wallet_apps ?? [],
+    icon_url: toProviderIconUrl(provider.provider_id),
+  }))
   return { page: { next: page.next(last && [placeOf(last)]) }, data, errors: [] }
 }
 
