@@ -1,4 +1,4 @@
-/** Calls of the platform API: with a token that is good, decimals kept, refusals thrown, lists page after page. */
+/** Calls of the platform API: with a valid token, exact decimals, refusals as exceptions, and lists page by page. */
 import { ConnectionError, ProblemError } from './errors.ts'
 import { parseExact } from './exact.ts'
 import { readLines } from './lines.ts'
@@ -12,7 +12,7 @@ export interface CallOptions {
 
 export type Filters = Readonly<Record<string, string | Date | readonly string[] | undefined>>
 
-/** As a list comes over the wire. */
+/** A list as the service sends it. */
 export interface WirePage<Item> {
   page: { next: string }
   data: Item[]
@@ -25,7 +25,7 @@ const quantities = new Set(['asset_holdings', 'staked_holdings', 'price_in_usd']
 export type Calls = ReturnType<typeof createCalls>
 
 export function createCalls(baseUrl: string, options: SendOptions, holder: Pick<TokenHolder, 'get'>) {
-  /** With a token that is good; refusals are thrown. */
+  /** Sends a valid token; refusals are thrown. */
   async function authorized<Answer extends HttpAnswer>(ask: (token: string) => Promise<Answer>): Promise<Answer> {
     const token = await holder.get()
     let answer = await ask(token)
@@ -78,7 +78,7 @@ export function createCalls(baseUrl: string, options: SendOptions, holder: Pick<
         signal,
       }),
     )
-    if (body === undefined) throw new ConnectionError('something other than the service answered', 200)
+    if (body === undefined) throw new ConnectionError('the response did not come from the service', 200)
     return body
   }
 
@@ -112,5 +112,5 @@ function toError({ status, headers, text }: HttpAnswer): Error {
   if (headers.get('content-type')?.startsWith('application/problem+json') === true) {
     return new ProblemError(JSON.parse(text) as Problem, retryAfterSeconds(headers))
   }
-  return new ConnectionError(`something other than the service answered ${status}`, status)
+  return new ConnectionError(`the response (${status}) did not come from the service`, status)
 }

@@ -63,7 +63,7 @@ describe('changes', () => {
     assert.deepEqual(later, [3, 4])
   })
 
-  it('have a cursor that is safe to save: it moves when a page was taken whole', async () => {
+  it('have a cursor that is safe to save: it moves when a page was consumed completely', async () => {
     const { feed } = serve(upserts(5))
     const changes = feed.changes({}, {})
     assert.equal(changes.cursor, undefined)
@@ -100,7 +100,7 @@ describe('a copy', () => {
     assert.equal(await feed.syncCopy(copy, {}), 0)
   })
 
-  it('goes on after the last page that was applied, when applying fails', async () => {
+  it('continues after the last applied page when applying fails', async () => {
     const { feed } = serve(upserts(5))
     const copy = keep()
     let pages = 0
@@ -118,7 +118,7 @@ describe('a copy', () => {
     assert.deepEqual([...copy.ids], [0, 1, 2, 3, 4])
   })
 
-  it('is emptied and made anew when its cursor has expired; other refusals are thrown', async () => {
+  it('is emptied and rebuilt when its cursor has expired; other refusals are thrown', async () => {
     const { feed } = serve(upserts(5), { kept: 3 })
     const copy = keep()
     await copy.apply([{ op: 'upsert', id: 99 }], '1')

@@ -1,19 +1,19 @@
 /**
  * Following changes. A feed is read page by page in the order of the changes; applied in that order, a copy equals the
- * list after the last page. Every page ends with a cursor, from which the feed goes on later.
+ * list after the last page. Every page ends with a cursor, from which the feed continues later.
  */
 import { toQuery, type CallOptions, type Calls } from './calls.ts'
 import { ProblemError } from './errors.ts'
 import type { ErrorItem } from './types.ts'
 
 export interface ChangesOptions {
-  /** Where an earlier reading ended; everything there is when left out. */
+  /** Where an earlier reading ended; without it, the feed starts with everything. */
   cursor?: string | undefined
 }
 
 export interface ChangesPage<Change> {
   data: Change[]
-  /** Where to go on, now or later. */
+  /** Where to continue, now or later. */
   cursor: string
   /** Nothing follows for now. */
   isLast: boolean
@@ -23,17 +23,17 @@ export interface ChangesPage<Change> {
 
 /** Changes as they are read, page after page. */
 export interface Changes<Change> extends AsyncIterable<Change> {
-  /** Where to go on later. It moves when all changes of a page were taken, so it can be saved at any time. */
+  /** Where to continue later. It moves when all changes of a page were consumed, so it can be saved at any time. */
   readonly cursor: string | undefined
 }
 
-/** What keeps a copy of the list. */
+/** Storage for a copy of the list. */
 export interface Copy<Change> {
   /** The cursor that was saved last; undefined the first time. */
   loadCursor: () => string | undefined | Promise<string | undefined>
   /**
-   * Writes these changes in their order and saves the cursor; in one transaction if there is such a thing. Without one,
-   * write the changes first: applied again, they change nothing.
+   * Writes these changes in their order and saves the cursor, in one transaction if the store has transactions.
+   * Otherwise, write the changes first: applying them again changes nothing.
    */
   apply: (changes: readonly Change[], cursor: string) => void | Promise<void>
   /** Empties the copy and forgets the cursor. Called when the saved cursor has expired: then removals would be missed. */

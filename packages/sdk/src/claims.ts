@@ -1,21 +1,21 @@
 /**
- * Verifying a claim: a compact JWS (RFC 7515) with ES256, by WebCrypto alone. Whoever is shown a statement can verify it
- * without an account at the service: the issuer's public keys are at its /.well-known/jwks.json.
+ * Verifying a claim: a compact JWS (RFC 7515) with ES256, with WebCrypto only. Any recipient of a statement can verify
+ * it without an account at the service: the issuer's public keys are at its /.well-known/jwks.json.
  */
 import { ClaimError } from './errors.ts'
 import type { ProofGrade } from './types.ts'
 
 export interface VerifyClaimOptions {
-  /** The service that you trust, to the letter: its auth_url. */
+  /** The exact auth_url of the service that you trust. */
   issuer: string
-  /** Yourself: the `audience` that the claim was made for, or the client id. */
+  /** Your own name: the `audience` that the claim was made for, or the client id. */
   audience: string
   /** The issuer's keys, where you have them; otherwise they are fetched. */
   jwks?: { keys: readonly object[] } | undefined
   fetch?: typeof globalThis.fetch | undefined
   /** Epoch milliseconds; default: now. */
   nowMs?: number | undefined
-  /** Statements of a sandbox are refused unless you say so: nobody's money is behind them. */
+  /** Statements of a sandbox describe invented money and are refused unless you set this. */
   acceptSandbox?: boolean | undefined
 }
 
@@ -42,7 +42,7 @@ export async function verifyClaim(statement: string, options: VerifyClaimOptions
   const [head = '', body = '', signature = '', ...rest] = statement.split('.')
   if (signature === '' || rest.length > 0) throw new ClaimError('the statement is not a compact JWS')
   const header = parse(head)
-  // RFC 8725 §3.1 and §3.11: what is accepted is decided here and not by the statement.
+  // RFC 8725 §3.1 and §3.11: this code decides what is accepted, not the statement.
   if (header['alg'] !== 'ES256' || header['typ'] !== 'assay-claim+jwt') {
     throw new ClaimError('the statement is not an ES256 claim')
   }
@@ -50,23 +50,23 @@ export async function verifyClaim(statement: string, options: VerifyClaimOptions
   const signed = new TextEncoder().encode(`${head}.${body}`)
   const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
   const isSigned = await crypto.subtle.verify(algorithm, key, toBytes(signature), signed)
-  if (!isSigned) throw new ClaimError('the signature is not of this statement')
+  if (!isSigned) throw new ClaimError('the signature does not match the statement')
   const claim = parse(body) as unknown as VerifiedClaim
   checkTerms(claim, options)
   return claim
 }
 
 function checkTerms(claim: VerifiedClaim, { issuer, audience, nowMs = Date.now(), acceptSandbox }: VerifyClaimOptions) {
-  if (claim.iss !== issuer) throw new ClaimError('the statement is of another issuer')
+  if (claim.iss !== issuer) throw new ClaimError('the statement comes from another issuer')
   if (claim.aud !== audience) throw new ClaimError('the statement was made for another audience')
   if (!(nowMs / 1000 < claim.exp)) throw new ClaimError('the statement has expired')
-  if (claim.sandbox === true && acceptSandbox !== true) throw new ClaimError('the statement is of a sandbox')
+  if (claim.sandbox === true && acceptSandbox !== true) throw new ClaimError('the statement comes from a sandbox')
 }
 
 async function findKey(kid: unknown, { issuer, jwks, fetch = globalThis.fetch }: VerifyClaimOptions): Promise<object> {
   const known = jwks ?? (await fetchKeys(issuer, fetch))
   const key = known.keys.find((one) => 'kid' in one && one.kid === kid)
-  if (key === undefined) throw new ClaimError('the issuer has no such key')
+  if (key === undefined) throw new ClaimError('the issuer does not publish this key')
   return key
 }
 
@@ -78,7 +78,7 @@ async function fetchKeys(issuer: string, fetch: typeof globalThis.fetch): Promis
 
 function importKey(jwk: object): ReturnType<typeof crypto.subtle.importKey> {
   const { kty, crv, x, y } = jwk as Record<string, string | undefined>
-  // Only what is public and of this kind: the rest of a key's members could forbid what it is for.
+  // Only the public members of this kind: other members of a key could forbid its use.
   const bare = { kty: kty ?? '', crv: crv ?? '', x: x ?? '', y: y ?? '' }
   return crypto.subtle.importKey('jwk', bare, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['verify'])
 }

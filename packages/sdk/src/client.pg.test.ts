@@ -125,7 +125,7 @@ describe('the client, against a running service', async () => {
     await assert.rejects(clientOf(ann).exportCsv({}, { signal: AbortSignal.abort(reason) }), reason)
   })
 
-  it('tells a tenant what its users allow, and ends a consent', async () => {
+  it('shows a tenant what its users allow, and ends a consent', async () => {
     const client = { clientId: 'cli_enterprise', clientSecret: 'sandbox-enterprise-secret' }
     const tenant = createEnterpriseClient({
       baseUrl: api.url,
@@ -156,7 +156,7 @@ describe('the client, against a running service', async () => {
     )
   })
 
-  it('says with a page of positions which connections are not up to date', async () => {
+  it('reports with a page of positions which connections are not up to date', async () => {
     const [connectionId = ''] = ann.connectionIds
     const setStatus = (status: string): Promise<number> =>
       api.service.db.execute('update connections set status = $2 where id = $1', [connectionId, status])
@@ -183,7 +183,7 @@ describe('the client, against a running service', async () => {
     assert.equal(rows[0]?.asset_holdings, '123456789012.123456789012345679')
   })
 
-  it('tells what holdings were worth, day by day', async () => {
+  it('shows what holdings were worth, day by day', async () => {
     const [yesterday, today] = [noonMs - 86_400_000, noonMs].map((ms) => new Date(ms).toISOString())
     const points = await clientOf(ann).assetHistory({ start_time: yesterday ?? '' })
     assert.deepEqual(
@@ -234,7 +234,7 @@ describe('the client, against a running service', async () => {
     await assert.rejects(list, reason)
   })
 
-  it('refreshes an ending token once for all who wait, and hands the new pair over', async () => {
+  it('refreshes an expiring token once for all waiting calls, and passes the new pair on', async () => {
     const kept: Tokens[] = []
     const client = clientOf(await api.signIn('kim'), {
       expiresAtMs: Date.now() + 1_000,
@@ -245,7 +245,7 @@ describe('the client, against a running service', async () => {
     assert.deepEqual(client.tokens(), kept[0])
   })
 
-  it('shares stored tokens between processes, of which one at a time spends a refresh token (RFC 9700 §4.14)', async () => {
+  it('shares stored tokens between processes, which spend refresh tokens one at a time (RFC 9700 §4.14)', async () => {
     const {
       access_token: accessToken,
       refresh_token: refreshToken,
@@ -267,7 +267,7 @@ describe('the client, against a running service', async () => {
       })
     const [first, second] = [openProcess(), openProcess()]
     await first.assetsV1()
-    // Past the time in which the service takes a repeated refresh for an honest retry.
+    // After the time in which the service accepts a repeated refresh as a retry.
     await api.moveClock(11)
     await second.assetsV1()
     assert.deepEqual([kept.length, second.tokens()], [1, stored])
@@ -281,7 +281,7 @@ describe('the client, against a running service', async () => {
     assert.equal(kept.length, 3)
   })
 
-  it('refreshes a token that the service no longer takes, and says when the consent has ended', async () => {
+  it('refreshes a token that the service no longer accepts, and says when the consent has ended', async () => {
     const lou = await api.signIn('lou')
     await api.service.db.execute('delete from access_tokens where user_id = $1', [lou.user_id])
     const client = clientOf(lou)

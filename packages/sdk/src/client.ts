@@ -19,7 +19,7 @@ export interface ClientOptions extends TokenStore {
   fetch?: typeof globalThis.fetch | undefined
   /** Tries after the first; default 3. */
   retriesMax?: number | undefined
-  /** The longest wait between two tries; default 30 s. A longer Retry-After is thrown as the error it is. */
+  /** The longest wait between two tries; default 30 s. A longer Retry-After is thrown as an error. */
   waitMaxMs?: number | undefined
 }
 
@@ -37,14 +37,14 @@ export function createClient(options: ClientOptions) {
   const feed = createFeed<wire.TransactionChange>(calls, '/accounts/v2/transactions/changes')
 
   return {
-    /** The tokens in force. */
+    /** The current tokens. */
     tokens: (): Tokens => holder.current(),
     /** Ends this session at the service. */
     revoke: (): Promise<void> => revokeToken(auth, holder.current().refreshToken ?? holder.current().accessToken),
 
     transactions: (filters: wire.TransactionListFilters = {}, more: CallOptions = {}) =>
       walk<wire.Transaction>('/accounts/v2/transactions', { ...filters }, more),
-    /** One page, for a list that a person scrolls through. What it calls `next` is the `cursor` of the page after it. */
+    /** One page, for a list that a person scrolls through. Its `next` is the `cursor` of the following page. */
     transactionsPage: async (
       { limit, ...filters }: wire.TransactionListFilters & wire.PageOptions = {},
       more: CallOptions = {},
@@ -71,7 +71,7 @@ export function createClient(options: ClientOptions) {
       const path = `/accounts/v2/transactions/${encodeURIComponent(id)}${toQuery({ known_at: knownAt })}`
       return (await get<{ data: wire.Transaction }>(path, more)).data
     },
-    /** Records, rule, prices, match and former versions of one. */
+    /** Records, rule, prices, match and former versions of one transaction. */
     explain: async (id: string, more: CallOptions = {}): Promise<wire.TransactionExplanation> =>
       (
         await get<{ data: wire.TransactionExplanation }>(
@@ -79,7 +79,7 @@ export function createClient(options: ClientOptions) {
           more,
         )
       ).data,
-    /** All that match in one answer, which is faster than pages and holds nothing back. Read it to its end. */
+    /** All matching transactions in one response, which is faster than pages. Read it to its end. */
     exportTransactions: (filters: wire.TransactionFilters = {}, more: CallOptions = {}) =>
       calls.lines<wire.Transaction>(`${exportPath}${toQuery({ format: 'ndjson', ...filters })}`, more),
     /** The same as a table, in bytes to be saved. A stream that fails half-way was cut off. */

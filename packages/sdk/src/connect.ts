@@ -1,6 +1,6 @@
 /**
  * The widget's embedding loader, typed. The loader itself comes from the widget's own host, so that it always fits the
- * widget; this file only fetches it. A test holds the types against the loader.
+ * widget; this file only fetches it. A test compares the types with the loader.
  */
 
 export interface ConnectRequest {
@@ -22,7 +22,7 @@ export interface ConnectRequest {
   theme?: 'light' | 'dark'
 }
 
-/** An element of a page, said so that programs without a DOM compile, too. */
+/** An element of a page, declared so that programs without the DOM types compile too. */
 interface PageElement {
   appendChild: (child: never) => unknown
 }
@@ -30,7 +30,7 @@ interface PageElement {
 export interface ConnectOptions {
   display?: 'redirect' | 'popup' | 'iframe'
   onEvent?: (event: ConnectEvent) => void
-  /** For an iframe: where it goes, as high as its content. Without it, a dialog over the page. */
+  /** The element that gets the iframe, as high as its content. Without it, a dialog opens over the page. */
   container?: PageElement
 }
 

@@ -1,4 +1,4 @@
-/** What the enterprise API says, as types; held against the server's schemas like those of types.ts. */
+/** The types of the enterprise API; a test compares them with the server's schemas, like those of types.ts. */
 import type { ConnectedProvider, Transaction, TransactionFilters } from './types.ts'
 
 export interface EnterpriseTransaction extends Transaction {

@@ -35,7 +35,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Nothing came back that the service could have said: no connection, or an answer by something in between. */
+/** No response from the service: no connection, or a response from something in between. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   /** Undefined when there was no answer at all. */
@@ -47,12 +47,12 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A claim that must not be believed. */
+/** A claim that must not be trusted. */
 export class ClaimError extends Error {
   override readonly name = 'ClaimError'
 }
 
-/** A webhook that must not be believed. */
+/** A webhook that must not be trusted. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
 }

@@ -1,11 +1,11 @@
 /**
  * JSON with chosen numbers kept as text. The service writes quantities as JSON numbers with every digit; JSON.parse would
- * round them to binary floats. Reviver sources would do, but browsers of the last years lack them.
+ * round them to binary floats. The `source` argument of a reviver would do, but browsers from recent years lack it.
  */
 
 const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** Numbers that are the value of one of these members become text; everything else is as JSON.parse has it. */
+/** Numbers that are the value of one of these members become text; everything else is read as by JSON.parse. */
 export function parseExact(text: string, members: ReadonlySet<string>): unknown {
   let member = ''
   const quoted = text.replace(token, (found, offset: number) => {

@@ -1,4 +1,4 @@
-/** Lines of a stream as they arrive. What ends in the middle of a line was cut off, and is an error and not an end. */
+/** Lines of a stream as they arrive. A stream that ends in the middle of a line was cut off, which is an error. */
 import { ConnectionError } from './errors.ts'
 
 export async function* readLines(
@@ -22,7 +22,7 @@ export async function* readLines(
     }
     if (rest !== '') throw new ConnectionError('the answer was cut off', undefined)
   } finally {
-    // A reader who stops early lets the service stop too.
+    // When the reader stops early, the service stops sending.
     await reader.cancel().catch(() => undefined)
   }
 }

@@ -50,7 +50,7 @@ describe('the packed package', async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'assay-sdk-'))
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('has the built files alone, no dependencies, and declarations that stand alone', async () => {
+  it('has only the built files, no dependencies, and self-contained declarations', async () => {
     await run('npm', ['pack', '--pack-destination', folder], { cwd: packageDirectory })
     const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'))
     const app = path.join(folder, 'app')

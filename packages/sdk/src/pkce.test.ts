@@ -47,7 +47,7 @@ describe('the callback', () => {
     assert.equal(readCallback(from({ code: 'c', state: 's', iss: expected.issuer }), expected), 'c')
   })
 
-  it('RFC 9207 §2.4, RFC 6749 §10.12: another server’s or session’s is refused before anything else is read', () => {
+  it('RFC 9207 §2.4, RFC 6749 §10.12: a response of another server or session is refused before anything else is read', () => {
     assert.equal(refusal({ code: 'c', state: 'x', iss: expected.issuer }), 'invalid_state')
     assert.equal(refusal({ code: 'c', state: 's', iss: 'https://evil.example' }), 'invalid_issuer')
     assert.equal(refusal({ code: 'c', state: 's' }), 'invalid_issuer')

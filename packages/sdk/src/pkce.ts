@@ -1,4 +1,6 @@
-/** The first half of the connect flow: the secret behind the code (RFC 7636), where to send the user, what comes back. */
+/**
+ * The first half of the connect flow: the code verifier (RFC 7636), the address to send the user to, and the callback.
+ */
 import { OAuthError } from './errors.ts'
 
 export interface Pkce {
@@ -67,8 +69,8 @@ export function toAuthorizationUrl(request: AuthorizationRequest): string {
 export function readCallback(callbackUrl: string, expected: { state: string; issuer: string }): string {
   const { searchParams } = new URL(callbackUrl)
   const find = (name: string): string | undefined => searchParams.get(name) ?? undefined
-  if (find('state') !== expected.state) throw new OAuthError('invalid_state', 'the callback is of another session')
-  if (find('iss') !== expected.issuer) throw new OAuthError('invalid_issuer', 'the callback is of another server')
+  if (find('state') !== expected.state) throw new OAuthError('invalid_state', 'the callback belongs to another session')
+  if (find('iss') !== expected.issuer) throw new OAuthError('invalid_issuer', 'the callback comes from another server')
   const error = find('error')
   if (error !== undefined) throw new OAuthError(error, find('error_description') ?? '')
   const code = find('code')

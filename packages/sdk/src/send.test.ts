@@ -28,32 +28,32 @@ const get: HttpRequest = { method: 'GET', url: 'http://x', headers: {} }
 const post: HttpRequest = { ...get, method: 'POST' }
 
 describe('a call', () => {
-  it('that changes nothing is tried again after a lost connection and after 5xx', async () => {
+  it('that changes nothing is retried after a lost connection and after 5xx', async () => {
     const options = play([new TypeError('fetch failed'), answer(502), answer(200)])
     assert.equal((await send(options, get)).status, 200)
     assert.equal(options.calls, 3)
   })
 
-  it('that changes something is not, lest it be done twice', async () => {
+  it('that changes something is not retried, so that it cannot happen twice', async () => {
     const lost = play([new TypeError('fetch failed')])
     await assert.rejects(send(lost, post), ConnectionError)
     assert.equal((await send(play([answer(503)]), post)).status, 503)
   })
 
-  it('that was refused with 429 is tried again, whatever it is, after the wait it was told', async () => {
+  it('that was refused with 429 is always retried, after the requested wait', async () => {
     const options = play([answer(429, { 'retry-after': '1' }), answer(200)])
     const began = performance.now()
     assert.equal((await send(options, post)).status, 200)
     assert.ok(performance.now() - began >= 950)
   })
 
-  it('gives a Retry-After beyond its bound back at once', async () => {
+  it('returns a Retry-After beyond its bound at once', async () => {
     const options = play([answer(429, { 'retry-after': '3' })])
     assert.equal((await send(options, get)).status, 429)
     assert.equal(options.calls, 1)
   })
 
-  it('ends after its tries', async () => {
+  it('ends after its attempts', async () => {
     const options = { ...play([]), retriesMax: 0 }
     await assert.rejects(send(options, get), ConnectionError)
     const four = play([answer(500), answer(500), answer(500), answer(500)])
@@ -73,7 +73,7 @@ describe('a call', () => {
 })
 
 describe('a call for a stream', () => {
-  it('is tried again until there is a head, and gives the body unread', async () => {
+  it('is retried until the headers arrive, and gives the body unread', async () => {
     const options = play([new TypeError('fetch failed'), answer(503), answer(200)])
     const { status, text, body } = await sendForStream(options, get)
     assert.deepEqual([status, text, options.calls], [200, '', 3])

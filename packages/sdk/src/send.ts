@@ -1,7 +1,7 @@
 /**
- * One HTTP call with its retries. Tried again are answers that say "later" (429, 503), and for calls that change
- * nothing also a lost connection and 500, 502, 504. A wait the server asks for is respected or, when it is longer than
- * the bound, given back as the error: a caller that waits for minutes should know that it does.
+ * One HTTP call with its retries. Responses that say "later" (429, 503) are retried, and for calls that change nothing
+ * also a lost connection and 500, 502, 504. A wait that the server asks for is respected; if it exceeds the bound, it
+ * is thrown as the error, because a caller that waits for minutes should know it.
  */
 import { ConnectionError } from './errors.ts'
 
@@ -27,7 +27,7 @@ export interface HttpAnswer {
   text: string
 }
 
-/** A success that is read as it arrives; of anything else there is the text. */
+/** A success that is read as it arrives, or the text of any other response. */
 export interface HttpStream extends HttpAnswer {
   body: ReadableStream<Uint8Array> | undefined
 }
@@ -38,7 +38,7 @@ export function send(options: SendOptions, request: HttpRequest): Promise<HttpAn
   return repeat(options, request, toAnswer)
 }
 
-/** Tried again until there is a head; what is lost after it is for the reader to notice. */
+/** Retried until the headers arrive; the reader notices what is lost after them. */
 export function sendForStream(options: SendOptions, request: HttpRequest): Promise<HttpStream> {
   return repeat(options, request, async (response) => {
     const { status, headers, body } = response
@@ -84,7 +84,7 @@ async function tryOnce<Answer>(
   }
 }
 
-/** Undefined when another try would not help, or might do a thing twice. */
+/** Undefined when a retry would not help, or might repeat a change. */
 function findWait(
   outcome: HttpAnswer | ConnectionError,
   method: HttpRequest['method'],

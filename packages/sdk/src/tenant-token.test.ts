@@ -17,7 +17,7 @@ const token = (place: number, expiresIn = 900): Response =>
   Response.json({ access_token: `token ${place}`, expires_in: expiresIn })
 
 describe('the tenant’s token', () => {
-  it('RFC 6749 §4.4.2: is asked for with the client’s secret, once for all who wait, and kept', async () => {
+  it('RFC 6749 §4.4.2: is requested with the client’s secret, once for all waiting calls, and kept', async () => {
     const { bodies, holder } = play((place) => token(place))
     assert.deepEqual(await Promise.all([holder.get(), holder.get(), holder.get()]), ['token 1', 'token 1', 'token 1'])
     assert.equal(await holder.get(), 'token 1')
@@ -26,14 +26,14 @@ describe('the tenant’s token', () => {
     ])
   })
 
-  it('is asked for again when it is about to end, and when the service does not take it', async () => {
+  it('is requested again when it is about to expire, and when the service refuses it', async () => {
     const short = play((place) => token(place, 20))
     assert.deepEqual([await short.holder.get(), await short.holder.get()], ['token 1', 'token 2'])
     const refused = play((place) => token(place))
     assert.deepEqual([await refused.holder.get(), await refused.holder.get('token 1')], ['token 1', 'token 2'])
   })
 
-  it('that is refused is an error for everybody who waits, and the next call asks again', async () => {
+  it('fails all waiting calls when it is refused, and the next call requests it again', async () => {
     const { holder } = play((place) =>
       place === 1 ? Response.json({ error: 'invalid_client' }, { status: 401 }) : token(place),
     )

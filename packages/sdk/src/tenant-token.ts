@@ -1,6 +1,6 @@
 /**
- * The tenant's own access token (RFC 6749 §4.4): asked for when it is first needed and again when it ends, once for all
- * who wait. The client's secret is always at hand, so there is nothing to keep.
+ * The tenant's own access token (RFC 6749 §4.4), requested when it is first needed and again when it expires, once for
+ * all waiting calls. The client's secret is always at hand, so nothing has to be stored.
  */
 import { marginMs, postForm, type TokenClient, type TokenHolder } from './tokens.ts'
 

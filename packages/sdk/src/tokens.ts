@@ -49,18 +49,18 @@ function refreshTokens(client: TokenClient, refreshToken: string): Promise<Token
   return askForTokens(client, { grant_type: 'refresh_token', refresh_token: refreshToken })
 }
 
-/** Ends the session: of a refresh token everything that grew out of it, of an access token itself. */
+/** Revokes a refresh token with everything issued from it, or an access token alone. */
 export async function revokeToken(client: TokenClient, token: string): Promise<void> {
   await postForm(client, '/oauth/revoke', { token })
 }
 
 export interface TokenHolder {
-  /** A token that is good for some seconds more; `refused` is one the service did not take. */
+  /** A token that is valid for some seconds more; `refused` is one that the service did not accept. */
   get(refused?: string): Promise<string>
   current(): Tokens
 }
 
-/** Refreshed this long before the end, so that a call on its way does not meet it. */
+/** Refreshed this long before expiry, so that a token does not expire during a call. */
 export const marginMs = 30_000
 
 /** Where an application keeps the tokens of one user, so that all its processes share them. */

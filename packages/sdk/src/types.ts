@@ -1,6 +1,6 @@
 /**
- * What the platform API says, as types. Written out, so that they stand alone in any project; a test holds them against
- * the schemas that the server validates with. Amounts of money and quantities are decimal text.
+ * The types of the platform API, written out so that they stand alone in any project; a test compares them with the
+ * schemas that the server validates with. Amounts of money and quantities are decimal text.
  */
 
 export type TransactionType = 'input_only' | 'send' | 'receive' | 'output_only' | 'input_and_output' | 'uncategorized'
@@ -212,7 +212,7 @@ export interface NewProvider {
   connection: Connection
 }
 
-/** A source that was refused is no error: `added` is false and `errors` says why. */
+/** A refused source is not an error: `added` is false and `errors` says why. */
 export interface AddedProvider {
   added: boolean
   redirect_url: string | null
@@ -306,7 +306,7 @@ interface ClaimTerms {
   as_of?: string
   /** By default proved and explained. */
   grades?: ProofGrade[]
-  /** Who is to believe it; by default the client. */
+  /** The intended recipient of the statement; by default the client. */
   audience?: string
 }
 
@@ -328,7 +328,7 @@ export interface AssetHistoryPoint {
   date: string
   value_in_usd: string
   method: 'observed' | 'derived'
-  /** price: something held has none that day. coverage: transactions do not explain it. */
+  /** price: a held asset has no price that day. coverage: transactions do not explain it. */
   incomplete: ('price' | 'coverage')[]
 }
 
@@ -385,7 +385,7 @@ export interface Page<Item> {
 export type AssetsPage = Page<AssetPosition>
 
 export interface TransactionsPage extends Page<Transaction> {
-  /** With `updated_since`: what is gone since then. Page after page, like the others. */
+  /** With `updated_since`: transactions removed since then, page by page like the others. */
   removed: RemovedTransaction[]
 }
 

@@ -16,18 +16,18 @@ function signed(content: string, key = secret, seconds = nowMs / 1_000): Record<
 }
 
 describe('a webhook', () => {
-  it('is believed when its signature is of the secret, from Headers or a plain record', async () => {
+  it('is accepted when the secret signed it, from Headers or a plain record', async () => {
     const headers = signed(body)
     assert.deepEqual(await verifyWebhook({ headers, body }, secret, { nowMs }), JSON.parse(body))
     assert.deepEqual(await verifyWebhook({ headers: new Headers(headers), body }, secret, { nowMs }), JSON.parse(body))
   })
 
-  it('is an event whose type tells its data', async () => {
+  it('is an event whose type determines its data', async () => {
     const event = await verifyWebhook({ headers: signed(body), body }, secret, { nowMs })
     assert.equal(event.type === 'connection.changed' ? event.data.change : undefined, 'read')
   })
 
-  it('is believed while a secret is replaced, on either side', async () => {
+  it('is accepted while a secret is being replaced, on either side', async () => {
     const other = `whsec_${Buffer.from('another secret, 24 bytes').toString('base64')}`
     const both = `${signed(body, other)['webhook-signature']} v1a,xyz ${signed(body)['webhook-signature']}`
     await verifyWebhook({ headers: { ...signed(body), 'webhook-signature': both }, body }, secret, { nowMs })
@@ -37,7 +37,7 @@ describe('a webhook', () => {
   const forged: [string, () => Parameters<typeof verifyWebhook>][] = [
     ['its body was changed', () => [{ headers: signed(body), body: `${body} ` }, secret, { nowMs }]],
     ['its id was changed', () => [{ headers: { ...signed(body), 'webhook-id': 'msg_2' }, body }, secret, { nowMs }]],
-    ['it is of another secret', () => [{ headers: signed(body, 'whsec_AAAA'), body }, secret, { nowMs }]],
+    ['another secret signed it', () => [{ headers: signed(body, 'whsec_AAAA'), body }, secret, { nowMs }]],
     ['it is older than five minutes', () => [{ headers: signed(body), body }, secret, { nowMs: nowMs + 301_000 }]],
     ['it comes from the future', () => [{ headers: signed(body), body }, secret, { nowMs: nowMs - 301_000 }]],
     ['it has no signature', () => [{ headers: { ...signed(body), 'webhook-signature': '' }, body }, secret, { nowMs }]],
@@ -45,7 +45,7 @@ describe('a webhook', () => {
       'its signature is not base64',
       () => [{ headers: { ...signed(body), 'webhook-signature': 'v1,%' }, body }, secret, { nowMs }],
     ],
-    ['its time is no number', () => [{ headers: { ...signed(body), 'webhook-timestamp': 'now' }, body }, secret]],
+    ['its time is not a number', () => [{ headers: { ...signed(body), 'webhook-timestamp': 'now' }, body }, secret]],
   ]
   for (const [why, request] of forged) {
     it(`is refused when ${why}`, () => assert.rejects(verifyWebhook(...request()), WebhookError))

@@ -1,6 +1,6 @@
 /**
  * Webhooks by the Standard Webhooks specification (standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`, several
- * signatures while a secret is being replaced, and a time that must be near, so that an old call cannot be played again.
+ * signatures while a secret is being replaced, and a time that must be close, which prevents replays.
  */
 import { WebhookError } from './errors.ts'
 import type { ProofGrade } from './types.ts'
@@ -59,7 +59,7 @@ export async function verifyWebhook(
       if (await crypto.subtle.verify('HMAC', key, signature, content)) return JSON.parse(request.body) as WebhookEvent
     }
   }
-  throw new WebhookError('no signature of this webhook is of a known secret')
+  throw new WebhookError('no known secret signed this webhook')
 }
 
 function readHeader({ headers }: WebhookRequest, name: string): string {
@@ -80,7 +80,7 @@ function importKey(secret: string): ReturnType<typeof crypto.subtle.importKey> {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 
-/** What is not base64 is named, never shown. */
+/** The error names the value that is not base64 and never quotes it. */
 function toBytes(base64: string, what: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
