@@ -1,4 +1,4 @@
-/** `assay audit export|verify`: who changed what, and whether the record of it is whole. */
+/** `assay audit export|verify`: the recorded changes, and whether the record is complete. */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine } from './console.ts'
 import { usage } from './usage.ts'

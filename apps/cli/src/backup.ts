@@ -33,7 +33,7 @@ export async function backup(words: string[]): Promise<void> {
   writeLine(
     keys === undefined
       ? `Its credentials open only with the sealing keys, which are not in it: they are in ${findKeys(config)}. Keep a copy elsewhere.`
-      : 'WARNING: it holds the sealing keys as well. Whoever has this file can open every credential of every user.',
+      : 'WARNING: it holds the sealing keys as well. This file is enough to open every credential of every user.',
   )
 }
 
@@ -59,7 +59,9 @@ export async function restore(words: string[]): Promise<void> {
       ? `Its credentials open only with the sealing keys of that time. Put them back into ${findKeys(config)} before the first start.`
       : `The sealing keys are in ${keysFile}. In sandbox mode they are used from there; otherwise move its lines to the settings of that name.`,
   )
-  writeLine('What was revoked or removed since is back: see docs/guides/operate.md, "Backups". Then run: assay doctor')
+  writeLine(
+    'Whatever was revoked or removed since then is back: see docs/guides/operate.md, "Backups". Then run: assay doctor',
+  )
 }
 
 const sharedOptions = { data: { type: 'string' }, json: { type: 'boolean', default: false } } as const
@@ -70,7 +72,7 @@ function onlyOne(positionals: readonly string[], wanted: string): string {
   return path.resolve(file)
 }
 
-/** No keys and no address are needed for this: only a directory. */
+/** This needs only a directory, no keys and no address. */
 function findEmbedded(data: string | undefined): Config {
   const override = data === undefined ? {} : { ASSAY_DATA_DIRECTORY: data }
   const config = parseConfig({ ...readEnvironment(), ...override }, 'files')

@@ -1,4 +1,4 @@
-/** The command line as a person or a script meets it: words in, text and an exit code out, in a process of its own. */
+/** The command line as a person or a script uses it: arguments in, text and an exit code out, in its own process. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { generateKeyPairSync } from 'node:crypto'
@@ -20,7 +20,7 @@ function environmentOf(address: TestAddress): Environment {
 }
 
 describe('assay', () => {
-  it('without a command, and when asked for help, lists what there is', async () => {
+  it('lists the commands without arguments, and when asked for help', async () => {
     const [bare, help] = await Promise.all([run([]), run(['help'])])
     assert.deepEqual([bare.code, help.code], [0, 0])
     assert.equal(bare.out, help.out)
@@ -37,7 +37,7 @@ describe('assay', () => {
     }
   })
 
-  it('exits with 2 and a sentence when it is called wrongly', async () => {
+  it('exits with 2 and a message for a wrong call', async () => {
     const wrong = [
       ['constructor'],
       ['fly'],
@@ -67,7 +67,7 @@ describe('assay', () => {
     assert.doesNotMatch(err, /\n\s+at /)
   })
 
-  it('exits with 1 and says so when the database cannot be reached, or its address is none', async () => {
+  it('exits with 1 and a message when the database cannot be reached or its address is invalid', async () => {
     const away = { DATABASE_URL: 'postgres://assay@localhost:1/assay', ...keys }
     const [gone, malformed] = await Promise.all([
       run(['tenant', 'list'], away),
@@ -81,7 +81,7 @@ describe('assay', () => {
 })
 
 describe('assay migrate', () => {
-  it('--check tells what is pending with exit code 1, then everything is applied, then nothing is pending', async (t) => {
+  it('--check lists what is pending with exit code 1, then everything is applied, then nothing is pending', async (t) => {
     const { connection } = await emptyDatabase(t)
     const environment = environmentOf(connection)
     const before = await run(['migrate', '--check', '--json'], environment)
@@ -99,7 +99,7 @@ describe('assay migrate', () => {
 })
 
 describe('assay status and doctor', () => {
-  it('look at an installation: workers, queue, connections and the slowest provider; and what is not well', async (t) => {
+  it('report workers, queue, connections, the slowest provider, and every problem', async (t) => {
     const { connection } = await testDatabase(t)
     const environment = environmentOf(connection)
     assert.equal((await run(['tenant', 'list'], environment)).code, 0)
@@ -113,7 +113,7 @@ describe('assay status and doctor', () => {
     assert.match(doctor.out, /^✗ workers: .*\n {2}→ start one/m)
   })
 
-  it('the doctor tells what is wrong when nothing can be opened: the settings, or the database', async () => {
+  it('the doctor names the cause when nothing can be opened: the settings, or the database', async () => {
     const [settings, database] = await Promise.all([
       run(['doctor', '--json'], { ASSAY_PORT: 'x' }),
       run(['doctor', '--json'], {
@@ -129,7 +129,7 @@ describe('assay status and doctor', () => {
 })
 
 describe('assay keys', () => {
-  it('generate makes settings with which every role starts, and the role api only without the private ones', async () => {
+  it('generate makes settings that every role starts with; the role api refuses the private ones', async () => {
     const { code, out } = await run(['keys', 'generate', '--name', 'made'])
     assert.equal(code, 0)
     const made = Object.fromEntries(
@@ -142,7 +142,7 @@ describe('assay keys', () => {
     for (const value of Object.values(made)) assert.match(value, /^made:[A-Za-z0-9+/]{43}=$/)
     const away = { DATABASE_URL: 'postgres://assay@localhost:1/assay', ...made }
     const [command, api] = await Promise.all([run(['tenant', 'list'], away), run(['serve', '--role', 'api'], away)])
-    // The settings were good: it is the database that was not found.
+    // The settings were valid; only the database was missing.
     assert.match(command.err, /ECONNREFUSED/)
     assert.equal(api.code, 1)
     assert.match(api.err, /ASSAY_SEALING_PRIVATE_KEYS must not be given to the role api/)
@@ -214,7 +214,7 @@ describe('assay tenant and client', () => {
     assert.notEqual(listed?.disabled_at, null)
   })
 
-  it('update changes what is named and nothing else; --strict asks for S256 and the verifier', async (t) => {
+  it('update changes only the given options; --strict asks for S256 and the verifier', async (t) => {
     const { connection } = await testDatabase(t)
     const environment = environmentOf(connection)
     const ask = async <T>(...words: string[]): Promise<T> => {
@@ -288,7 +288,7 @@ describe('assay tenant and client', () => {
     assert.deepEqual([again.code, /has no login key "laptop"/.test(again.err)], [1, true])
   })
 
-  it('are refused with a sentence when they do not exist or make no sense', async (t) => {
+  it('are refused with a message when they do not exist or are invalid', async (t) => {
     const { connection } = await testDatabase(t)
     const environment = environmentOf(connection)
     const [missing, scope, fragment] = await Promise.all([
@@ -302,7 +302,7 @@ describe('assay tenant and client', () => {
 })
 
 describe('assay audit', () => {
-  it('exports what operators did and looked at, and names the first entry that was changed', async (t) => {
+  it('exports what operators did and viewed, and names the first entry that was tampered with', async (t) => {
     const { db, connection } = await testDatabase(t)
     const environment = environmentOf(connection)
     const { out } = await run(['tenant', 'create', 'A tenant', '--json'], environment)
@@ -395,7 +395,7 @@ describe('assay start and serve', () => {
     assert.equal(restore.code, 0, restore.err)
     const doctor = await run(['doctor'], { ASSAY_MODE: 'sandbox', ASSAY_DATA_DIRECTORY: restored })
     assert.match(doctor.out, /✓ schema: .*\n✓ sealed credentials: ([1-9]\d*) of \1 credentials open/)
-    // The worker's last sign came back with everything else, and may be fresh.
+    // The worker's last heartbeat was restored too, and may still be fresh.
     assert.doesNotMatch(doctor.out, /^✗ (?!workers)/m)
   })
 })

@@ -60,7 +60,7 @@ async function create(tenantId: string, name: string, values: Values): Promise<v
   if (secret !== null) writeLine(`Secret (shown once, keep it out of frontends): ${secret}`)
 }
 
-/** What was named. `--strict` stands for both rules of the code challenge. */
+/** The given options. `--strict` stands for both rules of the code challenge. */
 function toChanges(values: Values): Omit<ClientChanges, 'name' | 'scopes'> {
   const s256Only = values['s256-only'] ?? values.strict
   const requireCodeVerifier = values['require-code-verifier'] ?? values.strict
@@ -74,7 +74,7 @@ function toChanges(values: Values): Omit<ClientChanges, 'name' | 'scopes'> {
   }
 }
 
-/** A list that is named replaces the whole list. */
+/** A given list replaces the whole list. */
 async function update(clientId: string, values: Values): Promise<void> {
   const all = [...platformScopes, ...enterpriseScopes]
   const scopes = values.scope === undefined ? undefined : findScopes(values.scope, all)

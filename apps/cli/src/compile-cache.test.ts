@@ -1,4 +1,7 @@
-/** Whoever can write to the compile cache runs code in our process: it must not lie where others can be first. */
+/**
+ * A user who can write to the compile cache can run code in our process, so it must not lie where others can create it
+ * first.
+ */
 import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -25,7 +28,7 @@ describe('the compile cache', () => {
     assert.deepEqual(await readdir(folder), [])
   })
 
-  it('is a directory that we made, or found, and that nobody else may write to', async (t) => {
+  it('is a directory that we created or found, and that no other user may write to', async (t) => {
     const folder = await newFolder(t)
     const made = path.join(folder, 'not/there/yet')
     assert.equal(findOwnDirectory(made), made)

@@ -1,6 +1,6 @@
 /** What the command line writes: lines for people, JSON for scripts. */
 
-/** The words of the call are wrong; the message says how they should be. */
+/** The arguments are wrong; the message says what is expected. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -35,7 +35,7 @@ export function writeTable(rows: readonly (readonly string[])[]): void {
 
 const progressEveryMs = { terminal: 200, file: 10_000 }
 
-/** How far long work is, on standard error: one line that is written over in a terminal, one now and then elsewhere. */
+/** Progress of long work on standard error: one line that is overwritten in a terminal, occasional lines elsewhere. */
 export function showProgress(what: string): { show(doneBytes: number, totalBytes: number): void; end(): void } {
   const isTerminal = process.stderr.isTTY
   const everyMs = isTerminal ? progressEveryMs.terminal : progressEveryMs.file
@@ -62,7 +62,7 @@ export interface StopRequest {
   asked: Promise<void>
 }
 
-/** A second Ctrl-C a second after the first means it. */
+/** A second Ctrl-C counts only if it comes a second after the first. */
 export function listenForStop(): StopRequest {
   const controller = new AbortController()
   const { signal } = controller
@@ -73,7 +73,7 @@ export function listenForStop(): StopRequest {
       controller.abort()
       return
     }
-    // The terminal and npm both hand on one Ctrl-C.
+    // The terminal and npm both pass on the same Ctrl-C.
     if (performance.now() - askedAt > 1_000) process.exit(130)
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ask)

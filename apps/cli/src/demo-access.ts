@@ -1,7 +1,7 @@
 /**
- * A live token for the demo user, got as an application would get it: authorization, code, token. The first time it
- * connects three simulated accounts, one for each way there is (a key, a sign-in, a wallet), and waits until they were
- * read.
+ * A live token for the demo user, obtained like an application's: authorization, code, token. The first time it
+ * connects three simulated accounts, one for each way to connect (a key, a sign-in, a wallet), and waits until they
+ * were read.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 
@@ -17,10 +17,10 @@ const firstReadMaxMs = 60_000
 const pollMs = 250
 const unavailableMaxMs = 60_000
 
-/** The service answers 503 while its database is away. */
+/** The service answers 503 while its database is unreachable. */
 class Unavailable extends Error {}
 
-/** Begins again when the database dies meanwhile: a code whose answer was lost cannot be redeemed a second time. */
+/** Starts over when the database fails in between: a code whose response was lost cannot be redeemed again. */
 export async function openDemoAccess(
   url: string,
   redirectUri: string,
@@ -53,7 +53,7 @@ async function openOnce(url: string, redirectUri: string, tell: (line: string) =
       return { token: connected }
     }
     if (performance.now() > deadline) {
-      tell('The history is still being read; it goes on in the background.')
+      tell('The history is still being read; this continues in the background.')
       return { token: connected }
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs))

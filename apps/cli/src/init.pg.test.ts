@@ -1,4 +1,4 @@
-/** `assay init`, in a process of its own: from an empty database to settings that the service starts with. */
+/** `assay init`, in its own process: from an empty database to settings that the service starts with. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
@@ -98,7 +98,7 @@ describe('assay init', () => {
 })
 
 describe('assay doctor --production', () => {
-  it('says what an installation for strangers lacks, and nothing of the kind without the option', async (t) => {
+  it('names what a production installation lacks, and only with the option', async (t) => {
     const { connection } = await emptyDatabase(t)
     const directory = await newDirectory(t)
     const { out } = await run(wordsFor(directory, toDatabaseUrl(connection), [...redirect, '--json']))

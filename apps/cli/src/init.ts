@@ -1,8 +1,8 @@
 /**
- * `assay init`: a production configuration, step by step. It looks at the database, makes the keys, writes one file of
+ * `assay init`: a production configuration, step by step. It checks the database, makes the keys, writes one file of
  * settings for API processes and one for workers, and registers the first tenant and its application.
  *
- * What is not named on the command line is asked for at a terminal; in a script it is an error that names every missing
+ * At a terminal it asks for options that were not given; in a script that is an error that names every missing
  * option at once. Nothing is written before the database has answered, and files that exist are never replaced: the keys
  * in them may be the only ones that open what is stored.
  */
@@ -98,7 +98,9 @@ function toSettings(answers: Answers): Settings {
   }
 }
 
-/** Mistakes in the settings, a database that does not answer and an address that cannot be registered end here. */
+/**
+ * Mistakes in the settings, a database that does not answer and an address that cannot be registered are reported here.
+ */
 async function register(
   { shared, api, worker }: Settings,
   answers: Answers,
@@ -124,7 +126,7 @@ async function register(
   }
 }
 
-/** New keys beside data that other keys have sealed would lock that data away. */
+/** New keys beside data that other keys have sealed would make that data unreadable. */
 async function refuseUsed(admin: Admin): Promise<void> {
   const { applied } = await admin.checkMigrations()
   if (applied.length === 0) return
@@ -137,7 +139,7 @@ async function refuseUsed(admin: Admin): Promise<void> {
 async function writeSettings(file: string, of: string, settings: Record<string, string>): Promise<void> {
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
   const head = `# Settings of ${of}, made by \`assay init\`. All settings: docs/configuration.md`
-  // `wx`: a file that appeared meanwhile is not replaced either.
+  // `wx` also protects a file that was created in the meantime.
   await writeFile(file, `${[head, ...lines].join('\n')}\n`, { mode: 0o600, flag: 'wx' })
 }
 

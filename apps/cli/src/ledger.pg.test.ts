@@ -1,4 +1,4 @@
-/** `assay ledger replay` as an operator meets it, in a process of its own. */
+/** `assay ledger replay` as an operator uses it, in its own process. */
 import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

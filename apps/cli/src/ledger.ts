@@ -1,6 +1,6 @@
 /**
- * `assay ledger`: transactions derived again from the stored records, without asking a provider. `replay` looks and keeps
- * what it finds; `findings` shows that, `apply` makes it so, `discard` forgets it.
+ * `assay ledger`: derives transactions again from the stored records, without calling a provider. `replay` compares and
+ * stores its findings; `findings` lists them, `apply` applies them, `discard` deletes them.
  */
 import type { ReplayFinding, ReplayReport } from '@assay/server/admin'
 import { parseArgs } from 'node:util'

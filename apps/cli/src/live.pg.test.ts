@@ -1,4 +1,4 @@
-/** `assay start --live` as a person meets it: real hosts, none of which is called before a key is given. */
+/** `assay start --live` as a person uses it: with real hosts, which are not called before a key is given. */
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'

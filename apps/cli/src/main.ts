@@ -140,12 +140,12 @@ function isWrongCall(error: unknown): error is TypeError {
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_')
 }
 
-/** A host with several addresses that cannot be reached fails with one error for each, and without a message of its own. */
+/** A host with several addresses that cannot be reached fails with one error for each, and without its own message. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ')
   return error instanceof Error ? error.message : String(error)
 }
 
-// A command that only wants to say "not well" has set its code already.
+// A command that reports a problem has already set its exit code.
 const code = await main(process.argv.slice(2))
 if (code !== 0) process.exitCode = code

@@ -1,7 +1,7 @@
 /**
- * Node runs what it finds in its compile cache without a look at the source. So the cache lies inside this installation,
- * where a person who can write could change the program itself, and never in the folder for temporary files, where every
- * user of the machine may be the first to make a folder of that name.
+ * Node runs what it finds in its compile cache without checking the source. So the cache lies inside this installation,
+ * where a user who can write could change the program itself, and never in the folder for temporary files, where any
+ * user of the machine could create that folder first.
  */
 import { lstatSync, mkdirSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-/** `assay prices` as an operator meets it, in a process of its own. */
+/** `assay prices` as an operator uses it, in its own process. */
 import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -9,7 +9,7 @@ import { testKeyTexts } from '../../server/src/test-keys.ts'
 
 const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
 
-it('assay prices correct replaces the price of a day, and says no to a wrong call before it opens anything', async (t) => {
+it('assay prices correct replaces the price of a day, and refuses a wrong call before it opens anything', async (t) => {
   const { db, connection } = await testDatabase(t)
   const env = {
     PATH: readEnvironment()['PATH'],

@@ -1,4 +1,4 @@
-/** `assay prices correct`: the operator's word about what an asset was worth on a day. */
+/** `assay prices correct`: sets what an asset was worth on a day. */
 import { findDecimal } from '@assay/core'
 import { UsageError, writeLine } from './console.ts'
 import { usage } from './usage.ts'

@@ -20,7 +20,7 @@ import { demoUser, openDemoAccess } from './demo-access.ts'
 import { usage } from './usage.ts'
 import { toLiveWelcome, toWelcome, type LiveSecrets, type Running as Addresses } from './welcome.ts'
 
-/** Any text would do: with the same one, keys that a database remembers are known again after a restart. */
+/** Any fixed text would do, so that the simulators recognise stored keys after a restart. */
 const sandboxSeed = 'assay'
 
 export async function start(words: string[]): Promise<void> {
@@ -34,7 +34,7 @@ export async function start(words: string[]): Promise<void> {
       live: { type: 'boolean', default: false },
     },
   })
-  // A sandbox is emptied at will; accounts of a person are removed on the page that shows them.
+  // A sandbox can be emptied at any time; a person's real accounts are removed on their own page.
   if (values.live && values.fresh) throw new UsageError(`--fresh is for the sandbox\n${usage.start}`)
   const { asked, signal } = listenForStop()
   const mode = values.live ? 'live' : 'sandbox'
@@ -98,7 +98,7 @@ async function startAll(config: Config, signal: AbortSignal): Promise<Running> {
       widgetUrl,
       clientId: 'cli_demo',
       clientSecret: secrets?.demo ?? 'sandbox-demo-secret',
-      // Only simulated accounts can be looked at without signing in.
+      // Only simulated accounts can be viewed without signing in.
       ...(secrets === undefined ? { sampleUser: demoUser } : {}),
       onBug: (error) => log.error({ err: error }, 'the demo application failed to answer'),
     })
@@ -131,8 +131,8 @@ function newSecrets(): LiveSecrets {
 }
 
 /**
- * The demo hears of changes, unless the developer has set a receiver of their own. Its secret lives as long as it does.
- * Returns the address that hears of them.
+ * The demo receives webhooks, unless the developer has set another receiver. Its secret lasts as long as the process.
+ * Returns the address of the receiver.
  */
 async function register(config: Config, demo: Demo, secrets: LiveSecrets | undefined, log: Log): Promise<string> {
   const admin = await openAdmin(config, log)

@@ -1,4 +1,4 @@
-/** `assay stats` as an operator meets it, in a process of its own. */
+/** `assay stats` as an operator uses it, in its own process. */
 import { readEnvironment } from '@assay/server/config'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -9,7 +9,7 @@ import { testKeyTexts } from '../../server/src/test-keys.ts'
 
 const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
 
-it('assay stats verify exits with 1 and the differences when there are any, and rebuild ends them', async (t) => {
+it('assay stats verify lists differences and exits with 1, and rebuild corrects them', async (t) => {
   const { db, connection } = await testDatabase(t)
   const env = {
     PATH: readEnvironment()['PATH'],

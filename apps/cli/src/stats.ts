@@ -1,4 +1,4 @@
-/** `assay stats verify` and `assay stats rebuild`: whether what is kept of tenants' statistics is what the tables say. */
+/** `assay stats verify` and `assay stats rebuild`: whether the kept statistics of tenants equal the tables. */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
 import { usage } from './usage.ts'

@@ -1,4 +1,4 @@
-/** For tests: the command line in a process of its own. */
+/** For tests: the command line in its own process. */
 import { readEnvironment } from '@assay/server/config'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** How each command is called: what `--help` prints, and what a wrong call is answered with. */
+/** The usage of each command, printed by `--help` and after a wrong call. */
 export const usage = {
   start: `usage: assay start [--port <port>] [--demo-port <port>] [--data <directory>] [--fresh | --live]
 
@@ -30,7 +30,7 @@ process, then run assay keys rotate. When it is done the old sealing keys may le
   assay webhook set <tenant_id> <url> [--json]
   assay webhook remove <tenant_id> [--json]
   assay webhook test <tenant_id> [--json]                  sends a message of type webhook.test
-  assay webhook log <tenant_id> [--json]                   the last 50 messages, and what became of each
+  assay webhook log <tenant_id> [--json]                   the last 50 messages and their outcomes
   assay webhook resend <tenant_id> <message_id> [--json]   sends one of them again, with the same webhook-id`,
   audit: `usage:
   assay audit export <tenant_id>|installation

@@ -1,4 +1,4 @@
-/** `assay webhook …`: where a tenant is told of changes, and what became of the messages. */
+/** `assay webhook …`: the receiver of a tenant's events, and the outcome of its messages. */
 import { parseArgs } from 'node:util'
 import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
 import { usage } from './usage.ts'
@@ -35,13 +35,13 @@ async function set(tenantId: string, url: string, json: boolean): Promise<void> 
 async function remove(tenantId: string, json: boolean): Promise<void> {
   const removed = await withAdmin((admin) => admin.webhooks.remove(tenantId))
   if (json) return writeJson({ tenant_id: tenantId, removed })
-  writeLine(removed ? 'Removed.' : 'There was none.')
+  writeLine(removed ? 'Removed.' : 'The tenant had no webhook.')
 }
 
 async function test(tenantId: string, json: boolean): Promise<void> {
   const messageId = await withAdmin((admin) => admin.webhooks.sendTest(tenantId))
   if (json) return writeJson({ tenant_id: tenantId, message_id: messageId })
-  writeLine(`Queued ${messageId}; a worker sends it now. What became of it: assay webhook log ${tenantId}`)
+  writeLine(`Queued ${messageId}; a worker sends it now. See the outcome: assay webhook log ${tenantId}`)
 }
 
 async function log(tenantId: string, json: boolean): Promise<void> {
