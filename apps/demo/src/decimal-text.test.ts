@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { toAmount, toDecimal, toDollars, toScaled, toShare, toPercent, toShortAmount } from './decimal-text.ts'
 
 describe('amounts', () => {
-  it('sums exactly what floats would not', () => {
+  it('sums exactly where floats would not', () => {
     assert.equal(toDollars(toScaled('0.1') + toScaled('0.2')), '$0.30')
     assert.equal(toDollars(toScaled('123456789012.129999999999999999')), '$123,456,789,012.12')
     assert.equal(toDollars(toScaled('-5.019')), '−$5.01')
@@ -20,7 +20,7 @@ describe('amounts', () => {
     assert.equal(toAmount('-12'), '−12')
   })
 
-  it('a share of nothing is nothing', () => {
+  it('a share of zero is zero', () => {
     assert.equal(toShare(1n, 0n), 0)
     assert.equal(toShare(toScaled('1'), toScaled('4')), 0.25)
   })

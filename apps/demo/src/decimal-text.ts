@@ -1,6 +1,6 @@
 /**
- * Amounts as the service sends them, decimal text, made readable. Sums and shares are taken over scaled integers: a
- * portfolio that adds floats shows totals nobody can check.
+ * Makes amounts readable, which the service sends as decimal text. Sums and shares use scaled integers: a portfolio
+ * that adds floats shows totals that cannot be checked.
  */
 const scaleDigits = 30
 const scale = 10n ** BigInt(scaleDigits)
@@ -19,7 +19,7 @@ export function toDecimal(scaled: bigint): string {
   return `${scaled < 0n ? '-' : ''}${absolute.slice(0, -scaleDigits)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** $48,213.44: cents cut, not rounded up to money that is not there. */
+/** $48,213.44. Truncated, because rounding up would show money that does not exist. */
 export function toDollars(scaled: bigint): string {
   const cents = scaled / (scale / 100n)
   const absolute = cents < 0n ? -cents : cents
@@ -40,14 +40,14 @@ export function toAmount(decimal: string): string {
 }
 
 /**
- * 1,234.56789012: as many digits as a person reads, or as many as asked for. Further ones are cut; what they were is in
+ * 1,234.56789012: as many digits as a person reads, or as many as asked for. Further digits are cut; they are in
  * the exact text.
  */
 export function toShortAmount(decimal: string, digits?: number): string {
   const [whole = '0', fraction = ''] = decimal.split('.')
   if (digits !== undefined) return toAmount(`${whole}.${fraction.slice(0, digits).padEnd(digits, '0')}`)
   const zeros = /^0*/.exec(fraction)?.[0].length ?? 0
-  // A tiny amount keeps the digits that make it more than nothing.
+  // A tiny amount keeps its significant digits.
   const kept = /^-?0$/.test(whole) ? Math.max(fractionDigitsMax, zeros + tinyDigits) : fractionDigitsMax
   const short = fraction.slice(0, kept).replace(/0+$/, '')
   return toAmount(short === '' ? whole : `${whole}.${short}`)

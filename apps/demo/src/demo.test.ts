@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { html } from './html.ts'
 import { startDemo, type Demo } from './index.ts'
 
-/** Nobody listens at the service's addresses: these are the things Northwind does by itself. */
+/** Nothing listens at the service's addresses: these tests cover what Northwind does on its own. */
 async function open(t: TestContext, onBug: (error: unknown) => void = assert.ifError): Promise<Demo> {
   const demo = await startDemo({
     port: 0,
@@ -55,7 +55,7 @@ describe('Northwind', () => {
     assert.match(answer.headers.get('set-cookie') ?? '', /^northwind=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
   })
 
-  it('an answer that this browser did not ask for, or of another issuer, is not redeemed', async (t) => {
+  it('a callback that this browser did not request, or from another issuer, is not redeemed', async (t) => {
     const { url } = await open(t)
     const begun = await fetch(`${url}/connect`, { redirect: 'manual' })
     const cookie = begun.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
@@ -88,7 +88,7 @@ describe('Northwind', () => {
     ])
   })
 
-  it('asks for what it uses and nothing more', async (t) => {
+  it('requests only the scopes it uses', async (t) => {
     const { url } = await open(t)
     const answer = await fetch(`${url}/connect`, { redirect: 'manual' })
     const { searchParams } = new URL(answer.headers.get('location') ?? '')
@@ -96,14 +96,14 @@ describe('Northwind', () => {
     assert.equal(searchParams.get('scope'), wanted)
   })
 
-  it('a service that does not answer is a 502 with one thing to do', async (t) => {
+  it('a service that does not answer is a 502 with one next step', async (t) => {
     const { url } = await open(t)
     const answer = await fetch(`${url}/sample`, { method: 'POST', redirect: 'manual' })
     assert.equal(answer.status, 502)
     assert.match(await answer.text(), /cannot be read at the moment.*href="\/">Try again</s)
   })
 
-  it('a form on another site cannot act', async (t) => {
+  it('a form on another site is refused', async (t) => {
     const { url } = await open(t)
     for (const path of ['/disconnect', '/sign-out', '/sample', '/connect/request']) {
       const answer = await fetch(url + path, { method: 'POST', headers: { origin: 'https://evil.example' } })
@@ -161,7 +161,7 @@ describe('Northwind', () => {
     }
   })
 
-  it('a notice that does not exist is not shown, also under a name that every object has', async (t) => {
+  it('an unknown notice is not shown, not even under a name that every object has', async (t) => {
     const { url } = await open(t)
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'nonsense']) {
       const answer = await fetch(`${url}/?notice=${name}&days=${name}&kind=${name}&by=${name}`)
@@ -184,7 +184,7 @@ describe('Northwind', () => {
     assert.equal((await fetch(url)).status, 200)
   })
 
-  it('a bug answers 500, is reported, and ends nothing', async (t) => {
+  it('a bug gives a 500 and a report, and the process continues', async (t) => {
     const bugs: unknown[] = []
     const { url, trustWebhooks } = await open(t, (error) => bugs.push(error))
     trustWebhooks(secret)

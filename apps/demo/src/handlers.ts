@@ -1,4 +1,4 @@
-/** What Northwind does: send a person to the widget, take the answer, let go again. Its pages are in show.ts. */
+/** Northwind's actions: send a person to the widget, handle the callback, and disconnect. Its pages are in show.ts. */
 import { goTo, readBody, setCookie, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
 export async function begin({ service, sessions }: DemoDeps, { url, session }: Visit): Promise<Answer> {
@@ -36,7 +36,7 @@ export async function beginEmbedded(deps: DemoDeps, { session }: Visit): Promise
 export async function complete({ service, sessions, authUrl }: DemoDeps, { url, session }: Visit): Promise<Answer> {
   const { searchParams } = url
   const authorization = session && sessions.take(session, searchParams.get('state') ?? '')
-  // Without our own state this answer was not asked for by this browser; with another issuer, not by us (RFC 9207).
+  // Without our state this browser did not start the flow; with another issuer, we did not (RFC 9207).
   if (session === undefined || authorization === undefined || searchParams.get('iss') !== authUrl) {
     return goTo('/?notice=unexpected')
   }
@@ -53,7 +53,7 @@ export async function disconnect(_: DemoDeps, { request, session }: Visit): Prom
   return goTo('/')
 }
 
-/** Ends what Northwind may see, and forgets the visitor. */
+/** Ends Northwind's access, and forgets the visitor. */
 export async function signOut({ sessions }: DemoDeps, { session }: Visit): Promise<Answer> {
   await session?.client?.revoke()
   if (session !== undefined) sessions.end(session)

@@ -17,7 +17,7 @@ export interface DemoOptions {
   widgetUrl: string
   clientId: string
   clientSecret: string
-  /** Hears of every error that a request met and this application did not expect. */
+  /** Receives every unexpected error of a request. */
   onBug: (error: unknown) => void
   /** In the sandbox: a user whose accounts a visitor may look at without connecting any. */
   sampleUser?: string
@@ -27,7 +27,7 @@ export interface Demo {
   url: string
   /** Where events are posted. */
   webhookUrl: string
-  /** Events signed with this secret are believed. */
+  /** Events signed with this secret are accepted. */
   trustWebhooks(secret: string): void
   stop(): Promise<void>
 }
@@ -41,7 +41,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     server.listen(options.port, host, resolve)
   })
   const url = `http://${host}:${(server.address() as AddressInfo).port}`
-  // The redirect URI must be known to the letter, hence after the port.
+  // The redirect URI must be exact, so the port has to be known first.
   const service = createService({ ...options, redirectUri: `${url}/callback` })
   const webhooks = createWebhookBox(Date.now)
   const { sampleUser } = options

@@ -1,4 +1,4 @@
-/** Which request goes where; what no page of another site may do; what a visitor reads when the service fails. */
+/** Routes requests, refuses cross-site forms, and answers when the service fails. */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
@@ -68,7 +68,7 @@ async function route(deps: DemoDeps, request: IncomingMessage): Promise<Answer> 
   }
 }
 
-/** The service no longer honours our tokens, or never took the code: the user has to connect again. */
+/** The service no longer accepts our tokens, or never accepted the code: the user has to connect again. */
 function hasEnded(error: unknown): boolean {
   if (error instanceof ProblemError) return error.code === 'invalid_token'
   return error instanceof OAuthError && error.code === 'invalid_grant'

@@ -38,7 +38,7 @@ export interface BegunAuthorization extends Authorization {
 /** What Northwind does with it: show accounts and remove them, holdings and transactions, also tomorrow. */
 const scope = 'providers:read providers:write assets:read transactions:read offline_access'
 
-/** A page waits for these calls: better an honest "try again" than half a minute of nothing. */
+/** A page waits for these calls: an early "try again" is better than half a minute without a response. */
 const patience = { retriesMax: 1, waitMaxMs: 2_000 }
 
 export function createService(options: ServiceOptions) {

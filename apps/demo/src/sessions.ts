@@ -1,6 +1,6 @@
 /**
- * Who is who between requests: a random cookie, everything else here in memory. Tokens never reach the browser. A real
- * product keeps this in its database beside its own users.
+ * Identifies visitors between requests: a random cookie, with everything else in memory. Tokens never reach the
+ * browser. A real product keeps this in its database beside its own users.
  */
 import type { Client } from '@assay/sdk'
 import { randomBytes } from 'node:crypto'

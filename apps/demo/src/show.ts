@@ -1,4 +1,4 @@
-/** Northwind's pages: what they need from the service, asked for together. */
+/** Northwind's pages: their data from the service, fetched together. */
 import type { AssetPosition, AssetProof, Client, ConnectedProvider, TransactionType } from '@assay/sdk'
 import { createIcons } from './icons.ts'
 import { eventsPage } from './pages/events.ts'
@@ -9,10 +9,10 @@ import { toView } from './view.ts'
 import { welcomePage } from './pages/welcome.ts'
 import { goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
-/** By the name in the address, which anybody may write. */
+/** By the name in the address, which any visitor can edit. */
 const notices: ReadonlyMap<string, string> = new Map([
   ['declined', 'Nothing was shared. You can connect whenever you like.'],
-  ['ended', 'Northwind may no longer read your accounts. Connect again to go on.'],
+  ['ended', 'Northwind may no longer read your accounts. Connect again to continue.'],
   ['failed', 'Your accounts were not connected. Try again in a minute.'],
   ['unexpected', 'This answer does not belong to your session. Please start again.'],
 ])

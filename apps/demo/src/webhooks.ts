@@ -1,4 +1,4 @@
-/** The receiver of the service's events: believes only what is signed, keeps the last few, shows them. */
+/** The receiver of the service's events: accepts only signed events, keeps the last few, and shows them. */
 import { verifyWebhook, WebhookError, type WebhookRequest } from '@assay/sdk'
 
 export interface ReceivedEvent {
@@ -11,7 +11,7 @@ export interface ReceivedEvent {
 const eventsMax = 50
 
 export interface WebhookBox {
-  /** From now on this secret's signature is believed. */
+  /** From now on events signed with this secret are accepted. */
   trust(secret: string): void
   /** False when it is not signed by a secret we know, or is not what an event looks like. */
   receive(request: WebhookRequest): Promise<boolean>

@@ -1,4 +1,4 @@
-/** When there is nothing to show: the service does not answer, or the address is wrong. One thing to do next. */
+/** Shown when the service does not answer or the address is wrong, with one next step. */
 import { html } from '../html.ts'
 import { layout } from './layout.ts'
 

@@ -20,7 +20,7 @@ interface Holding {
 
 /** The rest is folded. */
 const rowsShown = 10
-/** Slices that can still be told apart; the rest is one. */
+/** Slices that can still be distinguished; the rest is one slice. */
 const slicesMax = 6
 
 export interface HoldingsPart {
@@ -127,7 +127,7 @@ function rowOf({ icon, symbol, name, quantity, digits, value }: Holding, index: 
   </tr>`
 }
 
-/** Drawn, because the page's own policy allows no style that is written into it. */
+/** Drawn as SVG, because the page's content security policy forbids inline styles. */
 function shareBar(share: number, slice: number): Html {
   return html`<svg viewBox="0 0 100 8" preserveAspectRatio="none">
     <rect class="fill-${slice}" width="${Math.max(0.5, share * 100)}" height="8" />

@@ -6,7 +6,7 @@ export interface PageParts {
   body: Html
   /** The header's right side. */
   actions?: Html
-  /** Looks again by itself while something is being read. */
+  /** Reloads automatically while data is being read. */
   live?: boolean
 }
 

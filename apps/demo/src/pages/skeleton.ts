@@ -1,4 +1,4 @@
-/** What stands in for a part that is still being read: as large as what will come, so that nothing jumps. */
+/** The placeholder for a part that is still being read, as large as its content so that nothing jumps. */
 import { html, type Html } from '../html.ts'
 
 export function skeletonRows(words: string, count: number): Html {

@@ -126,7 +126,7 @@ function rowOf(transaction: Transaction, names: ReadonlyMap<string, string>, ico
   </tr>`
 }
 
-/** Said only where it adds to the kind: "Swapped, trade" says one thing twice. */
+/** Shown only where it adds to the kind: "Swapped, trade" would be redundant. */
 function toCategory({ categorization, counterpart }: Transaction): string[] {
   const { category } = categorization
   if (category === 'transfer' && counterpart !== null) return ['between your accounts']

@@ -9,7 +9,7 @@ import { ranges, toAddress, type View } from '../view.ts'
 
 const width = 1000
 const height = 220
-/** Air above the highest and below the lowest point. */
+/** Space above the highest and below the lowest point. */
 const margin = 12
 
 export function valueChart(values: readonly AssetHistoryPoint[], view: View, reading: boolean): Html {

@@ -1,4 +1,4 @@
-/** Before anything is connected, and when a connection did not come about. */
+/** Before anything is connected, and when a connection failed. */
 import { html, type Html } from '../html.ts'
 import { layout } from './layout.ts'
 

@@ -11,7 +11,7 @@ document.addEventListener('click', async ({ target }) => {
   if (loaded === undefined) return location.assign('/connect')
   const { openConnect } = loaded
   const event = await openConnect(request, { display }).finished
-  // No window, or no frame: the way that always works.
+  // The widget could not open a window or frame, so use the redirect, which always works.
   if (event.type === 'error') openConnect(request)
   if (event.type !== 'result') return
   // The same way as after a redirect: our server checks state and issuer and redeems the code.
