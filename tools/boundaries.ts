@@ -1,8 +1,8 @@
 /**
- * Who may import whom, as data, and the check of it. Pure: from file texts to breaches in words.
+ * The import rules as data, and their check. Pure: from file texts to a list of breaches.
  *
  * A room is a workspace, or a folder of the server. Between rooms of the server only front doors (index.ts) are
- * imported. What a test file imports is its own affair, but for the sandbox's wall.
+ * imported. Test files may import anything, except across the wall around the sandbox.
  */
 import path from 'node:path'
 import ts from 'typescript'
@@ -21,7 +21,7 @@ const rooms: readonly Room[] = [
   { name: 'connectors', folder: 'packages/connectors/', mayImport: ['core'] },
   // Never connectors: a simulator that shares code with what it tests proves nothing.
   { name: 'sandbox', folder: 'packages/sandbox/', mayImport: ['core'] },
-  // Settings and keys are read by main and handed on. Whose rows, and that they changed, concerns every room.
+  // Main reads settings and keys and passes them on. Every room needs owners and notices.
   { name: 'foundation', folder: 'apps/server/src/config.ts', mayImport: ['core'] },
   { name: 'foundation', folder: 'apps/server/src/settings.ts', mayImport: [] },
   { name: 'foundation', folder: 'apps/server/src/key-settings.ts', mayImport: [] },
@@ -138,7 +138,10 @@ const rooms: readonly Room[] = [
 ]
 
 const serverRooms = new Set(rooms.filter(({ folder }) => folder.startsWith('apps/server/')).map(({ name }) => name))
-/** Reached by dynamic import alone: they cost a process that serves requests 0.8 s and 80 MB, or do not belong there at all. */
+/**
+ * Reached by dynamic import only: they would cost a process that serves requests 0.8 s and 80 MB, or do not belong
+ * there at all.
+ */
 const heavyPackages = ['ccxt', 'viem', '@assay/sandbox']
 
 export interface SourceFile {
@@ -239,7 +242,7 @@ function findHeavy(imports: readonly Import[]): string[] {
   return breaches
 }
 
-/** A connector is handed everything as `io`; core is pure. */
+/** A connector receives everything as `io`; core is pure. */
 function checkGlobals({ path: file, text }: SourceFile): string[] {
   const room = roomOf(file)?.name
   if (room !== 'connectors' && room !== 'core') return []

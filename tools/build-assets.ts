@@ -21,8 +21,8 @@ const networks: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What the source lacks: the wrapped coins, Tether beyond Ethereum, Lido's stETH and the great tokens of Solana. The addresses are those that public
- * projects agree on; they were not held against the issuers' own pages.
+ * What the source lacks: the wrapped coins, Tether beyond Ethereum, Lido's stETH and the large tokens of Solana. Public
+ * projects agree on these addresses; they were not checked against the issuers' own pages.
  */
 const further: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   weth: {
@@ -64,7 +64,7 @@ export const tokensFile = path.resolve(import.meta.dirname, '../packages/core/sr
 export function toTokens(): string {
   const curated = new Set(curatedAssets.flatMap(({ symbol, coingeckoId }) => [symbol, coingeckoId]))
   const rows = tokens
-    // Ids in capitals are the icon set's own and no price source knows them.
+    // Ids in capitals belong to the icon set, and no price source knows them.
     .filter(({ id, symbol }) => /^[a-z0-9-]+$/.test(id) && !curated.has(id) && !curated.has(symbol.toUpperCase()))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map(({ id, symbol, name, addresses }) => [symbol.toUpperCase(), name, id, toAddresses(addresses)])

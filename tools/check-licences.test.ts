@@ -19,7 +19,7 @@ describe('the licence of a package', () => {
     }
   })
 
-  it('is read from the old list of a package too, of which the user chooses one', () => {
+  it('is also read from a package’s old list, where the user may choose one', () => {
     assert.equal(toExpression({ license: 'ISC', licenses: [{ type: 'MIT' }] }), 'ISC')
     assert.equal(toExpression({ licenses: [{ type: 'MIT', url: 'https://a.example' }, { type: 'GPL' }] }), 'MIT OR GPL')
     assert.equal(toExpression({ licenses: [{}] }), undefined)

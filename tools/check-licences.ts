@@ -1,10 +1,10 @@
 /**
- * `node tools/check-licences.ts`: every package of the lockfile has a licence that lets anybody use, change and pass on the
- * service. What is shipped must be permissive. Tools that are only used while developing may also have a licence whose
- * duties end at their own files.
+ * `node tools/check-licences.ts`: every package of the lockfile has a licence that lets every user use, change and
+ * distribute the service. What is shipped must be permissive. Tools that are only used while developing may also have a
+ * licence whose duties end at their own files.
  *
  * Licences are SPDX expressions (SPDX 2.3, Annex D) from the lockfile, or from the package itself where the lockfile
- * has none. A package without one fails: silence grants nothing.
+ * has none. A package without one fails, because a missing licence grants nothing.
  */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'

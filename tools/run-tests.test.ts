@@ -1,4 +1,4 @@
-/** `npm test` itself, over files made for this: whatever goes wrong in one file is counted, named, and hides no other. */
+/** `npm test` itself, over files made for this test: a failure in one file is counted and named, and hides no other. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -3,8 +3,8 @@
  * `plan-tests.ts` allows. The last line is `N passed, N failed`. `npm test -- path …` runs only the files whose path
  * contains one of the words.
  *
- * What the machine must have is looked for first: as root on Debian it is installed, otherwise the command to run is
- * named, so that nobody waits ten minutes for a failure that could be told at once.
+ * It first checks what the machine must have: as root on Debian it installs missing packages, otherwise it names the
+ * command to run, so that a missing program does not cost ten minutes of waiting.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync } from 'node:fs'

@@ -3,7 +3,7 @@
  *
  * Everything here runs on the lockfile's own Node 24, whatever Node npm itself runs on. With `engines` in the lockfile npm
  * on Node 20 warns about packages that ask for a later Node, and skips optional ones (a program that builds the widget
- * is then missing). npm takes both decisions from the lockfile alone, and leaves a package without `engines` so. Our own
+ * is then missing). npm makes both decisions from the lockfile alone, and does not add `engines` again. Our own
  * packages keep theirs, so that an install with Node 18 is warned of.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /**
  * One process of `npm test`: runs the test files it is called with, one after another.
  *
- * Each file is imported inside a suite of its own. Its root hooks (`before`, `afterEach`, …) therefore belong to that
- * suite and touch the tests of no other file, which `node --test --test-isolation=none` does not give.
+ * Each file is imported inside its own suite. Its root hooks (`before`, `afterEach`, …) therefore belong to that suite
+ * and do not affect other files, which `node --test --test-isolation=none` does not ensure.
  */
 import path from 'node:path'
 import { describe } from 'node:test'
@@ -19,7 +19,7 @@ for (const file of process.argv.slice(2)) {
   await setImmediate()
 }
 
-// The process ends by itself when every test has closed what it opened. Otherwise the leak is named, not waited for.
+// The process ends by itself when every test has closed what it opened. Otherwise it names the leak instead of waiting.
 setTimeout(() => {
   process.stderr.write(`A test left these open: ${process.getActiveResourcesInfo().join(', ')}\n`)
   process.exit(1)
