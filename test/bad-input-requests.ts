@@ -1,5 +1,5 @@
 /**
- * Requests nobody would send on purpose. Each begins as a good one, the documented example of a call, and then has one to
+ * Malformed requests. Each begins as a valid one, the documented example of a call, and then has one to
  * three things done to it: so that it gets past the checks before the one that is to be tried.
  */
 import { toRequest, type Operation } from './openapi-documents.ts'
@@ -51,7 +51,7 @@ const others: readonly Partial<Target>[] = [
   })),
 ]
 
-/** Every call of the documents, and what is in none. */
+/** Every documented call, and undocumented ones. */
 export function listTargets(operations: readonly Operation[]): Target[] {
   const plain = { method: 'GET', query: [], body: undefined, mediaType: 'application/json', access: 'nobody' } as const
   return [
@@ -152,7 +152,7 @@ export interface Wire {
   isWhole: boolean
 }
 
-/** As it goes over the wire. One in fifty lies about its length, one in fifty is no HTTP at all. */
+/** The raw bytes. One request in fifty states a wrong length, and one in fifty is not HTTP at all. */
 export function toWire({ method, path, query, headers, body }: Draft, chance: Chance): Wire {
   if (chance(50) === 0) {
     return { bytes: Buffer.concat([Buffer.from(pick(chance, encodedTexts)), body]), isWhole: false }

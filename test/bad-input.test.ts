@@ -72,7 +72,7 @@ describe('the judge of the answers', () => {
     assert.ok((byStatus.get(400) ?? 0) > 20)
   })
 
-  it('reports a body that is cut short, and goes on', async (t) => {
+  it('reports a body that is cut short, and continues', async (t) => {
     const { faults, byStatus } = await judge(t, (response) => {
       response.writeHead(400, headers)
       response.end(problem.subarray(0, 100))

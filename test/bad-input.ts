@@ -22,12 +22,15 @@ export interface BadInputOptions {
 }
 
 export interface BadInputReport {
-  /** How many answers had this status; 0: a request that was no HTTP, and whose connection was closed without one. */
+  /**
+   * How many answers had this status; 0 counts requests that were not HTTP and whose connection was closed without an
+   * answer.
+   */
   byStatus: Map<number, number>
   faults: string[]
 }
 
-/** Limits far away: what is refused for being too much says nothing about what it is. */
+/** Very high limits, because a request that is refused for its rate tests nothing else. */
 export const badInputSettings = {
   ASSAY_LIMIT_TOKEN: '1000000',
   ASSAY_LIMIT_ADDRESS: '1000000',
@@ -122,13 +125,13 @@ function findFault(
   { path }: Target,
   { isWhole, bytes }: Wire,
 ): string | undefined {
-  // Half a request, then the end: there is nobody to answer.
+  // Half a request, then the end: the server cannot answer it.
   if (!isWhole && (answer.length === 0 || answer.equals(Buffer.from(continues)))) return undefined
   if (response === undefined) return answer.length === 0 ? 'no answer' : 'no HTTP response'
   const { status, headers } = response
   if (status < 200 || status >= 500) return `status ${status}`
   if (headers.get('x-request-id')?.startsWith('req_') !== true) return 'no request id'
-  // To HEAD there is no body.
+  // A HEAD request gets no body.
   if (status < 400 || bytes.subarray(0, 5).toString() === 'HEAD ') return undefined
   const body = readBody(response)
   if (body === undefined) return 'a body that is not JSON'

@@ -1,4 +1,4 @@
-/** The imports of the whole tree, held against tools/boundaries.ts. */
+/** The imports of the whole tree, checked against tools/boundaries.ts. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** The whole catalogue as people meet it: what it says, and that what they type finds what they mean. */
+/** The whole catalogue as people see it: its content, and that a search finds the intended provider. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { listCatalog } from '@assay/connectors/catalog'
@@ -22,7 +22,7 @@ describe('the whole catalogue', () => {
     }
   })
 
-  it('names, aliases and ranks tell providers apart', () => {
+  it('names, aliases and ranks are unique', () => {
     const names = catalog.map(({ name }) => name.toLowerCase())
     assert.equal(new Set(names).size, names.length)
     const ranks = catalog.flatMap(({ popularity_rank: rank }) => (rank === null ? [] : [rank]))
@@ -59,7 +59,7 @@ describe('the whole catalogue', () => {
     )
   })
 
-  it('what nobody has tried with a real account is a beta', () => {
+  it('a provider that was never tried with a real account is a beta', () => {
     const beta = catalog.filter(({ status }) => status === 'beta').map(({ provider_id }) => provider_id)
     assert.ok(beta.includes('okx') && !beta.includes('kraken') && !beta.includes('binance'))
   })

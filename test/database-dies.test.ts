@@ -66,7 +66,7 @@ describe('PostgreSQL dies at each statement of a start', { concurrency: true }, 
 })
 
 describe('PostgreSQL dies', () => {
-  it('under a running service, which then goes on', async (test) => {
+  it('under a running service, which then continues', async (test) => {
     const t = lastFirst(test)
     const { connection } = await testDatabase(t)
     const { postgres, start } = await open(t, connection, 'all')

@@ -1,6 +1,6 @@
 /**
- * The files of deploy/, held against the program: they name paths, settings and metrics that exist. Building and starting
- * the image needs root and minutes, so `deploy/try-image.sh` does that by hand.
+ * The files of deploy/, checked against the program: they name paths, settings and metrics that exist. Building and
+ * starting the image needs root and minutes, so `deploy/try-image.sh` does that by hand.
  */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -184,7 +184,7 @@ describe('deploy/compose.yaml', () => {
     assert.throws(make, /is not replaced/)
   })
 
-  it('has mail in a file of its own, with settings that exist', () => {
+  it('has mail in a separate file, with settings that exist', () => {
     const mail = readCompose('deploy/compose.mail.yaml')
     for (const name of ['api', 'worker']) {
       const { environment, secrets } = getService(mail, name)

@@ -1,4 +1,4 @@
-/** The documents, held against the tree: every table is explained, and every link leads somewhere. */
+/** Checks the documents against the tree: every table is explained, and every link has a target. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'

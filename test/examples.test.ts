@@ -47,7 +47,7 @@ async function startProcess(t: Pick<TestContext, 'after'>, env: Record<string, s
   assert.match(String(line), /listens on/)
 }
 
-/** The page is looked at again until it says so: what it shows is told by a worker and a webhook. */
+/** Reloads the page until it shows this, because a worker and a webhook update it. */
 async function lookUntil(page: Page, selector: string): Promise<void> {
   await until(selector, async () => {
     await page.reload()

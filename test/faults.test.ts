@@ -183,7 +183,7 @@ describe('a provider that misbehaves', () => {
       { after: (end) => void hooks.push(end as () => unknown) },
       { settings: { ASSAY_PROVIDER_TIMEOUT: String(providerTimeoutMs), ASSAY_WORKER_CONCURRENCY: '8' } },
     )
-    // A few at a time: somebody who adds a key is told after half a minute that it could not be checked.
+    // A few at a time, because adding a key gives up after half a minute when it could not be checked.
     const names = Object.keys(passing)
     for (let first = 0; first < names.length; first += 4) {
       const few = names.slice(first, first + 4)
@@ -208,7 +208,7 @@ describe('a provider that misbehaves', () => {
     })
   }
 
-  it('with a type, an asset and a suffix nobody knows is read to the end, and each is named as incomplete', async () => {
+  it('with an unknown type, asset and suffix is read to the end, and each is marked as incomplete', async () => {
     const reader = await connect('unknown things', {
       scenario: 'empty',
       entries: [
@@ -285,9 +285,9 @@ describe('a provider that misbehaves', () => {
     assert.equal((await untilStatus(reader, 'needs_reauth')).status_cause, 'key_expired')
   })
 
-  /** The regular run. It looks at the key once a day, so the last look is made a day old. */
+  /** The regular run. It checks the key once a day, so the last check is backdated by a day. */
   async function runAgain({ connectionId }: Reader): Promise<void> {
-    // A first read is followed by a short run of the lists alone, which does not look at the key.
+    // A first read is followed by a short run of the lists alone, which does not check the key.
     const planned = `select from graphile_worker.jobs
       where key = $1 and locked_at is null and run_at > clock_timestamp() + interval '5 minutes'`
     await until('the next run to be planned', () => service.db.maybeRow(planned, [`sync:${connectionId}`]))
@@ -310,7 +310,7 @@ describe('a provider that misbehaves', () => {
     })
   }
 
-  it('whose list of deposits is away serves the ledger all the same, and the list is a hole', async () => {
+  it('whose list of deposits fails still serves the ledger, and coverage shows the gap', async () => {
     const reader = await connect('no deposits', { faults: [{ kind: 'http_5xx', endpoint: 'DepositStatus' }] })
     await until(
       'the transactions',

@@ -1,6 +1,6 @@
 /**
  * The feed campaign in small (`npm run campaign -- feed` is the large one), and the proof that it would notice a number
- * that is off by one. Each runs in a process of its own, because a sabotaged service is rewritten while it is loaded.
+ * that is off by one. Each runs in its own process, because a sabotaged service is rewritten while it is loaded.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

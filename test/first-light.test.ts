@@ -1,5 +1,5 @@
 /**
- * One exchange, end to end: what the API serves is held against what the simulated Kraken holds, to the digit, for every
+ * One exchange, end to end: compares what the API serves with what the simulated Kraken holds, to the digit, for every
  * scenario in which a connection can be made.
  */
 import assert from 'node:assert/strict'
@@ -28,7 +28,7 @@ async function control<T>(service: TestService, path: string, body?: object): Pr
   return (await response.json()) as T
 }
 
-/** An account of this test's own, so that its state can be asked for. */
+/** A separate account for this test, so that its state can be queried. */
 async function addAccount(
   service: TestService,
   token: string,

@@ -140,7 +140,7 @@ async function walkReads({ url, record }: World): Promise<Tokens> {
   for (const [name, targets] of Object.entries(reads)) {
     for (const target of targets) await record(name, () => get(target))
   }
-  // A page in the depth has a place to go on from.
+  // A deep page has a position to continue from.
   const first = await fetchJson<Page<unknown>>(url, list, token)
   await record('page', () => get(first.page.next))
   const feed = await fetchJson<Page<unknown>>(url, `${list}/changes?limit=100`, token)

@@ -1,5 +1,5 @@
 /**
- * The memory of real processes, as somebody sees it who has taken one over. A heap snapshot and the environment of
+ * The memory of real processes, as an attacker sees it who has taken one over. A heap snapshot and the environment of
  * `assay serve --role api` hold no key that opens a credential; those of a worker do, so the search would find it.
  */
 import assert from 'node:assert/strict'

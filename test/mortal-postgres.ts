@@ -93,7 +93,7 @@ export async function startMortalPostgres(t: Pick<TestContext, 'after'>, target:
 }
 
 interface Line {
-  /** Set by whoever opened it: the answer to the statement after which it dies has come. */
+  /** Set by its opener when the answer to the statement before its death has arrived. */
   onLastAnswer(): void
   end(isTold: boolean): void
 }

@@ -1,6 +1,6 @@
 /**
  * What an integrator gets who never sees the SDK: types generated from the served documents (openapi-typescript), a
- * client over them (openapi-fetch), checked by the compiler at its strictest in a folder of its own, and run.
+ * client over them (openapi-fetch), checked by the compiler at its strictest in a separate folder, and run.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -75,7 +75,7 @@ const settings = {
     noUncheckedIndexedAccess: true,
     exactOptionalPropertyTypes: true,
     noUnusedLocals: true,
-    // Of the libraries alone: what was generated is no declaration file here.
+    // Only for the libraries: the generated code is not a declaration file here.
     skipLibCheck: true,
     outDir: 'out',
     types: [],

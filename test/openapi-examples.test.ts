@@ -1,6 +1,7 @@
 /**
  * Every request that the OpenAPI documents show is sent to a running service, in an order a person could go through, and
- * answered with the documented status and a body that its schema describes. A call that nobody sends here fails the test.
+ * answered with the documented status and a body that its schema describes. A call that is not sent here fails the
+ * test.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -127,7 +128,7 @@ describe('the examples of the OpenAPI documents', async () => {
     await send('removeProviderV1', token, facts)
   })
 
-  it('a sign-in at a provider that nobody began is invalid_state, wherever it is completed', async () => {
+  it('a sign-in at a provider that was never begun is invalid_state, wherever it is completed', async () => {
     for (const id of ['completeProvider', 'completeProviderV1']) {
       const { errors } = await ask<{ errors: { cause: string }[] }>(id, ann.access_token, {}, 400)
       assert.equal(errors[0]?.cause, 'invalid_state')
@@ -223,7 +224,7 @@ describe('the examples of the OpenAPI documents', async () => {
   })
 })
 
-/** Of a stream that goes on, the first is enough. */
+/** The first item of a continuing stream is enough. */
 async function readLine(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -1,6 +1,6 @@
 /**
  * Redocly's linter over the documents as the service gives them out: its recommended rules, every warning an error, and
- * every example held against its schema. It is one bundled package, hence a program to run and not a library; its
+ * every example checked against its schema. It is one bundled package, hence a program to run and not a library; its
  * telemetry and its look for a newer version are switched off.
  */
 import assert from 'node:assert/strict'
@@ -50,7 +50,7 @@ it('Redocly finds nothing to complain about in any of the documents', async (t) 
   }
   for (const name of names) assert.deepEqual(await lint(name), [])
 
-  // A linter that finds nothing may be one that looks at nothing.
+  // A linter that finds nothing may not have checked anything.
   const document = await readFile(path.join(folder, 'v1.json'), 'utf8')
   await writeFile(
     path.join(folder, 'broken.json'),

@@ -3,7 +3,7 @@
  * hand (`node --test x.pg.test.ts`) starts its own with the first database it asks for.
  *
  * Each `testDatabase(t)` is a clone of a migrated template, some 30 ms, and is dropped when the test ends. The server
- * does not wait for the disk (fsync off): what must survive a crash is tested with a durable server of its own.
+ * does not wait for the disk (fsync off): crash safety is tested with a separate durable server.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
@@ -41,7 +41,7 @@ export const silentLog: DatabaseLog = {
   error: () => undefined,
 }
 
-/** A quick server in a directory of its own; `binaries` for another version of PostgreSQL. */
+/** A fast server in its own directory; `binaries` for another version of PostgreSQL. */
 export async function startTestPostgres(binaries?: Binaries): Promise<TestPostgres> {
   const dataDirectory = await mkdtemp(path.join(os.tmpdir(), 'assay-test-'))
   // As root: programs before PostgreSQL 16 return to their working directory by its path.

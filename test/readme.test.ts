@@ -1,6 +1,6 @@
 /**
  * The README's walk-through: its bash blocks are run one after the other in one shell, against a service of this test,
- * and what each prints is held against the block that shows it, where `…` stands for anything. White space is not
+ * and the output of each is compared with the block that shows it, where `…` stands for anything. White space is not
  * compared: answers come on one line and are shown on many.
  */
 import assert from 'node:assert/strict'

@@ -20,7 +20,7 @@ async function post(url: string, body: object): Promise<Record<string, unknown>>
 const advance = (service: TestService, byMs: number): Promise<unknown> =>
   post(`${service.url}/sandbox/clock`, { advance_ms: byMs })
 
-/** At the exchange alone: prices are asked for whether or not a user allows anything. */
+/** Only at the exchange: prices are requested whether or not a user allows anything. */
 async function countCalls(service: TestService): Promise<number> {
   const response = await fetch(`${service.sandbox.controlUrl}/control/log`)
   const { requests } = (await response.json()) as { requests: { provider_id: string; count: number }[] }
@@ -35,7 +35,7 @@ async function untilAtRest({ db }: TestService): Promise<void> {
 }
 
 describe('rights that change', () => {
-  it('a key that can trade by now is read no longer, and the owner is told what to do', async (t) => {
+  it('a key that has gained trading rights is no longer used, and its owner sees what to do', async (t) => {
     const service = await startTestService(t)
     const { token } = await connect(service.url, 'grown', [])
     const made = await post(`${service.sandbox.controlUrl}/control/accounts`, {
@@ -101,7 +101,7 @@ describe('rights that change', () => {
     await until('the end of the connection', async () => ((await rows()).length === 0 ? true : undefined))
   })
 
-  it('a new grant makes what is overdue be read again', async (t) => {
+  it('a new grant makes overdue connections be read again', async (t) => {
     const service = await startTestService(t)
     const authorization = await authorize(service.url, 'back', [{ provider_id: 'kraken', scenario: 'empty' }])
     const { access_token: token, grant_id: grantId } = await redeem(service.url, authorization)

@@ -14,7 +14,7 @@ function listFiles(): string[] {
   )
 }
 
-it('every attacker of SECURITY.md has a test that exists, or a reason why there is none', async () => {
+it('every attacker of SECURITY.md has an existing test, or a reason for its absence', async () => {
   const text = await readFile('SECURITY.md', 'utf8')
   const table = text.slice(text.indexOf('## Threat model'), text.indexOf('## Audit log'))
   const rows = table

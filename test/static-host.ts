@@ -35,7 +35,7 @@ export interface PageHost {
   stop(): Promise<void>
 }
 
-/** Any pages on an origin of their own; what cannot be found is a 404. */
+/** Serves pages on their own origin; other paths get a 404. */
 export async function servePages(find: (path: string) => Promise<StaticPage>, port = 0): Promise<PageHost> {
   const server = createServer((request, response) => {
     find(new URL(request.url ?? '/', 'http://host').pathname).then(

@@ -13,9 +13,9 @@ import { findUnnamedTables, isPlannable, listUserTables, type UserTables } from 
 /** Tables that are not looked up by user, and why. */
 const otherTables: Record<string, string> = {
   users: 'the directory of users: a user is found by the tenant’s own id, and the key comes from here',
-  connect_sessions: 'found by the secret of a session, before anyone has signed in',
+  connect_sessions: 'found by the secret of a session, before the user has signed in',
   provider_states: 'found by the state that a provider sends back',
-  manage_sessions: 'found by the secret of a session, before anyone has signed in',
+  manage_sessions: 'found by the secret of a session, before the user has signed in',
   user_notices: 'the tenant’s queue: one job takes the notices of all users of a tenant',
   feed_users: 'the tenant’s feed, by tenant',
   tenant_changes: 'the tenant’s feed, by tenant',
@@ -39,12 +39,12 @@ const exceptions: [text: RegExp, reason: string][] = [
   [/from connections c where c\.status = 'removed' and not exists/, 'upkeep: removals without a job'],
   [/from connections where session_id is null and status in .* and next_sync_at </, 'upkeep: stalled connections'],
   [/from grants where not lapse_seen/, 'upkeep: grants that ended'],
-  [/^delete from removed_transactions where ctid = any/, 'upkeep: removals that nobody has to be told of any more'],
+  [/^delete from removed_transactions where ctid = any/, 'upkeep: removals that no longer have to be announced'],
   [
     /^delete from (grant_accesses|refreshes|authorization_codes|access_tokens|token_families) where \(user_key, /,
     'upkeep: what has expired',
   ],
-  [/from awaited_prices where \(asset_key, day\) >/, 'upkeep: prices that transactions of anybody wait for'],
+  [/from awaited_prices where \(asset_key, day\) >/, 'upkeep: prices that transactions of any user wait for'],
   [
     /^select distinct p\.user_key .* join awaited_prices p on p\.asset_key = w\.asset_key/,
     'upkeep: transactions to price',

@@ -4,7 +4,7 @@
  * what follows from equalities. A search in the text of a statement would believe what it reads.
  *
  * A table is named when its `user_key` equals a parameter, or the `user_key` of something that is named: another table,
- * or the result of a subquery, whose own tables are looked at like all others. A list of keys (`= any($1)`, `unnest`) is
+ * or the result of a subquery, whose own tables are checked like all others. A list of keys (`= any($1)`, `unnest`) is
  * not a name: it stands for many users.
  */
 import type { TestClient } from '../apps/server/src/db/test-client.ts'

@@ -70,7 +70,7 @@ describe('the widget, hosted and opened elsewhere', () => {
       await closed
     }))
 
-  it('in a window that is closed by hand the page goes on as it was', () =>
+  it('when its window is closed by hand, the page stays as it was', () =>
     visit(async (page, { demo }) => {
       await page.goto(demo.url)
       const opened = page.waitForEvent('popup')
@@ -142,7 +142,7 @@ describe('the widget, hosted and opened elsewhere', () => {
       assert.equal(await page.locator('iframe').count(), 0)
     }, whileWatched))
 
-  it('a window that the browser blocks is an error, and not taken for closed', () =>
+  it('a window that the browser blocks is an error, and not mistaken for a closed one', () =>
     visit(async (page, here) => {
       await openWithLoader(page, here.demo.url, here)
       await page.evaluate(`window.open = () => null`)

@@ -17,7 +17,7 @@ import { useWidgetWorld, type WidgetWorld } from './widget-world.ts'
 
 const tabsMax = 40
 
-/** With the Tab key alone, until the focus is on what is named so. */
+/** Presses only the Tab key, until the focus is on the element with this name. */
 async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const wanted = page.getByRole('button', { name }).or(page.getByRole('link', { name })).or(page.getByLabel(name))
   for (let count = 0; count < tabsMax; count += 1) {
@@ -27,7 +27,7 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   assert.fail(`Tab never reached ${String(name)}`)
 }
 
-/** It has taken the focus by itself; a key that is pressed before would be lost. */
+/** Waits until it has taken the focus; an earlier key press would be lost. */
 async function seeFocus(page: Page, element: Locator): Promise<void> {
   await element.and(page.locator(':focus')).waitFor()
 }

@@ -47,7 +47,7 @@ describe('the built widget', () => {
     }
   })
 
-  it('the loader is one module of its own', () => {
+  it('the loader is a single separate module', () => {
     const loader = readFileSync(path.join(dist, 'loader.js'), 'utf8')
     assert.doesNotMatch(loader, /\bimport\b/)
     assert.match(loader, /\bopenConnect\b/)

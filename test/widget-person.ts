@@ -16,7 +16,7 @@ export async function seeHeading(place: Place, name: string | RegExp): Promise<v
 
 let people = 0
 
-/** Each test is somebody else, so that limits and connections of one are not another's. */
+/** Each test uses a different user, so that tests share no limits and connections. */
 export function newEmail(): string {
   people += 1
   return `ada.${process.pid}.${people}@example.com`

@@ -51,7 +51,7 @@ describe('a provider with two ways to connect', () => {
   }
 
   for (const [size, options] of Object.entries(sizes)) {
-    it(`${size}, signing in leads over the provider’s page and back, and the application sees what is there`, () =>
+    it(`${size}, signing in leads to the provider’s page and back, and the application sees the data`, () =>
       visit(options, async (page) => {
         await seeAccessible(page, `sign in or use a key, ${size}`)
         await assertFits(page)
@@ -86,7 +86,7 @@ describe('a provider with two ways to connect', () => {
       await seeHeading(page, 'Connected')
     }))
 
-  it('a right that was unticked at the provider is asked for again, and what can do more than read is refused', () =>
+  it('a right that was unticked at the provider is requested again, and access beyond reading is refused', () =>
     visit({}, async (page) => {
       await goToCoinbase(page)
       await button(page, 'Continue').click()

@@ -109,7 +109,7 @@ describe('a wallet in the widget', () => {
       await seeHoldings(page)
     }))
 
-  it('what can spend, and what is no wallet of this chain, is refused on the page without a request', () =>
+  it('a secret that can spend, and a text that is not a wallet of this chain, are refused on the page without a request', () =>
     visit({}, async (page) => {
       await chooseBitcoin(page)
       await page.getByText('Sandbox: use a test key').waitFor()

@@ -1,6 +1,6 @@
 /**
  * Everything a browser test of the connect flow needs: the service with its simulated providers, the widget, the demo
- * application on an origin of its own, and a real Chromium. One for each test file; every test gets an empty profile.
+ * application on its own origin, and a real Chromium. One for each test file; every test gets an empty profile.
  */
 import { startDemo, type Demo } from '@assay/demo'
 import assert from 'node:assert/strict'
@@ -24,7 +24,7 @@ export interface WidgetWorld {
   demo: Demo
   widgetUrl: string
   clientId: string
-  /** A page in a profile of its own; errors of the page fail the test that opened it. */
+  /** A page in its own profile; errors of the page fail the test that opened it. */
   openPage(options?: BrowserContextOptions): Promise<Page>
   close(page: Page): Promise<void>
 }
@@ -77,7 +77,7 @@ async function startWorld(host: WidgetHost, onEnd: (end: () => Promise<unknown>)
   return { service, demo, widgetUrl, clientId: client.clientId, ...createPages(browser) }
 }
 
-/** Nothing that is read becomes known while `work` lasts: screens that pass by otherwise can be looked at. */
+/** Holds back the progress of reading during `work`, so that short-lived screens can be inspected. */
 export async function holdReading({ service }: WidgetWorld, work: () => Promise<void>): Promise<void> {
   await service.db.transaction(async (tx) => {
     await tx.execute('lock table raw_records in share mode')

@@ -78,7 +78,7 @@ describe('the connect widget', () => {
         await page.getByText('Swapped').first().waitFor()
         await seeAccessible(page, 'demo')
         const ours = [here.demo.url, here.service.url]
-        assert.deepEqual([...origins].toSorted(), ours.toSorted(), 'nobody else is asked for anything')
+        assert.deepEqual([...origins].toSorted(), ours.toSorted(), 'no other origin receives a request')
         assert.deepEqual(
           (await page.context().cookies()).map(({ name, httpOnly }) => [name, httpOnly]),
           [['northwind', true]],
@@ -234,7 +234,7 @@ describe('the connect widget', () => {
   })
 
   describe('leaving, coming back, running out of time', () => {
-    it('a reload in the middle lands on the same screen, and reading went on', () =>
+    it('a reload in the middle lands on the same screen, and reading has continued', () =>
       visit(async (page, here) => {
         await begin(page, here)
         await page.reload()
@@ -257,7 +257,7 @@ describe('the connect widget', () => {
         await page.getByRole('rowheader', { name: 'BTC' }).waitFor()
       }))
 
-    it('after a closed tab the person signs in again and goes on from there', () =>
+    it('after a closed tab the person signs in again and continues from there', () =>
       visit(async (page, here) => {
         const email = newEmail()
         await begin(page, here)
@@ -373,7 +373,7 @@ describe('the connect widget', () => {
   })
 
   describe('repair', () => {
-    it('takes a key of the same account and no other; then the account goes on', () =>
+    it('accepts only a key of the same account; then reading continues', () =>
       visit(async (page, here) => {
         const email = newEmail()
         await begin(page, here)

@@ -124,7 +124,7 @@ describe('three workers', () => {
     assert.equal((await alive()).length, 3)
   })
 
-  it('do not meet one that was taken for dead and comes back: it leaves the key to the other', async () => {
+  it('do not collide with one that was presumed dead and comes back: it leaves the key to the other', async () => {
     const [stood] = workers
     for (const worker of workers.slice(1)) {
       worker.kill('SIGTERM')

@@ -152,6 +152,6 @@ export const attacksOnCodes: Readonly<Record<string, Attack>> = {
     const other = write({ code_challenge: newPkce().challenge })
     refuse((await use(other)) === null, 'a login token worked for another request')
     await tenants.removeLoginKey(demo.clientId, kid)
-    refuse((await use(write())) === null, 'a removed login key signed somebody in')
+    refuse((await use(write())) === null, 'a removed login key signed a user in')
   },
 }

@@ -71,7 +71,7 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
   async 'session fixation'({ url }) {
     const chosen = randomBytes(32).toString('base64url')
     const { secret } = await begin(url, { session_secret: chosen })
-    refuse(secret !== null && secret !== chosen, 'a session took a secret that somebody chose')
+    refuse(secret !== null && secret !== chosen, 'a session accepted a secret chosen by a client')
     const read = await ask(`${url}/connect/v1/session`, { headers: sessionHeaders(chosen) })
     refuse(read.status === 401, 'a secret that the service did not make opened a session')
     const inUrl = await ask(`${url}/connect/v1/session?access_token=${secret ?? ''}`)

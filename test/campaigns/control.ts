@@ -1,5 +1,5 @@
 /**
- * How fast the machine is just now: an HTTP server that does nothing, in a process of its own, and the time its answers
+ * How fast the machine is just now: an HTTP server that does nothing, in its own process, and the time its answers
  * take. What slows these down slows everything down, and says nothing about the product.
  */
 import { spawn } from 'node:child_process'
@@ -8,7 +8,7 @@ import { Agent, get } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Control {
-  /** Since it was started: the time of each answer, in milliseconds, and when it was asked for. */
+  /** Since it was started: the duration of each answer in milliseconds, and the time of its request. */
   times(): readonly { atMs: number; ms: number }[]
   stop(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run campaign -- distribution --database-url postgres://…`: the service on a Citus cluster.
  *
- * The hot paths are walked on a PostgreSQL of their own first, with every statement that the service sends. The schema is
+ * The hot paths run on a separate PostgreSQL first, with every statement that the service sends. The schema is
  * then distributed by `user_key` on the cluster, with the rows of that walk, and there
  *
  * - each statement is planned: one that names its user has to go to one shard, in one task or in several steps;

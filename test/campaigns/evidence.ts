@@ -61,7 +61,7 @@ function say(table: string, what: string, keys: readonly string[]): string[] {
   return keys.length === 0 ? [] : [`${table}: ${keys.length} rows ${what}, such as ${keys[0]}`]
 }
 
-/** Held against what the provider has. Entries before `fromMs` were not asked for. */
+/** Compared with what the provider has. Entries before `fromMs` were not requested. */
 export async function holdAgainstBooks(
   db: Database,
   connectionId: string,

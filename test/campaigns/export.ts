@@ -1,5 +1,5 @@
 /**
- * Does an export cost memory? Two histories, each exported as CSV and as NDJSON by an API process of its own over HTTP to
+ * Does an export cost memory? Two histories, each exported as CSV and as NDJSON by a separate API process over HTTP to
  * a reader that is slower than the writer, and the most memory that the kernel saw the process use.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -15,7 +15,9 @@ import { startTestService, type TestService } from '../service.ts'
 import { until } from '../until.ts'
 
 const assay = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
-/** Left alone, V8 lets garbage lie for as long as there is memory. With little room, what is used is what is needed. */
+/**
+ * By default V8 keeps garbage as long as memory is free. With a small limit, the memory in use is the memory needed.
+ */
 const tightHeap = '--max-old-space-size=96 --max-semi-space-size=4'
 const rowsPerInsert = 2_000
 /** After each this much the reader rests, so that the writer has to wait for it and not the other way round. */

@@ -24,7 +24,7 @@ export const sabotages = {
       ['returning change_seq - $2::bigint + 1 as first', 'returning change_seq - $2::bigint as first'],
     ],
   },
-  /** A page goes on one number too far behind the last item of the page before. */
+  /** A page continues one number too far after the last item of the previous page. */
   page: {
     file: '/portfolio/changes-store.ts',
     rewrites: [['t.change_seq > greatest(s.shown_seq, ${seq})', 't.change_seq > greatest(s.shown_seq, ${seq} + 1)']],

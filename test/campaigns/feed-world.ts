@@ -60,7 +60,7 @@ export interface FeedWorld {
   act(action: Action, chance: Chance): Promise<boolean>
   /** Waits until nothing is in flight, brings every copy up to date and holds it against its list. */
   compare(): Promise<string[]>
-  /** Years pass: every grant ends by itself, and every cursor that was not read on expires. */
+  /** Years pass: every grant expires, and every cursor that was not read on expires. */
   leap(): Promise<void>
   describe(): { users: number; transactions: number; resets: number }
 }
@@ -208,7 +208,7 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
       for (const user of users) {
         user.session = undefined
         await consent(user)
-        // What nobody allowed for so long is being destroyed.
+        // Data without a grant for this long is being destroyed.
         user.accounts = []
         user.settled = []
         await acts.add(user, () => 0)
@@ -314,7 +314,9 @@ async function untilQuiet({ db }: TestService): Promise<void> {
   await until('a moment without jobs', async () => ((await db.rows(busy)).length === 0 ? true : undefined), 50)
 }
 
-/** Reads again when something was committed while it read: a list that is walked meanwhile is not one moment's. */
+/**
+ * Reads again when something was committed while it read: a list that was walked during a commit is not one snapshot.
+ */
 async function settled<T>(service: TestService, read: () => Promise<T>): Promise<T> {
   for (;;) {
     const before = await readMark(service)

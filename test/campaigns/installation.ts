@@ -1,5 +1,5 @@
 /**
- * An installation that can be hurt: PostgreSQL, an API process and a worker process, each of which may be killed at any
+ * An installation that can be hurt: PostgreSQL, an API process and a worker process, any of which may be killed at any
  * moment, and simulated providers that may not. Its database can be frozen and cloned, so that a sync can be run again
  * from the same state: same connection, same ids.
  *
@@ -24,7 +24,7 @@ export interface Running {
   db: Database
   /** For commands on the same database. */
   environment: Record<string, string>
-  /** Kills it, and starts it again unless somebody else does. */
+  /** Kills it, and starts it again unless another part does. */
   kill(victim: Victim): Promise<void>
   /** Processes that ended without being killed, with their last words. */
   listDeserters(): string[]

@@ -4,7 +4,7 @@
  *
  * The account is connected once and the database frozen before anything of it is read. The undisturbed run and every
  * disturbed one begin from a clone of that, so ids are the same in all of them. A round ends when its sync has ended and
- * one more kill has met it at rest; rounds go on until there were enough kills.
+ * one more kill has met it at rest; rounds continue until there were enough kills.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ofConnection } from '../of-connection.ts'
@@ -76,7 +76,7 @@ interface Campaign {
   account: Account
   report: KillReport
   random(): number
-  /** Who is killed next, from the end: everybody has a turn before the first has a second one. */
+  /** The next victims, from the end: each process has a turn before the first has a second one. */
   bag: Victim[]
 }
 
@@ -191,7 +191,7 @@ async function untilRest(running: Running, account: Account): Promise<void> {
   await untilAlive('the sync to end', running, isAtRest)
 }
 
-/** A kill has to meet something at work: otherwise a hundred of them would only hold up a start. */
+/** A kill must hit running work: otherwise a hundred kills would only delay a start. */
 async function untilProgress(running: Running, account: Account, place: string): Promise<void> {
   const hasMoved = async (): Promise<true | undefined> => {
     const sight = await look(running, account)
@@ -200,7 +200,7 @@ async function untilProgress(running: Running, account: Account, place: string):
   await untilAlive('any progress', running, hasMoved)
 }
 
-/** A process that ended by itself would be waited for in vain. Where nothing moves, the queue says why. */
+/** Stops waiting for a process that ended by itself. When nothing moves, the queue says why. */
 async function untilAlive(what: string, running: Running, find: () => Promise<true | undefined>): Promise<void> {
   try {
     await until(

@@ -1,7 +1,7 @@
 /**
  * `npm run campaign -- load`: minutes at 80 % of what this machine can answer, and PostgreSQL killed in the middle. Every
- * request is answered: 200, or 503 with Retry-After while PostgreSQL is away. Afterwards answers are as quick as before,
- * and the API holds on to no more memory than before.
+ * request is answered: 200, or 503 with Retry-After while PostgreSQL is down. Afterwards answers are as quick as
+ * before, and the API holds on to no more memory than before.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -129,7 +129,7 @@ async function repeat(work: () => Promise<void>, everyMs: number, signal: AbortS
   for (;;) {
     const aborted = await delay(everyMs, false, { signal }).catch(() => true)
     if (aborted) return
-    // PostgreSQL may be away just now; what is renewed here still holds for minutes.
+    // PostgreSQL may be down now; the tokens to be renewed are still valid for minutes.
     await work().catch(() => undefined)
   }
 }
@@ -154,7 +154,7 @@ function percentile(answers: readonly { ms: number }[], share: number): number {
 
 function judge({ windows, killedAtMs, backAtMs, memory }: Findings): string[] {
   const failures: string[] = []
-  // Requests of the window before the kill may still be under way when it comes.
+  // Requests of the window before the kill may still be running when it comes.
   const before = windows.slice(1, Math.floor(killedAtMs / windowMs) - 1)
   // The last one may be cut short.
   const after = windows.slice(Math.ceil((backAtMs + graceMs) / windowMs), -1)

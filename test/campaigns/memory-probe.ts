@@ -2,7 +2,7 @@
  * Loaded into a process before anything else (`node --expose-gc --import`). When its parent sends a message, it answers
  * with the bytes that the process holds on to: what is left of the heap after a collection, and what lies outside it.
  *
- * The resident memory that the kernel counts is no measure of a leak: V8 lets garbage lie for as long as it sees fit, the
+ * The resident memory that the kernel counts does not measure a leak: V8 keeps garbage as long as it likes, the
  * longer the busier the machine is.
  */
 const { channel, send } = process

@@ -1,5 +1,5 @@
 /**
- * Does a worker's memory grow with the history that it reads? Two histories, each read by a process of its own, and the
+ * Does a worker's memory grow with the history that it reads? Two histories, each read by a separate process, and the
  * most memory that the kernel saw it use.
  *
  * Both are the newest part of one simulated account: what lies before is declared to be covered.
@@ -19,8 +19,8 @@ const assay = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
 /** The first run of a day reads a week again (sync/plan.ts); a little less, so that the first entry is within. */
 const overlapSeconds = 7 * 24 * 3_600 - 1
 /**
- * Left alone, V8 lets garbage lie for as long as there is memory. With little room, what is used is what is needed: some
- * 67 MiB outlive a collection, most of it ccxt.
+ * By default V8 keeps garbage as long as memory is free. With a small limit, the memory in use is the memory needed:
+ * some 67 MiB outlive a collection, most of it ccxt.
  */
 const tightHeap = '--max-old-space-size=96 --max-semi-space-size=2'
 
@@ -79,7 +79,7 @@ async function measurePeak(service: TestService, size: number): Promise<Peak> {
   }
 }
 
-/** Connects an account of which only the newest `size` entries are left to read. */
+/** Connects an account with only the newest `size` entries left to read. */
 async function connect(service: TestService, size: number): Promise<string> {
   const { access_token: token } = await redeem(service.url, await authorize(service.url, `reader of ${size}`, []))
   const send = async <T>(url: string, body: object): Promise<T> => {

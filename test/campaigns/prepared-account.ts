@@ -1,4 +1,4 @@
-/** One account of 100,000 entries, connected and not read yet, in a database that nobody uses any more and can be cloned. */
+/** One account of 100,000 entries, connected and not read yet, in an unused database that can be cloned. */
 import { openAdmin } from '@assay/server/admin'
 import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'

@@ -25,7 +25,7 @@ interface Identity {
   column: string
 }
 
-/** What counts by itself has to go on after the rows that were copied. */
+/** Sequences must continue after the copied rows. */
 const identities = `select pg_get_serial_sequence(c.relname, a.attname) as sequence, c.relname as table, a.attname as column
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attidentity <> ''
   where c.relnamespace = 'public'::regnamespace and c.relname = any($1::text[])`

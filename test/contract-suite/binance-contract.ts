@@ -17,7 +17,7 @@ export const binanceContract: ProviderUnderTest = {
   deposit: (code, amount) => ({ type: 'deposit', code, amount }),
   codes: { known: 'BTC', unknown: 'ZQNT' },
   decimals: 8,
-  // Fiat orders may be asked for twice a minute.
+  // Fiat orders may be requested twice a minute.
   resumedMs: 300 * 86_400_000,
   faults: {
     'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },

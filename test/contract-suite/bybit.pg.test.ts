@@ -1,6 +1,6 @@
 /**
- * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days, about
- * four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
+ * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are requested in pieces of days,
+ * about four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
  */
 import { describeContract } from './suite.ts'
 import { countedByList, toSpotHeld, type SpotState } from './spot-books.ts'
@@ -16,7 +16,7 @@ describeContract(
         toSpotHeld(
           state,
           (kind) => streams[kind],
-          // Interest and airdrops are booked in the funding wallet, which has a list of its own that ccxt does not read, and
+          // Interest and airdrops are booked in the funding wallet, which has its own list that ccxt does not read, and
           // so have deposits from other Bybit accounts.
           (kind, body) => kind !== 'reward' && !(kind === 'deposit' && body['internal'] === true),
         ),
@@ -28,7 +28,7 @@ describeContract(
     },
     symbolOf: (code) => code,
     identify: countedByList,
-    unexplained: 'what is credited to the funding wallet is in no list that ccxt reads',
+    unexplained: 'ccxt reads no list that shows credits to the funding wallet',
     forgets: true,
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },

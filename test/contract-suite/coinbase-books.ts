@@ -26,7 +26,7 @@ export function toHeld({ balances, transactions }: State): Held {
         partition,
         key: id,
         changes:
-          // A send is debited when it is asked for; whatever comes in is credited when it is done.
+          // A send is debited when it is requested; incoming amounts are credited on completion.
           !echo && (status === 'completed' || (status === 'pending' && amount.startsWith('-')))
             ? [
                 { code, amount },

@@ -181,7 +181,7 @@ describe('Coinbase', async () => {
     }
   }
 
-  it('staked and liquid are told apart in holdings and in what explains them', async () => {
+  it('staked and liquid are separate in holdings and in the transactions that explain them', async () => {
     const ref = await connect(keyOf(await mint('default')))
     const rows = await db.rows<{ symbol: string; liquid: string; staked: string; held: string; locked: string }>(
       `select a.symbol, h.liquid::text, h.staked::text,

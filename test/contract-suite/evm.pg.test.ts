@@ -1,7 +1,7 @@
 /**
  * Wallets on EVM chains, through the real engine, a real EVM and a real PostgreSQL. The suite for exchanges does not fit: a
- * wallet has no key, its lists are in blocks, and its records cannot be booked in the past. The reckoning here is of its own:
- * it knows the simulator's effects and viem's reads, and nothing of the connector.
+ * wallet has no key, its lists are in blocks, and its records cannot be booked in the past. The expected values are
+ * computed independently: it knows the simulator's effects and viem's reads, and nothing of the connector.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -255,7 +255,7 @@ describe('wallets on EVM chains', async () => {
     }
   })
 
-  it('what is new is pending until the chain is deep enough, counts at once, and keeps its id', async () => {
+  it('a new transaction is pending until the chain is deep enough, counts at once, and keeps its id', async () => {
     const wallet = await world.newWallet('empty')
     await wallet.book({ type: 'deposit', asset: 'ETH', amount: '1' })
     await engine.moveClock(finalMs)

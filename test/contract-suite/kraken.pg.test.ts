@@ -46,7 +46,7 @@ describeContract({
       missing: reading.filter((right) => right !== 'query-ledger'),
     },
   },
-  // A wallet behind the dot that Kraken does not document makes an asset of its own.
+  // A wallet behind the dot that Kraken does not document makes a separate asset.
   symbolOf: (code) => (code.endsWith('.Q') ? code : symbolOf(code)),
   deposit: (code, amount) => ({ type: 'deposit', code, amount }),
   codes: { known: 'XXBT', unknown: 'ZQNT', suffixed: 'DOT.Q' },

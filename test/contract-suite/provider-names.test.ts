@@ -9,8 +9,8 @@ const root = path.resolve(import.meta.dirname, '../..')
 
 /**
  * Codes of assets are curated in one place for all providers. The examples of the contract and of the reference need a name,
- * and so do the accounts that the demo shows. Assets and chains have names of their own, which a provider that reads a chain
- * shares.
+ * and so do the accounts that the demo shows. Assets and chains have their own names, which a provider that reads a
+ * chain shares.
  */
 const exempt =
   /^packages\/core\/src\/(assets|credentials)\/|^packages\/contract\/src\/(endpoints\/|provider-ids\.ts$)|^apps\/server\/src\/http\/docs\/typescript\.ts$|^apps\/cli\/src\/demo-access\.ts$/

@@ -1,7 +1,7 @@
 /**
  * Wallets on Solana, through the real engine, a real Solana virtual machine and a real PostgreSQL. The suite for exchanges
- * does not fit: a wallet has no key, and its records cannot be booked in the past. The reckoning here is of its own: it knows
- * the simulator's effects and the reads of @solana/kit, and nothing of the connector.
+ * does not fit: a wallet has no key, and its records cannot be booked in the past. The expected values are computed
+ * independently: the code knows the simulator's effects and the reads of @solana/kit, and nothing of the connector.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -182,7 +182,7 @@ describe('wallets on Solana', async () => {
   const world = await openWorld()
   const { engine } = world
 
-  // The longest history of these tests is read once: nearly a thousand epochs are asked for.
+  // The longest history of these tests is read once: nearly a thousand epochs are requested.
   const wallet = await world.newWallet('default')
   const ref = await world.connect(wallet)
 
@@ -258,12 +258,12 @@ describe('wallets on Solana', async () => {
     }
   })
 
-  it('what is new is pending until it is final, counts at once, and keeps its id; what was dropped disappears', async () => {
+  it('a new transaction is pending until it is final, counts at once, and keeps its id; a dropped one disappears', async () => {
     const fresh = await world.newWallet('empty')
     await fresh.book({ type: 'deposit', asset: 'SOL', amount: '1' })
     await engine.moveClock(finalMs)
     const empty = await world.connect(fresh)
-    // The chain goes on while it is read: on a slow machine a block may be final too soon, and another one is tried.
+    // The chain continues while it is read: on a slow machine a block may be final too soon, and another one is tried.
     const { kept, dropped, id } = await until('a block that is read and dropped before it is final', async () => {
       const booked = [
         ...(await fresh.book({ type: 'withdrawal', asset: 'SOL', amount: '0.01' })),

@@ -26,7 +26,7 @@ export interface SpotState {
 
 type Change = Held['balances'][number]
 
-/** `isTold`: whether any list that is read tells this. What is told in none is held, and nothing can find it. */
+/** `isTold` says whether any list that is read shows this. If none does, the amount is held and cannot be found. */
 export function toSpotHeld(
   { balances, records }: SpotState,
   streamOf: (kind: string) => string | undefined,

@@ -1,6 +1,6 @@
 /**
  * What every provider has to keep to, checked through the real engine, the provider's simulator and a real PostgreSQL. A
- * provider's own test file says what is peculiar to it (`ProviderUnderTest`) and calls `describeContract`.
+ * provider's own test file declares its peculiarities (`ProviderUnderTest`) and calls `describeContract`.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -113,7 +113,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
   const own = 'start' in choice ? await choice.start() : undefined
   if (own !== undefined) ownedBySuite().after(() => own.close())
   const engine = await openEngine(
-    // What limits do is tested elsewhere. Here every list is read many times, and some may be asked for twice a minute.
+    // Limits are tested elsewhere. Here every list is read many times, and some allow only two requests a minute.
     { ASSAY_SANDBOX_PACE: 'fastest' },
     own === undefined
       ? {}
@@ -123,7 +123,7 @@ async function openWorld(provider: ProviderUnderTest): Promise<World> {
         },
   )
   const simulator = 'start' in choice ? (own as SimulatorUnderTest) : createSandboxSimulator(engine.sandbox, choice)
-  // The engine's clock begins at noon, and what is booked from now on has the time of that clock.
+  // The engine's clock begins at noon, and new bookings have the time of that clock.
   await simulator.setClock(await engine.clock.advance(0))
   const { db } = engine
 
@@ -209,7 +209,7 @@ function checkReading(world: World): void {
     assert.equal((await world.engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
-  it('reading again creates no duplicate, changes nothing, and adds what is new exactly once', async () => {
+  it('reading again creates no duplicate, changes nothing, and adds new records exactly once', async () => {
     const { db } = world.engine
     const connected = await world.shared()
     const before = await listTransactions(db, connected.ref)
@@ -329,7 +329,8 @@ async function walk(
 async function retried<T>(ask: () => Promise<T>): Promise<T> {
   let notBefore = 0
   return until('an answer that is not a refusal', async () => {
-    // A provider that bans those who go on asking must not be asked meanwhile. Simulated limits pass within seconds.
+    // A provider that bans callers for retrying must not be called in the meantime. Simulated limits pass within
+    // seconds.
     if (performance.now() < notBefore) return undefined
     try {
       return await ask()
@@ -367,9 +368,9 @@ function checkFaults(world: World): void {
 function checkStrangeRecords(world: World): void {
   const { codes, deposit, unknownType, decimals = 18 } = world
   const strange: Record<string, Booking['entries'][number]> = {
-    'an asset that nobody has heard of': deposit(codes.unknown, '12.5'),
-    ...(codes.suffixed === undefined ? {} : { 'an ending that nobody has heard of': deposit(codes.suffixed, '3') }),
-    ...(unknownType === undefined ? {} : { 'a type that nobody has heard of': unknownType }),
+    'an unknown asset': deposit(codes.unknown, '12.5'),
+    ...(codes.suffixed === undefined ? {} : { 'an unknown suffix': deposit(codes.suffixed, '3') }),
+    ...(unknownType === undefined ? {} : { 'an unknown type': unknownType }),
     'the smallest amount': deposit(codes.unknown, `0.${'1'.padStart(decimals, '0')}`),
     'a very large amount': deposit(codes.unknown, '1000000000000000'),
     'a large amount with every digit behind the point': deposit(

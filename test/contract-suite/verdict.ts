@@ -1,6 +1,6 @@
 /**
- * The verdict that a proof has to come to, reckoned from the simulator's own books in whole numbers: what is held, less what
- * the lists that are read tell. Shares nothing with the connectors, the ledger or the proof.
+ * The verdict that a proof has to come to, computed from the simulator's own books in whole numbers: the holdings minus
+ * what the lists that are read tell. Shares nothing with the connectors, the ledger or the proof.
  */
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import type { ProofRow } from '../../apps/server/src/proof/index.ts'
@@ -19,7 +19,7 @@ export type Verdicts = Record<string, Verdict>
 
 /**
  * Of every asset that is not proved. Where the lists reach the beginning of the account, held less told must be nothing, and
- * what is left is unexplained: no provider here has a hole. A withdrawal that is under way has left the balance, and its list
+ * the rest is unexplained: no provider here has a gap. A pending withdrawal has left the balance, and its list
  * tells it, so it adds up like one that is done.
  *
  * Where the provider forgets, the first balances that were seen are the opening. They cannot be proved by themselves; from

@@ -26,7 +26,7 @@ export const tidepoolDefinition = {
     {
       name: 'entries',
       unit: 'ms',
-      // Each wallet of an account has a list of its own.
+      // Each wallet of an account has its own list.
       partitioned: true,
       windowMax: null,
       retentionMs: null,
