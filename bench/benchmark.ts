@@ -13,7 +13,7 @@ export interface Bench {
   rounds: number
   /** How long one run under load takes. */
   seconds: number
-  /** Tells the person who waits what is being done. */
+  /** Reports progress to the person who waits. */
   say: Say
   /** Started at the first call and shared by all benchmarks. */
   postgres(): Promise<Postgres>

@@ -12,7 +12,7 @@ export interface Progress {
 }
 
 const lookEveryMs = 1_000
-/** Steps that are over within this time get no line of their own. */
+/** Steps that end within this time get no separate line. */
 const lineEveryMs = 3_000
 const stillEveryMs = 30_000
 

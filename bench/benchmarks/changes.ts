@@ -14,7 +14,7 @@ import { checkSameCopy, startReader } from '../world/reader.ts'
 import { startWire } from '../world/wire.ts'
 
 const user = 1
-/** So many that what the process sends by itself meanwhile hardly counts. */
+/** Enough that the process's own background statements hardly count. */
 const pollsPerRun = 500
 const pollEveryMs = 250
 
@@ -64,7 +64,7 @@ async function measurePolls(bench: Bench, databaseUrl: string): Promise<Finding>
   }
   const measured = await measure({ name: 'one poll', run }, bench)
   return {
-    title: 'Statements of a poll that finds nothing, with what the process sends by itself meanwhile',
+    title: 'Statements of a poll that finds nothing, including the process’s own background statements',
     unit: 'statements',
     measured,
     goal: { atMost: 1.05 },

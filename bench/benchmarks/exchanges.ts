@@ -2,7 +2,7 @@
  * exchanges: a trading robot's history from the simulated Binance (100,000 trades of 40 symbols) and Coinbase (100,000
  * transactions in 60 wallets), read, kept and derived, against ccxt alone, which reads the same rows and throws them away.
  *
- * ccxt is told the symbols, and reads nothing but the trades. Our worker finds out the symbols by itself, and reads deposits,
+ * ccxt receives the symbols and reads only the trades. Our worker finds the symbols itself, and reads deposits,
  * conversions, rewards and fiat orders of all years as well: with 50 ms for each answer that is a part of what it needs.
  */
 import type { Bench, Benchmark, Finding } from '../benchmark.ts'

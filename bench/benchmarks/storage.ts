@@ -121,7 +121,7 @@ async function measureIdleRuns(
   const run = async (): Promise<number> => {
     await advanceClock(quarterMs)
     await db.clock.refresh()
-    // Prices are the same for all connections; another one has asked for them minutes ago.
+    // Prices are the same for all connections; another one has requested them minutes ago.
     const assets = await db.rows<{ id: string }>('select id from assets')
     await engine.prices.ensureCurrent(assets.map(({ id }) => id))
     const payload = await takeRun(db, `sync:${connectionId}`)

@@ -16,7 +16,7 @@ const readerOf = (providerId: string): string => path.resolve(import.meta.dirnam
 export interface Read {
   /** From the call that adds the connection to the last transaction derived. */
   seconds: number
-  /** Of these, until the last page of the ledger was asked for. */
+  /** The part until the last page of the ledger was requested. */
   readingSeconds: number
   workerCpuSeconds: number
   peakMiB: number

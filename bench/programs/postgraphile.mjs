@@ -14,7 +14,7 @@ const instance = postgraphile({
   pgServices: [makePgService({ connectionString: databaseUrl, schemas: ['public'], poolConfig: { max: 10 } })],
   grafserv: { graphiql: false, watch: false },
   grafast: { explain: false },
-  // Amber offers order and condition only on columns with an index of their own; ours is of several columns.
+  // Amber offers order and condition only on columns with their own index; ours covers several columns.
   schema: { defaultBehavior: '+orderBy +filterBy +condition:attribute:filterBy' },
 })
 

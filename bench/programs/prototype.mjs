@@ -34,7 +34,7 @@ const kinds = {
 }
 
 // A statement for each limit, with and without a place: a parameter that may be null hides the range from the planner,
-// and a limit that is a parameter makes PostgreSQL plan every request anew.
+// and a limit that is a parameter makes PostgreSQL plan every request again.
 const statements = new Map()
 function statementOf(kind, limit, hasPlace) {
   const name = `${kind} ${limit} ${hasPlace}`

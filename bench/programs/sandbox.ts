@@ -1,5 +1,5 @@
 /**
- * The simulated providers in a process of their own, with three more scenarios of Kraken: `large_tenth`, a tenth of
+ * The simulated providers in a separate process, with three more scenarios of Kraken: `large_tenth`, a tenth of
  * `large`, and `trades` and `trades_few`, which have deposits and trades alone.
  */
 import { startSandbox } from '@assay/sandbox'

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { testKeyTexts } from '../../apps/server/src/test-keys.ts'
 import { startProcess, type Process } from './process.ts'
 
-/** Keys that everybody may know: nothing that they seal is worth anything. */
+/** Published keys: nothing that they seal has any value. */
 export const benchKeys: Readonly<Record<string, string>> = testKeyTexts('bench')
 export const assay = path.resolve(import.meta.dirname, '../../apps/cli/bin/assay.mjs')
 

@@ -1,4 +1,4 @@
-/** A whole installation in sandbox mode, in processes of its own. Spoken to over its API, as an integrator does. */
+/** A whole installation in sandbox mode, in separate processes, used over its API like an integrator's. */
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../apps/server/src/db/index.ts'
@@ -30,7 +30,7 @@ export interface Installation {
 
 export interface Connected {
   connectionId: string
-  /** Until the last page of the history was asked for. */
+  /** Until the last page of the history was requested. */
   readingMs: number
 }
 
@@ -38,7 +38,7 @@ const pollMs = 50
 /** Counting pages asks the simulated exchange, which is busy answering. */
 const countEveryMs = 500
 const waitMaxMs = 900_000
-/** Longer than the pause that is asked for between two refreshes. */
+/** Longer than the required pause between two refreshes. */
 const pauseMs = 120_000
 
 /** These accounts have no call limit, so our own restraint, made for real providers, is lifted too. */
@@ -122,7 +122,7 @@ interface ReadBegun {
   began: number
 }
 
-/** When the last page of the history was asked for, after `began`. */
+/** When the last page of the history was requested, after `began`. */
 async function untilRead({ db, sandbox, say, connectionId, account, began }: ReadBegun): Promise<number> {
   const pages = { count: 0, atMs: 0, lookedAtMs: 0 }
   await until(`${account.accountId} is read`, async () => {

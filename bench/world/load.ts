@@ -1,4 +1,4 @@
-/** Requests by autocannon, in a process of its own so that it takes nothing but processor time from what it measures. */
+/** Requests by autocannon, in a separate process, so that it takes only processor time from what it measures. */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { cpuSecondsOf, runProgram, scratchFile } from './process.ts'

@@ -37,7 +37,7 @@ export function describeCpu(name: string, cpusUs: readonly number[]): string {
   return `${name} ${show(median(cpusUs.slice(1)))} µs`
 }
 
-/** For the notes of a finding: a ratio of processor times can be believed on a machine that is not quiet. */
+/** For the notes of a finding: a ratio of processor times is reliable on a busy machine. */
 export function describeCpus(sides: readonly LoadedSide[]): string {
   return `Processor time of the process for each answer: ${sides.map((side) => side.describeCpu()).join(', ')}.`
 }

@@ -1,6 +1,6 @@
 /**
  * The PostgreSQL that is measured: the embedded one as the product starts it, durable and with its own settings, in
- * bench/data; or the server of DATABASE_URL. Each dataset is a database of its own.
+ * bench/data; or the server of DATABASE_URL. Each dataset has its own database.
  */
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The simulated providers in a process of their own, and their control API. */
+/** The simulated providers in a separate process, and their control API. */
 import path from 'node:path'
 import { startProcess } from './process.ts'
 
@@ -16,7 +16,7 @@ export interface Sandbox {
   newAccount(scenario: string, providerId?: string): Promise<Account>
   /** Added to every answer of a simulated provider. */
   setLatency(latencyMs: number, providerId?: string): Promise<void>
-  /** How many pages of its history were asked for. */
+  /** How many pages of its history were requested. */
   countPages(accountId: string): Promise<number>
   /** How many calls with its key there were in all. */
   countCalls(accountId: string): Promise<number>
@@ -55,7 +55,7 @@ export async function startSandbox(): Promise<Sandbox> {
         account_id: string
         credentials: { api_key: string; secret_key: string }
       }
-      // The history is built when it is first looked at, which is not what is measured.
+      // The history is built on first use, which must not be part of the measurement.
       await sendJson(`${controlUrl}/control/accounts/${made.account_id}/state`, 'GET')
       const { api_key: apiKey, secret_key: secretKey } = made.credentials
       return { providerId, accountId: made.account_id, apiKey, secretKey }

@@ -17,7 +17,7 @@ export interface Place {
   id: string
 }
 
-/** A page of some user below some place of their history; the first page when there is no place. */
+/** A page of a user from a position in the history; the first page without one. */
 export interface Wanted {
   user: number
   after: Place | undefined
