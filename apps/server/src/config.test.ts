@@ -198,7 +198,7 @@ describe('a mistake in a setting', () => {
     ['ASSAY_LIMIT_TOKEN', '0', 'must be a whole number from 1 to 1000000, got "0"'],
   ]
   for (const [name, value, message] of refused) {
-    it(`${name}=${JSON.stringify(value)} is told as it is`, () => {
+    it(`${name}=${JSON.stringify(value)} is quoted as it is`, () => {
       assert.deepEqual(problemsOf({ ...production, [name]: value }), [`${name} ${message}`])
     })
   }
@@ -214,7 +214,7 @@ describe('a mistake in a setting', () => {
     assert.doesNotMatch(problems.join('\n'), /hunter2/)
   })
 
-  it('is told together with all the others', () => {
+  it('is reported together with all the others', () => {
     const environment = { ...production, ASSAY_PORT: 'http', DATABASE_POOLER: 'session', ASSAY_LOG_LEVEL: 'all' }
     assert.deepEqual(
       problemsOf(environment).map((problem) => problem.split(' ', 1)[0]),
@@ -245,7 +245,7 @@ describe('an unknown setting', () => {
     assert.deepEqual(problemsOf({ ...production, ASSAY_COLOUR: 'green' }), ['ASSAY_COLOUR is not a setting'])
   })
 
-  it('is none of ours without the prefix', () => {
+  it('is ignored without the prefix', () => {
     assert.deepEqual(problemsOf({ ...production, PATH: '/bin', DATABASE_NAME: 'x' }), [])
   })
 })

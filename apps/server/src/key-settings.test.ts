@@ -138,7 +138,7 @@ describe('where keys come from', () => {
     assert.equal(read({ ASSAY_SERVER_KEYS_COMMAND: `printf '%s\\n' '${server}' | cat` }), server)
   })
 
-  it('a file that cannot be read and a command that fails are told, without what they gave', () => {
+  it('a file that cannot be read and a command that fails are reported, without their output', () => {
     const rest = { ...all, ASSAY_SERVER_KEYS: '' }
     assert.deepEqual(problemsOf({ ...rest, ASSAY_SERVER_KEYS_FILE: '/nowhere/keys' }, 'all'), [
       'ASSAY_SERVER_KEYS_FILE must be a file that can be read, got "/nowhere/keys" (ENOENT)',

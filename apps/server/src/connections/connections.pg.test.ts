@@ -48,7 +48,7 @@ describe('the read-only gate', async () => {
       says: /“Funds permissions - Withdraw”/,
     },
     {
-      title: 'a key with a right that nobody knew when this was written',
+      title: 'a key with an unknown right',
       cause: 'excess_permission',
       prepare: keyIs({ permissions: [...readOnly, 'lend-everything'] }),
       says: /“lend-everything”/,

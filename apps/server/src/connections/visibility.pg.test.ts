@@ -1,4 +1,7 @@
-/** When applications begin and cease to see a connection, as numbers of the user's changes, and who is told. */
+/**
+ * When applications begin and cease to see a connection, as numbers of the user's changes, and which parts are
+ * notified.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../test/until.ts'

@@ -45,7 +45,7 @@ export function toInstant(text: string): string {
   // A server in another zone. We cannot set its zone, because sessions are shared behind a pooler.
   const value = standard(1184)(text)
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) {
-    throw new RangeError(`PostgreSQL sent a timestamp that is no instant in the ISO DateStyle: ${text}`)
+    throw new RangeError(`PostgreSQL sent a timestamp that is not an instant in the ISO DateStyle: ${text}`)
   }
   return value.toISOString()
 }

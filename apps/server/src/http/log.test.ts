@@ -40,7 +40,7 @@ describe('the log', () => {
     })
   }
 
-  it('keeps what is no secret', () => {
+  it('keeps what is not secret', () => {
     const line = JSON.parse(
       written((log) => log.info({ provider_id: 'kraken', job_key: 'sync:1', count: 3 }, 'done')),
     ) as object

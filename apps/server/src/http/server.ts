@@ -246,7 +246,7 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
 
 /** What Node's parser refuses never becomes a request; it gets its problem document on the bare socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  // Nobody is listening any more, or an answer is already half written.
+  // The caller has hung up, or half of a response is already written.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
   refuseOnSocket(socket, brokenRequestDetail(error.code))
 }

@@ -49,7 +49,7 @@ function policyOf(headers: Record<string, unknown>): string {
 }
 
 describe('the hosted widget', () => {
-  it('a page may run our scripts alone, ask our service alone, and be framed by nobody', async (t) => {
+  it('a page may run only our scripts, call only our service, and not be framed', async (t) => {
     const app = await serveWidget(t)
     for (const url of ['/connect', '/connect/', '/connect/manage', '/connect/callback?code=a&state=b']) {
       const { statusCode, headers, body } = await app.inject(url)
@@ -105,7 +105,7 @@ describe('the hosted widget', () => {
     assert.deepEqual(JSON.parse(body), { auth_url: 'https://auth.example', base_url: 'https://api.example' })
   })
 
-  it('hashed assets may be kept for good, pages are asked for again, and a known one is a 304', async (t) => {
+  it('hashed assets may be cached forever, pages are revalidated, and an unchanged one is a 304', async (t) => {
     const app = await serveWidget(t)
     const asset = await app.inject('/connect/assets/index-abc123.js')
     assert.match(String(asset.headers['cache-control']), /immutable/)

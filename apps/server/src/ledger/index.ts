@@ -56,7 +56,7 @@ export interface Doubt {
 export interface KeptPages {
   /** How many of the records are new. */
   added: number
-  /** Lists of which nothing was retired, because the provider's answer is in doubt. */
+  /** Lists without retired records, because the provider's response is in doubt. */
   doubts: Doubt[]
 }
 

@@ -111,7 +111,7 @@ describe('an error goes back to the client with its state', () => {
       'invalid_request',
       { code_challenge_method: 'plain', code_challenge: 'a'.repeat(129) },
     ],
-    ['no method: plain is no default here', 'invalid_request', { code_challenge_method: undefined }],
+    ['no method: plain is not the default here', 'invalid_request', { code_challenge_method: undefined }],
     ['an unknown method', 'invalid_request', { code_challenge_method: 'S512' }],
     [
       'plain, for a client registered s256_only',
@@ -135,7 +135,7 @@ describe('an error goes back to the client with its state', () => {
     })
   }
 
-  it('as it was sent even when it is no UUID, and without it when it was sent twice or not at all', async () => {
+  it('as it was sent even when it is not a UUID, and without it when it was sent twice or not at all', async () => {
     assert.equal((await refusal({ state: 'a b&c=d' })).returnTo?.state, 'a b&c=d')
     assert.equal((await refusal({}, {}, [['state', 'x']])).returnTo?.state, undefined)
     assert.equal((await refusal({ state: undefined })).returnTo?.state, undefined)

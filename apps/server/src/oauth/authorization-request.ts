@@ -81,7 +81,7 @@ function chooseRedirectUri(client: Client, sent: string | undefined): string {
   )
 }
 
-/** RFC 6749 §4.1.2 with the issuer of RFC 9207 §2, which tells two authorization servers apart (mix-up). */
+/** RFC 6749 §4.1.2 with the issuer of RFC 9207 §2, which distinguishes authorization servers (mix-up). */
 export function toCodeRedirect(issuer: string, to: ReturnAddress, code: string): string {
   return addQuery(to.redirectUri, { code, state: to.state, iss: issuer })
 }

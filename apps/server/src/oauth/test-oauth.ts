@@ -38,7 +38,7 @@ export interface TestOauth {
   tenant: Tenant
   tenants: Tenants
   oauth: Oauth
-  /** What onCodeRedeemed was told. */
+  /** The arguments of onCodeRedeemed. */
   redeemed: CodeRedeemed[]
   /** A user's consent and its code, as the connect flow makes it. */
   authorize: (choices?: AuthorizationChoices) => Promise<Authorization>

@@ -25,7 +25,7 @@ describe('a code verifier', () => {
     assert.ok(verifiesChallenge(verifier, verifier, 'plain'))
   })
 
-  it('does not match when it is the S256 challenge itself, which everybody has seen', () => {
+  it('does not match when it is the S256 challenge itself, which is public', () => {
     assert.ok(!verifiesChallenge(challenge, challenge, 'S256'))
   })
 

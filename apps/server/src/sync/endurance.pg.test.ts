@@ -121,7 +121,7 @@ describe('reading', async () => {
     assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
   })
 
-  it('that stands still for a key that does not open is told, and goes on when it can be opened again', async () => {
+  it('that stalls on a key that does not open is reported, and continues when it opens again', async () => {
     const ref = await connect('empty')
     const find = 'select sealed_credentials as sealed from connections where id = $1'
     const { sealed } = await db.row<{ sealed: string }>(find, [ref.connectionId])

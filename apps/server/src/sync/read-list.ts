@@ -243,7 +243,7 @@ function toComplete({ opened }: Reading, { keys, window }: Walk, last: Page | un
   return startMs === undefined || endMs === undefined || !isWhole ? undefined : { startMs, endMs, keys }
 }
 
-/** The window was read to its end. A small one, of which nothing is kept yet, is put aside (commit.ts). */
+/** The window was read to its end. A small one without kept records is put aside (commit.ts). */
 async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, committer: Committer): Promise<Kept> {
   // Only after the commit that is under way is it known whether anything of the window is kept.
   if ((await committer.settle()) === 'overtaken') return 'overtaken'

@@ -26,7 +26,7 @@ export interface ReadingDeps {
   log: Logger
 }
 
-/** What an operator sees of reading, whoever counts it. */
+/** What an operator sees of reading. */
 export interface ReadingWatch {
   /** A job that read a connection has ended in this. */
   read(providerId: string, outcome: string): void
@@ -76,7 +76,7 @@ export interface Reading {
   again: Map<string, Span[]>
   /** By list of blocks: the end of what is read, by the height that was asked for once. */
   heights: Map<string, number>
-  /** Lists of which this job has read a page. */
+  /** Lists that this job has read a page of. */
   progressed: Set<string>
 }
 

@@ -106,7 +106,7 @@ export async function ensureSocketDirectory(directory: string, identity: ServerI
     // password.
     const found = await lstat(directory)
     if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
-      throw new Error(`${directory} was made by somebody else. Remove it and start again.`, { cause: error })
+      throw new Error(`${directory} belongs to another user. Remove it and start again.`, { cause: error })
     }
   }
 }

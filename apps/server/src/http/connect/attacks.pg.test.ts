@@ -88,7 +88,7 @@ describe('attacks on the connect flow', async () => {
   })
 
   describe('CSRF', () => {
-    it('there are no cookies, so a form of another page acts for nobody', async () => {
+    it('there are no cookies, so a form on another page cannot act for a user', async () => {
       const browser = await entered('csrf@example.com')
       const form = await fetch(`${connect.url}/connect/v1/session/finish`, {
         method: 'POST',
@@ -239,7 +239,7 @@ describe('attacks on the connect flow', async () => {
       })
     }
 
-    it('a query parameter is refused, and a path with a NUL is nobody’s', async () => {
+    it('a query parameter is refused, and a path with a NUL is a 404', async () => {
       const { secret } = await entered('input@example.com')
       const asked = await fetch(`${connect.url}/connect/v1/session?debug=1`, {
         headers: { authorization: `Bearer ${secret}` },

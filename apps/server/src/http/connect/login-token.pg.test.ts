@@ -78,7 +78,7 @@ describe('signing in by login_token', async () => {
     ['no jti', { claims: { jti: undefined } }, /wrong or missing jti/],
     ['an empty sub', { claims: { sub: '' } }, /must have a sub/],
     ['a sub with a control character', { claims: { sub: 'ann\0' } }, /must have a sub/],
-    ['a sub that is no text', { claims: { sub: 7 } }, /login_token/],
+    ['a sub that is not text', { claims: { sub: 7 } }, /login_token/],
     ['a key that is not registered', { key: stranger.privateKey }, /wrong signature/],
     ['a kid that is not registered', { kid: 'other' }, /not registered/],
   ]
@@ -121,7 +121,7 @@ describe('signing in by login_token', async () => {
     assert.equal(users.length, 2)
   })
 
-  it('a link passed on: what somebody connected there cannot be picked up by the one who passed it on', async () => {
+  it('a link passed on: its sender cannot take over what another person connected with it', async () => {
     const victim = await begin(await write({ claims: { sub: 'mallory' } }))
     const secret = victim.session_secret ?? ''
     await connect.call('POST', '/session/consent', { secret, body: {} })

@@ -106,7 +106,7 @@ describe('the manage page', async () => {
     assert.equal(readAt, null)
   })
 
-  it('shows what an application asked about the user and was told; it goes with the user', async () => {
+  it('shows what an application asked about the user and the answers; it is deleted with the user', async () => {
     const { token } = await connected('asked@example.com')
     const answer = await fetch(`${connect.url}/accounts/v2/claims`, {
       method: 'POST',
@@ -227,7 +227,7 @@ describe('the manage page', async () => {
     assert.equal((await page.call('DELETE', `/me/connections/${connectionId}`)).status, 404)
   })
 
-  it('cross-user: somebody else’s grant or connection is a 404, like a missing one', async () => {
+  it('cross-user: another user’s grant or connection is a 404, like a missing one', async () => {
     const { token, connectionId } = await connected('their@example.com')
     const theirs = await signIn('their@example.com')
     const grantId = (await theirs.me()).grants[0]?.grant_id ?? ''

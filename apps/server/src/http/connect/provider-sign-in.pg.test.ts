@@ -153,7 +153,7 @@ describe('signing in at a provider', async () => {
     }
     const callback = '/accounts/v2/oauth/callback/coinbase'
 
-    it('200: its user comes back with a handle, which completes once and for nobody else', async () => {
+    it('200: its user comes back with a handle, which completes once and only for that user', async () => {
       const token = await tokenOf('app-user@example.com')
       const provider = await decide(await beginV2(token, { redirect_uri: redirectUri }), 'allow', 'empty:v2')
       const back = await forward(provider)

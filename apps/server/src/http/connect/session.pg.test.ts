@@ -192,7 +192,7 @@ describe('the connect session', async () => {
     })
   })
 
-  describe('what nobody redeems is destroyed', () => {
+  describe('what is never redeemed is destroyed', () => {
     const prepared = async (email: string): Promise<TestBrowser> => {
       const browser = await connect.begin()
       await browser.enter(email)
@@ -374,7 +374,7 @@ describe('the connect session', async () => {
       assert.equal(await countConnections(await userOf(browser)), 1)
     })
 
-    it('of somebody else’s connection is a 404, like of one that does not exist', async () => {
+    it('of another user’s connection is a 404, like that of a missing one', async () => {
       const { connectionId } = await broken('owner@example.com', 'account of the owner')
       const browser = await connect.begin({ connection_id: connectionId })
       assert.equal((await browser.enter('thief@example.com')).connection_id, null)
@@ -411,12 +411,12 @@ describe('the connect session', async () => {
       ['a display that does not exist', 'display=window', /display must be page, popup or iframe/],
       ['a foreign web_message_origin', 'web_message_origin=https%3A%2F%2Fevil.example', /registered embed origin/],
       ['a frame without an origin', 'display=iframe', /web_message_origin is needed/],
-      ['a language that is none', 'lang=%3Cscript%3E', /lang must be a language tag/],
+      ['an invalid language', 'lang=%3Cscript%3E', /lang must be a language tag/],
       ['a theme too long', `theme=${'x'.repeat(41)}`, /theme must be/],
       ['a provider that does not exist', 'provider_id=mtgox', /provider_id must be an id/],
-      ['a connection id that is none', 'connection_id=1', /connection_id must be/],
+      ['an invalid connection id', 'connection_id=1', /connection_id must be/],
       ['an unknown response_type', 'response_type=token', /response_type must be code/],
-      ['a login_token that is none', 'login_token=eyJ', /login_token cannot be used: this client has no login key/],
+      ['an invalid login_token', 'login_token=eyJ', /login_token cannot be used: this client has no login key/],
     ]
     for (const [name, part, description] of mistakes) {
       it(`sends ${name} back to the application`, async () => {

@@ -106,7 +106,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await enter(browser, await browser.readMail())).status, 200)
   })
 
-  it('what is no code costs no try, and spaces in one do not matter', async () => {
+  it('text that is not a code costs no attempt, and spaces in a code do not matter', async () => {
     const browser = await connect.begin()
     await ask(browser, 'spaces@example.com')
     const code = await browser.readMail()
@@ -160,7 +160,7 @@ describe('signing in by e-mail', async () => {
     assert.equal((await ask(await connect.begin(), email)).status, 200)
   })
 
-  it('refuses what is no address, or could be read as several', async () => {
+  it('refuses text that is not one address or could be read as several', async () => {
     const browser = await connect.begin()
     for (const email of [
       'nobody',

@@ -1,4 +1,6 @@
-/** Two certified client libraries, unmodified, go through every flow. Only "http on loopback is fine" is told to them. */
+/**
+ * Two certified client libraries, unmodified, go through every flow. Their only option is to allow http on loopback.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'

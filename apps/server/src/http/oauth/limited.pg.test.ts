@@ -46,7 +46,7 @@ describe('limits of the OAuth endpoints', async () => {
     assert.equal(heard.headers.get('ratelimit'), '"client";r=3;t=60')
   })
 
-  it('an authenticated client has a limit of its own, which nobody else can use up', async () => {
+  it('an authenticated client has its own limit, which no other caller can use up', async () => {
     nextMinute()
     const wrong = { ...ofTenant, client_secret: 'wrong' }
     assert.equal((await token(wrong)).status, 401)

@@ -71,7 +71,7 @@ describe('cursors', () => {
     for (const other of ['listAssets', 'listTransactionsann', '']) assert.equal(cursors.find(other, cursor), undefined)
   })
 
-  it('tell whose they are, and nobody can make one of somebody else’s', () => {
+  it('name their owner, and a caller cannot forge one for another user', () => {
     const cursor = cursors.write(walk, {}, ['x'])
     const found = cursors.find(walk.list, cursor)
     assert.deepEqual([found?.isOf(walk.subject), found?.isOf(bob), found?.isOf(toSubject(''))], [true, false, false])

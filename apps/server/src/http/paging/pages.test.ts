@@ -83,7 +83,7 @@ describe('the next page is fetched', () => {
 
   it('with the default limit beside a bare cursor', () => assert.equal(read(`cursor=${bare}`).limit, 30))
 
-  it('with another limit, which is no filter', () => {
+  it('with another limit, which is not a filter', () => {
     assert.equal(read(`cursor=${bare}&limit=100`).limit, 100)
     assert.equal(read(`cursor=${encodeURIComponent(next)}&limit=100`).limit, 100)
   })
@@ -177,7 +177,7 @@ it('a hundred ids are a filter whose next fits into 8 KiB, also whole and encode
   }
 })
 
-it('the catalogue’s cursors belong to everybody', () => {
+it('the catalogue’s cursors work for every caller', () => {
   const list: PagedEndpoint = { endpoint: listCatalog, paging: listCatalog.paging, filters: listCatalog.query }
   const catalogNext = read('kind=exchange', { list, subject: '' }).next(['kraken'])
   assert.deepEqual(read(queryOf(catalogNext), { list, subject: 'bob' }).position, ['kraken'])

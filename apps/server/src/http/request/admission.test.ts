@@ -81,7 +81,7 @@ describe('admission', () => {
     assert.deepEqual(seen, [403, 403, 403, 429])
   })
 
-  it('X-Forwarded-For without a configured proxy is told in the log, once', async (t) => {
+  it('X-Forwarded-For without a configured proxy is logged once', async (t) => {
     const warned = (lines: readonly string[]): string[] =>
       lines.filter((line) => line.includes('ASSAY_TRUSTED_PROXIES'))
     const server = await start(t)

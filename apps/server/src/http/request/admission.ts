@@ -67,7 +67,7 @@ export function apply(reply: Headers, verdict: LimitVerdict): void {
   })
 }
 
-/** Memory holds no tokens, only what tells them apart. */
+/** Memory holds no tokens, only their digests. */
 function keyOf(tokenHash: Buffer): string {
   return tokenHash.toString('latin1')
 }

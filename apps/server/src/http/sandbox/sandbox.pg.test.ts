@@ -97,7 +97,7 @@ describe('the sandbox’s own endpoints', async () => {
     }
   })
 
-  it('a token endpoint whose answer is cut off has not refused anybody, although it spent the code', async () => {
+  it('a token endpoint whose answer is cut off is not a refusal, although it spent the code', async () => {
     const faults = '/sandbox/providers/coinbase/faults'
     // HTML came from in front of Coinbase: the code was still good for the next try.
     for (const [kind, expected] of [

@@ -2,7 +2,7 @@
  * GET /accounts/v2/transactions/changes. A cursor holds a position of the user's feed and two facts about its reader:
  *
  * - `completeAt`: when the reader was last known to have everything up to here: at the start of its first walk, and at
- *   every last page. What was removed since then is told as long as removals are kept; after that the cursor has expired.
+ *   every last page. Removals since then are reported as long as they are kept; after that the cursor has expired.
  * - `removedAfterSeq`: removals up to this number are of rows that this reader has never seen.
  */
 import { listTransactionChanges } from '@assay/contract'

@@ -84,7 +84,7 @@ describe('GET /accounts/v2/transactions/export', async () => {
         },
       }
     }
-    // At once, because the buffers on the way can hold a whole export that nobody reads.
+    // At once, because the buffers on the way can hold a whole unread export.
     const four = await Promise.all([begin(), begin(), begin(), begin()])
     assert.deepEqual(four.map(({ status }) => status).toSorted(), [200, 200, 200, 429])
     for (const { status, leave } of four) if (status === 200) await leave()

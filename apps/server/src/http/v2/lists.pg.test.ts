@@ -98,7 +98,7 @@ describe('platform v2', async () => {
       assert.equal(bare.data.length, 30)
     })
 
-    it('ids that are somebody else’s match nothing', async () => {
+    it('ids of another user match nothing', async () => {
       const [theirs = ''] = bob.connectionIds
       for (const path of [`${transactions}?connection_ids=${theirs}`, `/accounts/v2/assets?connection_ids=${theirs}`]) {
         const { status, body } = await api.call<{ data: unknown[] }>('GET', path, token)
@@ -221,7 +221,7 @@ describe('platform v2', async () => {
   })
 
   describe('404', () => {
-    it('somebody else’s transaction is like a missing one, apart from the request id', async () => {
+    it('another user’s transaction is like a missing one, apart from the request id', async () => {
       const answers = [
         await api.call<Problem>('GET', `${transactions}/${someId}`, bob.access_token),
         await api.call<Problem>('GET', `${transactions}/txn_${'0'.repeat(32)}`, bob.access_token),
@@ -235,7 +235,7 @@ describe('platform v2', async () => {
   })
 
   describe('403 and 401', () => {
-    it('a token without the scope is told which one is missing; no token, and a wrong one, are told apart', async () => {
+    it('a missing scope is named; a missing token and a wrong one get different errors', async () => {
       const narrow = await api.signIn('ann', { scope: 'providers:read', read: false })
       const lacking = await api.call<Problem>('GET', transactions, narrow.access_token)
       assert.equal(lacking.status, 403)

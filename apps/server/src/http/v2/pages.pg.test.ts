@@ -189,7 +189,7 @@ describe('pages of every list', async () => {
         else await refused(list, `cursor=${whole}&next_uri=${whole}`, 'next_uri')
       })
 
-      it('limit is no filter: it may change, and beside a bare cursor it is the default', async () => {
+      it('limit is not a filter: it may change, and beside a bare cursor it is the default', async () => {
         const { next } = await ask(list, withQuery(list, `limit=1${filterOf(list)}`))
         const rest = (await walk(list, withQuery(list, `limit=100${filterOf(list)}`))).slice(1)
         for (const [query, count] of [
@@ -224,7 +224,7 @@ describe('pages of every list', async () => {
     })
   }
 
-  it('the catalogue’s cursor belongs to its filters alone: anybody may follow it, with a token or without', async () => {
+  it('the catalogue’s cursor is bound only to its filters: any caller may follow it, with or without a token', async () => {
     const [, catalog] = lists
     assert.ok(catalog)
     const { next } = await ask(catalog, withQuery(catalog, 'limit=1'))

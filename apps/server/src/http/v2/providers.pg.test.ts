@@ -56,7 +56,7 @@ describe('providers of a user', async () => {
     assert.equal(second.page.next, '')
   })
 
-  it('200: a refusal by the provider is no error of the call', async () => {
+  it('200: a refusal by the provider is not an error of the call', async () => {
     const connection = { type: 'api_key', ...(await mintKey('can_trade')) }
     const { data, errors } = await api.ask(addProvider, path, token, { provider_id: 'kraken', connection })
     assert.deepEqual([data.added, data.connection_id, data.status], [false, null, null])
@@ -130,7 +130,7 @@ describe('providers of a user', async () => {
     assert.doesNotMatch(answer.text, /very-secret/)
   })
 
-  it('404: what is not there cannot be removed, nor what is somebody else’s', async () => {
+  it('404: neither a missing connection nor another user’s can be removed', async () => {
     const bob = await api.signIn('bob', { providers: [{ provider_id: 'kraken', scenario: 'empty' }] })
     const [theirs = ''] = bob.connectionIds
     const answers = [

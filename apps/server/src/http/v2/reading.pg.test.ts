@@ -68,7 +68,7 @@ describe('reading', async () => {
       assert.equal((await api.call('GET', coveragePath(connectionId), narrow.access_token)).status, 403)
     })
 
-    it('404: somebody else’s connection is like a missing one', async () => {
+    it('404: another user’s connection is like a missing one', async () => {
       for (const id of [connectionId, missing, 'nonsense']) {
         const { status, body } = await api.call<Problem>('GET', coveragePath(id), bob.access_token)
         assert.deepEqual([status, body.code], [404, 'not_found'], id)
@@ -168,7 +168,7 @@ describe('reading', async () => {
       }
     })
 
-    it('404: a connection or refresh of somebody else, and nothing is queued', async () => {
+    it('404: a connection or refresh of another user, and nothing is queued', async () => {
       const ids = [...bob.connectionIds, connectionId]
       const answer = await api.call('POST', '/accounts/v2/transactions/refresh', bob.access_token, {
         connection_ids: ids,

@@ -49,7 +49,7 @@ export interface DraftDeps {
   db: Database
   assets: Pick<Assets, 'ensureKeys'>
   prices: Prices
-  /** Anyone can send to a wallet; an exchange books only what it has listed itself. */
+  /** A stranger can send to a wallet; an exchange books only what it has listed itself. */
   isWallet(providerId: string): boolean
   /** Fetches the prices that are not known yet, from the first of these times on; a replay does without. */
   ensurePrices(assetIds: ReadonlySet<string>, fromMs: number): Promise<void>

@@ -1,4 +1,4 @@
-/** What a provider writes that PostgreSQL cannot hold, or nobody can read: it stops nothing but itself. */
+/** Provider text that PostgreSQL cannot store, or that cannot be parsed, affects only its own record. */
 import type { Connector } from '@assay/connectors'
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
@@ -50,7 +50,7 @@ describe('NUL and half a surrogate pair', () => {
   })
 })
 
-describe('a transaction at a time that is none', () => {
+describe('a transaction at an invalid time', () => {
   it('poisons its own group and no other', async (t) => {
     const { db, connector, ref, keep, derive, listWritten } = await openLedger(t)
     const times: Record<string, number> = { L1: 8.64e15, L2: NaN, L3: noonMs }

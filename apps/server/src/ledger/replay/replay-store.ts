@@ -6,7 +6,7 @@ import type { ConnectionRef } from '../../owner.ts'
 export interface Which {
   connectionId?: string | undefined
   providerId?: string | undefined
-  /** Only those of which an earlier replay has left findings. */
+  /** Only those with findings of an earlier replay. */
   only?: 'findings' | undefined
 }
 

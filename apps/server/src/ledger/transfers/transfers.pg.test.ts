@@ -142,7 +142,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listMatched(a), ['2 1', null, '0 1'])
   })
 
-  it('of which only amount and time speak are a suggestion: the category stays', async () => {
+  it('matched only by amount and time are a suggestion: the category stays', async () => {
     const [a, b] = await newUser(2)
     await send(a, 'W1', { txid: '' })
     await receive(b, 'D1', { txid: '' })
@@ -214,7 +214,7 @@ describe('own transfers', async () => {
     assert.deepEqual(await listMatched(a), ['1 1', '0 1'])
   })
 
-  it('of another user are no candidates', async () => {
+  it('of another user are not candidates', async () => {
     const [a] = await newUser(1)
     const [b] = await newUser(1)
     await send(a, 'W1')

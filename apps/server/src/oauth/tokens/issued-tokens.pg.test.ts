@@ -25,7 +25,7 @@ describe('issued tokens', async () => {
       assert.equal((await oauth.authenticate(`bearer ${access_token}`)).userId, user_id)
     })
 
-    it('refuses no header, other schemes, other tokens and text that is none', async () => {
+    it('refuses a missing header, other schemes, other tokens and invalid text', async () => {
       const { access_token, refresh_token } = await signIn()
       const headers = ['', 'Bearer', `Basic ${access_token}`, access_token, `Bearer ${access_token} x`, 'Bearer \0']
       for (const header of [
@@ -79,7 +79,7 @@ describe('issued tokens', async () => {
       await assert.rejects(bearer(first.access_token), dead)
     })
 
-    it('an unknown token is no error (§2.2)', async () => {
+    it('an unknown token is not an error (§2.2)', async () => {
       for (const token of ['x', 'A'.repeat(43), 'A'.repeat(54), 'A'.repeat(75)])
         await oauth.revoke(request({ token, ...demo }))
     })
@@ -123,13 +123,13 @@ describe('issued tokens', async () => {
       assert.ok(answer.active && answer.sub === first.user_id && !('token_type' in answer))
     })
 
-    it("gives an enterprise token no subject: it is nobody's in particular", async () => {
+    it('gives an enterprise token no subject: it belongs to no user', async () => {
       const { access_token } = await exchange({ grant_type: 'client_credentials', ...enterprise })
       const answer = await oauth.introspect(request({ token: access_token, ...enterprise }))
       assert.ok(answer.active && !('sub' in answer))
     })
 
-    it("says nothing but inactive of another client's tokens, dead ones and text that is none", async () => {
+    it("reports only inactive for another client's tokens, dead ones and invalid text", async () => {
       const first = await signIn()
       const gone = await signIn()
       await oauth.revoke(request({ token: gone.refresh_token, ...demo }))

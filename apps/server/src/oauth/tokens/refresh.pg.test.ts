@@ -63,7 +63,7 @@ describe('the refresh token grant', async () => {
       await refresh(first.refresh_token)
     })
 
-    it('refuses what is no refresh token', async () => {
+    it('refuses text that is not a refresh token', async () => {
       const { access_token } = await signIn()
       for (const text of ['x', access_token, 'a'.repeat(75), 'A'.repeat(75), '\0'.repeat(75)]) {
         await assert.rejects(refresh(text), { code: 'invalid_grant' })
@@ -143,7 +143,7 @@ describe('the refresh token grant', async () => {
       await assert.rejects(refresh(second.refresh_token), replay)
     })
 
-    it('is a replay when the access token of the pair was revoked: nobody waits for that answer', async () => {
+    it('is a replay when the access token of the pair was revoked: no caller waits for that response', async () => {
       const first = await signIn()
       const second = await refresh(first.refresh_token)
       await oauth.revoke({
