@@ -1,6 +1,6 @@
 /**
  * What the application remembers, as files in one directory, so that several processes can share it. Use your database
- * in its place, and seal the tokens: whoever has a refresh token can read the user's data.
+ * in its place, and seal the tokens: a refresh token is enough to read the user's data.
  */
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'

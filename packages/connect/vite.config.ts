@@ -17,7 +17,7 @@ export default defineConfig({
     target,
     outDir: 'dist',
     emptyOutDir: true,
-    // A source map would be loaded by nobody but a debugger, and doubles the package.
+    // Only a debugger would load a source map, and it doubles the package.
     sourcemap: false,
     assetsInlineLimit: 0,
     // The polyfill is an inline script in old browsers; ours all preload modules.

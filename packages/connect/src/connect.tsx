@@ -24,7 +24,7 @@ async function open(root: HTMLElement): Promise<void> {
     if (opening.kind === 'left') return
     const session = opening.kind === 'flow' ? opening.start.session : undefined
     if (session !== undefined) followFrame(session, root, (await proveParent(session)).fitsContent)
-    // A page that stopped has nobody to prove the parent by.
+    // A stopped page has no session that could vouch for the parent.
     else if (isFramed()) return
     applyLook(config.look, session?.theme ?? null)
     const speech = await loadSpeech([session?.lang ?? asked.get('lang') ?? '', ...navigator.languages])

@@ -1,6 +1,6 @@
 /**
  * The control API: how the service, and tests, tell the sandbox what to be. JSON over HTTP on its own listener, so that
- * nobody has to import this package to use it.
+ * a test can use it without importing this package.
  *
  *   GET    /control/providers                         what there is, and where
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials

@@ -11,7 +11,7 @@ interface GrantsProps {
   ask: (question: Question) => void
 }
 
-/** A page is no log file: the newest are enough to see who is curious. */
+/** The page shows only the newest reads, which are enough to see which applications read often. */
 const accessesMax = 20
 
 export function Grants({ me, api, ask }: GrantsProps): JSX.Element {
@@ -112,7 +112,7 @@ function Accesses({ accesses }: { accesses: readonly Access[] }): JSX.Element {
   )
 }
 
-/** What the application asked, and what it was told. */
+/** What the application asked, and the answer it got. */
 function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
   const { t, moment } = useSpeech()
   return (

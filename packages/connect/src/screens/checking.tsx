@@ -32,7 +32,7 @@ export function Checking({ flow, catalog, onLeave, view }: ScreenProps & { view:
     return () => clearTimeout(timer)
   }, [done])
   useEffect(() => {
-    // After a reload in the middle nobody waits for the answer any more; the session says what came of it.
+    // After a reload no request waits for the response any more; the session shows the outcome.
     if (busy || view.connectionId !== null) return
     const made = session.connections.findLast(({ provider_id }) => provider_id === view.providerId)
     if (made === undefined) flow.go({ name: 'credentials', providerId: view.providerId, connectionId: null })
@@ -77,7 +77,7 @@ interface Step {
   text: string
 }
 
-/** What the person gave: where a sign-in is offered, nobody has to know what a key is. */
+/** What the person gave: where a sign-in is offered, the person need not know what a key is. */
 type Way = 'key' | 'address' | 'access'
 
 function toWay(types: readonly string[]): Way {

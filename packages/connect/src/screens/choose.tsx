@@ -86,7 +86,7 @@ export function Choose({ flow, catalog, onLeave }: ScreenProps): JSX.Element {
   )
 }
 
-/** What was typed is no name of a provider but a wallet, or something that must not be typed anywhere. */
+/** The typed text is a wallet instead of a provider's name, or a secret that must not be typed anywhere. */
 function toOffer(query: string): Offer | undefined {
   const text = cleanPasted(query)
   const secret = findPrivateMaterial(text)
@@ -135,7 +135,7 @@ function Unfinished({ flow }: { flow: ScreenProps['flow'] }): JSX.Element | null
   )
 }
 
-/** Nobody has to add something: what is there already can be enough. */
+/** Adding an account is optional: the connected ones may be enough. */
 function Done({ flow }: { flow: ScreenProps['flow'] }): JSX.Element | null {
   const { t } = useSpeech()
   const { connections, existing } = flow.session

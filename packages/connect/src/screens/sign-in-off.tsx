@@ -1,4 +1,4 @@
-/** No e-mail can be sent and the application vouched for nobody: this page cannot know who is here. */
+/** E-mail is off and the application did not vouch for a user, so this page cannot identify the person. */
 import type { JSX } from 'preact'
 import { Card } from '../parts/card.tsx'
 import { useSpeech } from '../texts/index.ts'

@@ -89,7 +89,7 @@ describe('every scenario', () => {
     }
   })
 
-  it('never lets a wallet hold less than nothing, and tells the fee apart', async () => {
+  it('never lets a wallet hold less than nothing, and lists the fee separately', async () => {
     for (const scenario of scenarios) {
       const { transactions } = await (await openWallet(sandbox, scenario)).state()
       let held = 0n

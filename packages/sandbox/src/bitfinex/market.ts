@@ -1,5 +1,5 @@
 /**
- * What everybody may read: whether the platform works, and its configuration.
+ * Public data: whether the platform works, and its configuration.
  * Truth: https://docs.bitfinex.com/reference/rest-public-platform-status, …/reference/rest-public-conf
  *
  * Bitfinex has codes of its own for some coins: UST is Tether and UDC is USDC. A pair of two codes with three letters is

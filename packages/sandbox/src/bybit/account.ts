@@ -101,7 +101,7 @@ export function accountInfo(): Answer {
   return { retMsg: 'OK', result }
 }
 
-/** Coins of which nothing is held are left out, unless they are asked for. */
+/** Coins without a balance are left out, unless they are requested. */
 export function walletBalance(of: SpotAccount, query: URLSearchParams, { nowMs }: CallContext): Answer {
   const accountType = query.get('accountType') ?? ''
   if (accountType !== 'UNIFIED') throw new BybitRefusal(10001, 'accountType only support UNIFIED.')

@@ -20,7 +20,7 @@ import { BybitRefusal, findNumber, sizeOf, type Answer } from './wire.ts'
 const longestMs = 30 * dayMs
 const fundingLongestS = 7 * 86_400
 
-/** Bybit shows every coin here, also those of which nothing is held. */
+/** Bybit shows every coin here, also those without a balance. */
 export function coinsBalance(of: SpotAccount, query: URLSearchParams): Answer {
   const accountType = query.get('accountType')
   const asked = query.get('coin')?.split(',')
@@ -218,7 +218,7 @@ export function describeInternal(accountId: string, row: RowOf<'deposit'>): obje
     coin: event.asset,
     address: 'frie***@example.com',
     status: internalStatus[event.status],
-    // The one time of these endpoints that is told in seconds.
+    // The one time of these endpoints that is in seconds.
     createdTime: String(Math.floor(atMs / 1000)),
     fromMemberId: String(uidOf(`${accountId}/friend`)),
     txID: uuidOf(accountId, 'internal', number),

@@ -1,5 +1,5 @@
 /**
- * What everybody may read: the clock, the pairs, the coins.
+ * Public data: the clock, the pairs, the coins.
  * Truth: https://bybit-exchange.github.io/docs/v5/market/time, …/market/instrument, …/asset/coin-info, …/system-status
  */
 import type { CallContext } from '../core/provider-server.ts'

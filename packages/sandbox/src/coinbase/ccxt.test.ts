@@ -106,7 +106,7 @@ describe('ccxt reads the account', () => {
     }
   })
 
-  it('with an Ed25519 key and with a token of somebody who signed in', async () => {
+  it('with an Ed25519 key and with a token from a sign-in', async () => {
     const user = (await client.v2PrivateGetUser()) as { data: { id: string } }
     const other = (await connect(minted.ed25519).v2PrivateGetUser()) as { data: { id: string } }
     assert.equal(other.data.id, user.data.id)

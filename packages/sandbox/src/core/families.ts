@@ -25,7 +25,7 @@ export interface Families {
   spendRefresh(claims: Claims): boolean
   /** Everything that came of one signing in. */
   end(claims: Claims): void
-  /** Of an account: every token that there is now. Whoever signs in afterwards begins anew. */
+  /** Every present token of an account. A later sign-in starts a new family. */
   endAll(account: string): void
   /** Ends the family once it has read this many. */
   countEntries(claims: Claims, count: number, endsAfter: number | undefined): void

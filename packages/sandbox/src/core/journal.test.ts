@@ -20,7 +20,7 @@ describe('the journal', () => {
     assert.equal(journal.overlaps(), 0)
   })
 
-  it('has nothing to say about calls of nobody it knows', () => {
+  it('ignores calls of unknown keys', () => {
     const journal = createJournal()
     journal.begin(undefined)
     journal.begin(undefined)

@@ -148,7 +148,7 @@ describe('a provider that is wrong about time or rows', () => {
 })
 
 describe('weather', () => {
-  it('down: every call with a key of that scenario meets 503, and nobody else does', async () => {
+  it('down: every call with a key of that scenario gets a 503, and no other call does', async () => {
     const down = await openAccount(sandbox, 'down')
     assert.equal((await down.call('GetApiKeyInfo')).status, 503)
     assert.equal((await down.call('Balance')).status, 503)

@@ -103,7 +103,7 @@ async function holdBack(hits: readonly Fault[], signal: AbortSignal): Promise<vo
     if (fault.kind === 'latency_ms') ms += fault.latency_ms ?? 50
     if (fault.kind === 'stall') ms += fault.duration_ms ?? 60_000
   }
-  // A caller that hung up ends the wait; what is answered then reaches nobody.
+  // A caller that hung up ends the wait; the response no longer reaches it.
   if (ms > 0) await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
 }
 

@@ -47,7 +47,7 @@ export function createTokens(seed: string, provider: string, prefixes: Readonly<
       if (!text.startsWith(prefixes[kind])) return undefined
       const [body = '', mac = '', ...more] = text.slice(prefixes[kind].length).split('.')
       if (more.length > 0 || !isSame(mac, macOf(kind, body))) return undefined
-      // Nobody else could have made the MAC, so these are claims that `seal` wrote.
+      // Only `seal` can have made the MAC, so it wrote these claims.
       return JSON.parse(Buffer.from(body, 'base64url').toString()) as ClaimsOf[K]
     },
   }

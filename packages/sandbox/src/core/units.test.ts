@@ -19,7 +19,7 @@ describe('units', () => {
     )
   })
 
-  it('refuse what would have to be rounded or is no number', () => {
+  it('refuse values that would have to be rounded or are not numbers', () => {
     for (const text of ['1.00001', '1e3', '', '.5', '1.', '+1', 'NaN', ' 1'])
       assert.throws(() => toUnits(text, 4), RangeError)
   })

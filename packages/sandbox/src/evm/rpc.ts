@@ -1,5 +1,5 @@
 /**
- * A node's JSON-RPC, of which it has what a reader needs. https://ethereum.org/developers/docs/apis/json-rpc
+ * A node's JSON-RPC, as far as a reader needs it. https://ethereum.org/developers/docs/apis/json-rpc
  * The fields that a receipt has on an OP stack chain: https://docs.optimism.io/app-developers/transactions/fees
  */
 import { z } from 'zod'

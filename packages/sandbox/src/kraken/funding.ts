@@ -79,7 +79,7 @@ function transactionIdOf(account: KrakenAccount, row: FundingRow): string {
   return row.event.network.startsWith('Ethereum') ? `0x${hex}` : hex
 }
 
-/** Looks like an address of its network and is nobody's. */
+/** Looks like an address of its network and belongs to no one. */
 function addressOf(account: KrakenAccount, row: FundingRow): string {
   const { network, address } = row.event
   if (address !== undefined) return address

@@ -21,7 +21,7 @@ describe('a history', () => {
     )
   })
 
-  it('in which somebody spends what they do not have cannot be built', () => {
+  it('that spends more than the account holds cannot be built', () => {
     assert.throws(
       () => build(salary, withdrawal('2024-01-02 10:00:00', 'ZEUR', '100', 'SEPA', { fee: '1' })),
       /ZEUR would be -1\.0000/,

@@ -1,6 +1,6 @@
 /**
  * The words in which a scenario tells what happened on an account. `history.ts` turns them into ledger entries, trades,
- * deposits and withdrawals, and refuses a story in which somebody spends what they do not have.
+ * deposits and withdrawals, and refuses a story that spends more than the account holds.
  */
 export { every } from '../core/every.ts'
 

@@ -58,7 +58,7 @@ export function accountConfig(of: SpotAccount): object[] {
   return [config]
 }
 
-/** Coins of which nothing is held are left out. Fields that do not apply to the spot mode are empty. */
+/** Coins without a balance are left out. Fields that do not apply to the spot mode are empty. */
 export function accountBalance(of: SpotAccount, query: URLSearchParams, { nowMs }: CallContext): object[] {
   const asked = query.get('ccy')?.split(',')
   const held = [...of.world().balances.trading].filter(

@@ -17,7 +17,7 @@ import { pageAt, within } from '../spot/pages.ts'
 import { chainOf, instrumentOf } from './market.ts'
 import { findNumber, sizeOf } from './wire.ts'
 
-/** Coins of which nothing is held are left out. */
+/** Coins without a balance are left out. */
 export function assetBalances(of: SpotAccount, query: URLSearchParams): object[] {
   const asked = query.get('ccy')?.split(',')
   return [...of.world().balances.funding]

@@ -1,5 +1,5 @@
 /**
- * What everybody may read: the clock, the status, the pairs, the coins.
+ * Public data: the clock, the status, the pairs, the coins.
  * Truth: https://www.okx.com/docs-v5/en/#public-data-rest-api-get-instruments, …-get-system-time,
  * …/#status-get-status, …/#funding-account-rest-api-get-currencies
  */

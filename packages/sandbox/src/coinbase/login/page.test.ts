@@ -44,7 +44,7 @@ describe("the simulator's pages", () => {
     assert.ok(consent.body.includes('See your transactions') && consent.body.includes('wallet:odd:read'))
   })
 
-  it('let in nothing but their own style sheet, need no script, and nobody may frame them', () => {
+  it('load only their own style sheet, need no script, and cannot be framed', () => {
     for (const { headers = {}, body } of [signIn, consent]) {
       const policy = headers['content-security-policy'] ?? ''
       const [, style = ''] = /<style>([^]*?)<\/style>/.exec(body) ?? []

@@ -78,7 +78,7 @@ const trades: StoryEvent[] = [
   convert('2023-10-10T17:01:00Z', '0.1 ETH', 'BTC'),
   convert('2024-06-06T06:06:06Z', '200 USDC', 'SOL'),
   convert('2025-01-19T10:20:30Z', '5 DOT', 'USDC'),
-  // One order in three parts, some of which do not say the side.
+  // One order in three parts; some parts do not give the side.
   fill('2023-11-20T13:00:01Z', 'SOL-USD', 'buy', ['2.5', '1.125', '0.75']),
   fill('2024-03-13T19:44:02Z', 'BTC-USD', 'sell', ['0.00431', '0.0011'], { withoutSide: true }),
   fill('2024-11-06T02:15:30Z', 'BTC-USD', 'buy', ['0.00137'], { withoutSide: true, isMaker: true }),
