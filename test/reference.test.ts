@@ -36,6 +36,30 @@ describe('/docs in sandbox mode', () => {
       await call.getByRole('button').click()
       await call.locator('output', { hasText: expected }).waitFor()
     }
+    // The authorization server's calls: a code is redeemed once, its refresh token refreshes, and ends when revoked.
+    for (const [title, expected] of [
+      ['Redeem a code', /^200\s*\{[^]*"refresh_token": "/],
+      ['Redeem a code', /^400\s*\{[^]*"error": "invalid_grant"/],
+      ['Client credentials', /^200\s*\{[^]*"scope": "enterprise:read"/],
+    ] as const) {
+      const form = page.locator(`form[aria-label="${title}"]`)
+      await form.getByRole('button').click()
+      await form.locator('output', { hasText: expected }).waitFor()
+    }
+    // That code was presented twice, so its tokens have ended; without a token the forms begin anew.
+    for (const form of ['Refresh', 'Introspect', 'Revoke']) {
+      await page.locator(`form[aria-label="${form}"] input:is([name=token], [name=refresh_token])`).fill('')
+    }
+    for (const [title, expected] of [
+      ['Refresh', /^200\s*\{[^]*"access_token": "/],
+      ['Introspect', /^200\s*\{[^]*"active": true/],
+      ['Revoke', /^200/],
+      ['Introspect', /^200\s*\{[^]*"active": false/],
+    ] as const) {
+      const form = page.locator(`form[aria-label="${title}"]`)
+      await form.getByRole('button').click()
+      await form.locator('output', { hasText: expected }).waitFor()
+    }
     // The smallest of the pages has everything that the others have.
     await page.goto(`${url}/docs/v1`)
     const [first] = await page.locator('form.try[data-method=GET][data-access=user]').all()

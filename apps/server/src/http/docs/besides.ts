@@ -11,7 +11,19 @@ interface Part {
   rows: readonly (readonly [string, string])[]
   /** Commands, with the values of the sandbox. */
   commands?: readonly string[]
+  /** Calls that can be sent from the page in sandbox mode. */
+  forms?: readonly Form[]
 }
+
+interface Form {
+  title: string
+  path: string
+  /** A field without a value is filled in by the script when the form is sent. */
+  fields: Readonly<Record<string, string>>
+}
+
+const demo = { client_id: 'cli_demo', client_secret: 'sandbox-demo-secret' }
+const enterprise = { client_id: 'cli_enterprise', client_secret: 'sandbox-enterprise-secret' }
 
 export const besides: readonly Part[] = [
   {
@@ -37,6 +49,21 @@ export const besides: readonly Part[] = [
 const client = createClient({ ...app, tokens, onTokens: (next) => save(next) })
 await client.revoke()`,
     ],
+    forms: [
+      {
+        title: 'Redeem a code',
+        path: 'oauth/token',
+        fields: { grant_type: 'authorization_code', code: '', code_verifier: '', redirect_uri: '', ...demo },
+      },
+      { title: 'Refresh', path: 'oauth/token', fields: { grant_type: 'refresh_token', refresh_token: '', ...demo } },
+      { title: 'Introspect', path: 'oauth/introspect', fields: { token: '', ...demo } },
+      { title: 'Revoke', path: 'oauth/revoke', fields: { token: '', ...demo } },
+      {
+        title: 'Client credentials',
+        path: 'oauth/token',
+        fields: { grant_type: 'client_credentials', scope: 'enterprise:read', ...enterprise },
+      },
+    ],
   },
   {
     id: 'besides-sandbox',
@@ -46,7 +73,10 @@ await client.revoke()`,
       ['POST /sandbox/authorizations', 'the whole connect flow without a person; answers with the code'],
       ['GET /sandbox/scenarios', 'what simulated accounts can be like'],
       ['POST /sandbox/providers/{provider_id}/faults', 'makes a simulated provider fail; DELETE ends it'],
-      ['DELETE /sandbox/connections/{connection_id}/keys', 'revokes the API keys of the account, as its owner would'],
+      [
+        'DELETE /sandbox/connections/{connection_id}/keys',
+        'revokes the keys and sign-ins of the account, as its owner would',
+      ],
       ['POST /sandbox/connections/{connection_id}/keys', 'makes a new key of the same account, to repair with'],
       ['POST /sandbox/clock', '{ "advance_ms": … } moves the time forward, for expiry and cool-downs'],
       ['GET /sandbox/mailbox', 'the mails with sign-in codes'],
@@ -66,18 +96,31 @@ await client.revoke()`,
   },
 ]
 
-export function renderBesides(authUrl: string): string {
-  return besides
-    .map(
-      ({
-        id,
-        title,
-        lead,
-        rows,
-        commands = [],
-      }) => `<section id="${id}"><h3 class="title">${e(title)}</h3><p>${e(lead)}</p>
+export interface BesidesOptions {
+  authUrl: string
+  /** In sandbox mode a call can be sent from the page. */
+  canTry: boolean
+}
+
+export function renderBesides(options: BesidesOptions): string {
+  return besides.map((part) => renderPart(part, options)).join('\n')
+}
+
+function renderPart({ id, title, lead, rows, commands = [], forms = [] }: Part, options: BesidesOptions): string {
+  const { authUrl, canTry } = options
+  return `<section id="${id}"><h3 class="title">${e(title)}</h3><p>${e(lead)}</p>
 <table>${rows.map(([name, what]) => `<tr><th scope="row"><code>${e(name)}</code></th><td>${e(what)}</td></tr>`).join('')}</table>
-${commands.map((command) => `<pre class="request" tabindex="0">${e(command.replace('{auth_url}', authUrl))}</pre>`).join('')}</section>`,
-    )
-    .join('\n')
+${commands.map((command) => `<pre class="request" tabindex="0">${e(command.replace('{auth_url}', authUrl))}</pre>`).join('')}
+${canTry && forms.length > 0 ? `<p class="quiet">An empty field is filled in when you send: with the code of a new sandbox user, or with that user’s refresh token. A code and a refresh token work once.</p>${forms.map(renderForm).join('\n')}` : ''}</section>`
+}
+
+function renderForm({ title, path, fields }: Form): string {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) =>
+      `<label>${e(name)} <input name="${e(name)}" value="${e(value)}" aria-label="${e(`${name}: ${title}`)}" spellcheck="false" autocomplete="off"></label>`,
+  )
+  return `<form class="try try-form" data-path="${e(path)}" aria-label="${e(title)}">
+<h4>${e(title)} <code>POST /${e(path)}</code></h4>
+${inputs.join('\n')}
+<button aria-label="Send: ${e(title)}">Send</button> <output></output></form>`
 }

@@ -35,10 +35,17 @@ tokenButton?.addEventListener('click', () =>
     getToken('user').then(() => tokenReady),
   ),
 )
-for (const form of document.querySelectorAll('form.try')) {
+for (const form of document.querySelectorAll('form.try[data-method]')) {
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     report(form.querySelector('output'), send(form))
+  })
+}
+
+for (const form of document.querySelectorAll('form.try-form')) {
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    report(form.querySelector('output'), sendForm(form))
   })
 }
 
@@ -69,6 +76,35 @@ async function send({ dataset: { method, access }, elements: { target, body } })
   return `${response.status}\n${inLines(text)}`
 }
 
+/** A call of the authorization server: form-encoded, and without a token. */
+async function sendForm(form) {
+  const { code, code_verifier, redirect_uri, refresh_token, token } = form.elements
+  if (code?.value === '') {
+    const begun = await authorize()
+    code.value = begun.code
+    code_verifier.value = begun.code_verifier
+    redirect_uri.value = begun.redirect_uri
+  }
+  const wanting = [refresh_token, token].find((field) => field?.value === '')
+  if (wanting !== undefined) wanting.value = (await redeem(await authorize())).refresh_token
+  const response = await fetch(new URL(form.dataset.path, base), {
+    method: 'POST',
+    body: new URLSearchParams(new FormData(form)),
+  })
+  const text = await response.text()
+  offerToken(text)
+  return `${response.status}\n${inLines(text)}`
+}
+
+/** The newest refresh token goes into every form that takes one: the ones before it are spent. */
+function offerToken(text) {
+  const [, newest] = /"refresh_token":"([^"]+)"/.exec(text) ?? []
+  if (newest === undefined) return
+  for (const field of document.querySelectorAll('.try-form [name=refresh_token], .try-form [name=token]')) {
+    field.value = newest
+  }
+}
+
 function inLines(text) {
   // Numbers keep every digit as long as the text is not parsed; only what is short and plain is laid out.
   try {
@@ -95,6 +131,11 @@ async function getToken(access) {
 }
 
 async function askUserToken() {
+  return (await redeem(await authorize())).access_token
+}
+
+/** A new user consents and connects a simulated account. */
+async function authorize() {
   const random = crypto.getRandomValues(new Uint8Array(32))
   const code_verifier = toBase64Url(random)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(code_verifier))
@@ -110,8 +151,12 @@ async function askUserToken() {
     }),
   })
   const { origin, pathname } = new URL(redirect_to)
-  const grant = { grant_type: 'authorization_code', code, code_verifier, redirect_uri: `${origin}${pathname}`, ...demo }
-  return (await post('oauth/token', { body: new URLSearchParams(grant) })).access_token
+  return { code, code_verifier, redirect_uri: `${origin}${pathname}` }
+}
+
+function redeem(begun) {
+  const grant = { grant_type: 'authorization_code', ...begun, ...demo }
+  return post('oauth/token', { body: new URLSearchParams(grant) })
 }
 
 async function askTenantToken() {

@@ -72,7 +72,7 @@ ${renderContents(
 ${canTry ? renderTokenButton() : ''}
 ${parts.map((part) => renderPart(part, { document, canTry })).join('\n')}
 ${renderTitle('Besides')}
-${renderBesides(authUrl)}
+${renderBesides({ authUrl, canTry })}
 ${renderTitle('About every call')}
 <section id="access"><h3 class="title">Access</h3>${renderAccess(components.securitySchemes)}</section>
 <section id="refusals"><h3 class="title">Refusals</h3>${renderRefusals(components.responses)}</section>
