@@ -109,6 +109,24 @@ describe('the demo application', () => {
       await page.getByText('No account is connected.').waitFor()
     }))
 
+  it('in the middle of a long history it counts the entries that were read, and no share of what nobody knows', () =>
+    visit(async (page, { service }) => {
+      await connectAs(page, 'long', 'empty')
+      await page.getByText('up to date · 0 transactions').waitFor()
+      const set = (status: string): Promise<unknown> =>
+        service.db.execute(
+          `update connections set status = $1, record_count = 41250, transaction_count = 365, history_from = '2026-10-17T00:00:00Z'
+           where user_id = (select user_id from users where external_user_id = 'long')`,
+          [status],
+        )
+      await set('syncing')
+      await page.reload()
+      const words = 'reading your history · 41,250 entries read so far · 365 transactions since October 2026'
+      await page.getByText(words).waitFor()
+      await set('active')
+      await page.getByText('up to date · 365 transactions').waitFor()
+    }))
+
   it('an account that cannot be read shows what it held, and says since when', () =>
     visit(async (page, { service }) => {
       await connectAs(page, 'stale', 'empty')

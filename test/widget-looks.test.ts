@@ -126,13 +126,26 @@ describe('the widget, otherwise', () => {
     ))
 
   it('manage: who may read what, since when; removing, revoking and deleting everything', () =>
-    visit(async (page, { demo, widgetUrl, clientId }) => {
+    visit(async (page, { demo, widgetUrl, clientId, service }) => {
       const email = newEmail()
+      /** In the middle of a long history, and at its end. */
+      const setReading = (status: 'syncing' | 'active'): Promise<unknown> =>
+        service.db.execute(
+          `update connections set status = $1, record_count = 41250
+           where id = (select id from connections order by created_at desc limit 1)`,
+          [status],
+        )
       await page.goto(`${demo.url}/connect`)
       await reachChoice(page, email)
       await chooseKraken(page)
       await sendTestKey(page, 'A new account')
       await seeHeading(page, 'Connected')
+      await page.getByText('An empty account').waitFor()
+      await setReading('syncing')
+      await page.reload()
+      await page.getByText('still reading the history · 41,250 entries so far').waitFor()
+      await setReading('active')
+      await page.getByText('An empty account').waitFor()
       await button(page, 'Finish').click()
       await page.getByRole('heading', { name: 'Holdings' }).waitFor()
 
@@ -142,6 +155,11 @@ describe('the widget, otherwise', () => {
       await signIn(page, email)
       await page.getByText(`Signed in as ${email}`).waitFor()
       await page.reload()
+      await page.getByText('up to date · 0 transactions').waitFor()
+      await setReading('syncing')
+      await page.reload()
+      await page.getByText('reading history · 41,250 entries so far').waitFor()
+      await setReading('active')
       await page.getByText('up to date · 0 transactions').waitFor()
       await page.getByText(/since .* until /).waitFor()
       await seeAccessible(page, 'manage')

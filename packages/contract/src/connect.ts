@@ -4,7 +4,7 @@ import { consentScopes } from '@assay/core/consent'
 import { z } from 'zod'
 import { ProofGrade, proofCauses } from './proof.ts'
 import { connectionId, ProviderId } from './provider-ids.ts'
-import { connectionStatus } from './providers.ts'
+import { connectionStatus, recordCount } from './providers.ts'
 import { decimalText, text, time } from './values.ts'
 
 const sessionId = z.string().meta({ description: 'Names the session; not its secret.' })
@@ -94,7 +94,11 @@ export const Session = z
   .meta({ id: 'ConnectSession', description: 'One run of the connect flow.' })
 
 export const ManagedConnection = z
-  .object({ ...connectionMembers, added_at: time, last_synced_at: time.nullable(), transaction_count: z.int() })
+  .object({
+    ...{ ...connectionMembers, added_at: time, last_synced_at: time.nullable() },
+    transaction_count: z.int(),
+    record_count: recordCount,
+  })
   .meta({ id: 'ManagedConnection' })
 
 const accesses = z

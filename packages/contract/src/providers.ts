@@ -123,8 +123,18 @@ export const connectedMembers = {
   transaction_count: z.int(),
 }
 
+export const recordCount = z
+  .int()
+  .meta({
+    description: 'The provider’s own records read so far. It grows during the first read, before transactions do.',
+  })
+
 export const ConnectedProvidersMetadata = z
-  .object({ connection_id: connectionId, provider_id: ProviderId, ...connectedMembers, proof: ConnectionProof })
+  .object({
+    ...{ connection_id: connectionId, provider_id: ProviderId, ...connectedMembers },
+    record_count: recordCount,
+    proof: ConnectionProof,
+  })
   .meta({ id: 'ConnectedProvidersMetadataV2.1', description: 'A connection of the user.' })
 
 /** What became of a source that was to be added. */

@@ -6,7 +6,7 @@ export interface EnterpriseTransaction extends Transaction {
 }
 
 /** A connection of one of the tenant's users. */
-export interface EnterpriseAccount extends Omit<ConnectedProvider, 'proof'> {
+export interface EnterpriseAccount extends Omit<ConnectedProvider, 'record_count' | 'proof'> {
   user_id: string
 }
 

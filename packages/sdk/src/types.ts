@@ -164,6 +164,8 @@ export interface ConnectedProvider {
   next_sync_at: string | null
   history_from: string | null
   transaction_count: number
+  /** The provider's own records read so far. It grows during the first read, before `transaction_count` does. */
+  record_count: number
   /** Null until the balances were first judged. */
   proof: { grade: ProofGrade; checked_at: string; proved_since: string | null } | null
 }

@@ -2,7 +2,7 @@
 import type { ConnectedProvider } from '@assay/sdk'
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
-import { proofLine, type Differences } from './proof-line.ts'
+import { proofLine, toMonth, type Differences } from './proof-line.ts'
 
 const words: Readonly<Record<string, string>> = {
   pending: 'being checked',
@@ -20,8 +20,7 @@ export function connectionList(connections: readonly ConnectedProvider[], icons:
 }
 
 function accountOf(connection: ConnectedProvider, icons: Icons, found: Differences): Html {
-  const { connection_id, provider_id, name, display_label, status, transaction_count } = connection
-  const count = `${transaction_count.toLocaleString('en')} ${transaction_count === 1 ? 'transaction' : 'transactions'}`
+  const { connection_id, provider_id, name, display_label, status } = connection
   return html`<li>
     ${icons.provider(provider_id)}
     <div class="about">
@@ -32,11 +31,25 @@ function accountOf(connection: ConnectedProvider, icons: Icons, found: Differenc
           <button class="plain" aria-label="Disconnect ${name}">Disconnect</button>
         </form>
       </div>
-      <p class="quiet small">${words[status] ?? status} · ${count}</p>
+      <p class="quiet small">${words[status] ?? status} · ${toCounts(connection)}</p>
       ${proofLine(connection, found)}
     </div>
   </li>`
 }
+
+/**
+ * Transactions are made when a list was read to its end. In a long history that takes minutes, in which only the count of
+ * the provider's own entries moves. How many will come is not known, so the page shows what was read and no share.
+ */
+function toCounts({ status, transaction_count, record_count, history_from }: ConnectedProvider): string {
+  const transactions = toCount(transaction_count, 'transaction', 'transactions')
+  if (status !== 'syncing' || record_count === 0) return transactions
+  const since = history_from === null ? '' : ` since ${toMonth(history_from)}`
+  return `${toCount(record_count, 'entry', 'entries')} read so far · ${transactions}${since}`
+}
+
+const toCount = (count: number, one: string, other: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : other}`
 
 export function strips(connections: readonly ConnectedProvider[]): Html {
   return html`${connections.map((connection) => {

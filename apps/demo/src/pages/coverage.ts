@@ -23,6 +23,7 @@ const dayMs = 86_400_000
 export function coveragePage(connections: readonly ReadConnection[]): string {
   return layout({
     title: 'What we have read · Northwind',
+    live: connections.some(({ connection: { status } }) => status === 'syncing'),
     body: html`<p><a class="plain" href="/">Back to your portfolio</a></p>
       <h1>What we have read</h1>
       <p class="quiet legend">

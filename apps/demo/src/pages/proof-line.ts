@@ -34,6 +34,6 @@ function toDifference(row: AssetProof | undefined): string | undefined {
   return isExact ? `Everything adds up. ${first.message}` : `${amount} differs. ${first.message}`
 }
 
-function toMonth(time: string): string {
+export function toMonth(time: string): string {
   return new Intl.DateTimeFormat('en', { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(new Date(time))
 }

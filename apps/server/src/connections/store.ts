@@ -24,6 +24,7 @@ export interface ConnectionRow {
   next_sync_at: string | null
   history_from: string | null
   transaction_count: string
+  record_count: string
   /** Null until the balances were judged. */
   proof_grade: Grade | null
   proof_checked_at: string | null
@@ -31,8 +32,8 @@ export interface ConnectionRow {
 }
 
 export const shown = `connection_key, id, provider_id, connection_type, display_label, status, status_cause,
-  status_message, added_at, last_synced_at, next_sync_at, history_from, transaction_count, proof_grade, proof_checked_at,
-  proved_since`
+  status_message, added_at, last_synced_at, next_sync_at, history_from, transaction_count, record_count, proof_grade,
+  proof_checked_at, proved_since`
 
 /** Settled, and not removed: applications see it. */
 const isShown = "session_id is null and status not in ('pending', 'removed')"

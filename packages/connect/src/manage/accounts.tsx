@@ -1,9 +1,11 @@
 /** The connected accounts, with their state and what was read last. */
 import type { JSX } from 'preact'
-import type { ManageApi, Me } from '../api/manage-api.ts'
+import type { ManageApi, Me, OwnConnection } from '../api/manage-api.ts'
 import { ProviderMark } from '../parts/mark.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { Question } from './question.ts'
+
+type Counted = Pick<OwnConnection, 'status' | 'record_count' | 'transaction_count'>
 
 interface AccountsProps {
   me: Me
@@ -13,13 +15,18 @@ interface AccountsProps {
 
 export function Accounts({ me, api, ask }: AccountsProps): JSX.Element {
   const { t, moment } = useSpeech()
+  // Transactions are made when a list was read to its end; until then the entries show that reading goes on.
+  const toCount = ({ status, record_count, transaction_count }: Counted): string =>
+    status === 'syncing'
+      ? t('connected.so_far', { count: record_count })
+      : t('manage.count', { count: transaction_count })
   return (
     <section class="manage-section">
       <h2>{t('manage.connections')}</h2>
       {me.connections.length === 0 && <p class="secondary">{t('manage.no_connections')}</p>}
       <ul>
         {me.connections.map(
-          ({ connection_id, provider_id, name, display_label, status, last_synced_at, transaction_count }) => (
+          ({ connection_id, provider_id, name, display_label, status, last_synced_at, ...counts }) => (
             <li key={connection_id} class="account">
               <ProviderMark id={provider_id} name={name} />
               <div class="account-text">
@@ -29,7 +36,7 @@ export function Accounts({ me, api, ask }: AccountsProps): JSX.Element {
                 </h3>
                 <p class="secondary numbers">
                   <span class={status === 'needs_reauth' ? 'remark-stop' : ''}>{t(`status.${status}`)}</span>
-                  {` · ${t('manage.count', { count: transaction_count })}`}
+                  {` · ${toCount({ status, ...counts })}`}
                   {last_synced_at !== null && ` · ${t('manage.updated', { date: moment(last_synced_at) })}`}
                 </p>
               </div>

@@ -1,6 +1,6 @@
 /** Manage: a person's own page. Which accounts are connected, who may read them, what was read; remove, revoke, delete. */
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Problem, Unreachable } from '../api/http.ts'
 import type { Me } from '../api/manage-api.ts'
 import { Card } from '../parts/card.tsx'
@@ -15,12 +15,23 @@ import { forgetManage, type OpenedManage } from './start.ts'
 
 type End = 'deleted' | 'expired'
 
+const lookAgainMs = 3_000
+
 export function ManageApp({ api, session, me: start }: OpenedManage): JSX.Element {
   const { t } = useSpeech()
   const [me, setMe] = useState(start)
   const [question, setQuestion] = useState<Question | null>(null)
   const [end, setEnd] = useState<End | null>(null)
   const [notice, setNotice] = useState(false)
+  const reading = me?.connections.some(({ status }) => status === 'syncing') === true
+
+  // A history is being read: the page looks again by itself, so that the person sees it grow and end.
+  useEffect(() => {
+    if (!reading) return
+    const look = (): Promise<void> => api.read().then((now) => (setNotice(false), setMe(now)), onError)
+    const timer = setInterval(() => void look(), lookAgainMs)
+    return () => clearInterval(timer)
+  }, [api, reading])
 
   function onError(error: unknown): void {
     if (error instanceof Problem && error.status === 401) return (forgetManage(), setEnd('expired'))

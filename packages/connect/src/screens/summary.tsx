@@ -78,13 +78,13 @@ function Account({ connection, flow }: { connection: SessionConnection; flow: Fl
 
 function FoundLine({ connection }: { connection: SessionConnection }): JSX.Element {
   const { t, month, dollars } = useSpeech()
-  const { assets, transactions, history_from, done, value_in_usd } = connection.progress
+  const { assets, records, transactions, history_from, done, value_in_usd } = connection.progress
   if (done && (assets ?? 0) === 0 && transactions === 0) return <p class="secondary">{t('connected.empty')}</p>
   const parts = [
     ...(assets === null ? [] : [t('connected.found', { count: assets })]),
     ...(value_in_usd === null ? [] : [t('connected.worth', { value: dollars(value_in_usd) })]),
     ...(!done || history_from === null
-      ? [t('connected.reading')]
+      ? [t('connected.reading'), ...(records === 0 ? [] : [t('connected.so_far', { count: records })])]
       : [t('connected.transactions', { count: transactions, date: month(history_from) })]),
   ]
   return <p class="secondary numbers">{parts.join(' · ')}</p>

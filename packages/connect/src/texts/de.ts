@@ -172,6 +172,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
     other: '{count} Transaktionen seit {date}',
   },
   'connected.reading': 'der Verlauf wird noch gelesen',
+  'connected.so_far': { one: 'bisher {count} Eintrag', other: 'bisher {count} Einträge' },
   'connected.empty': 'Ein leeres Konto: noch keine Werte und keine Transaktionen.',
   'connected.worth': 'etwa {value}',
   'connected.largest': 'Die größten Werte',

@@ -161,6 +161,7 @@ export const en = {
   'connected.found': { one: '{count} asset', other: '{count} assets' },
   'connected.transactions': { one: '{count} transaction since {date}', other: '{count} transactions since {date}' },
   'connected.reading': 'still reading the history',
+  'connected.so_far': { one: '{count} entry so far', other: '{count} entries so far' },
   'connected.empty': 'An empty account: no assets and no transactions yet.',
   'connected.worth': 'about {value}',
   'connected.largest': 'Largest assets by value',

@@ -165,6 +165,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
     other: '{count} transacciones desde {date}',
   },
   'connected.reading': 'aún leyendo el historial',
+  'connected.so_far': { one: '{count} entrada por ahora', other: '{count} entradas por ahora' },
   'connected.empty': 'Una cuenta vacía: todavía sin activos ni transacciones.',
   'connected.worth': 'unos {value}',
   'connected.largest': 'Mayores activos por valor',

@@ -166,6 +166,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
     other: '{count} transactions depuis {date}',
   },
   'connected.reading': 'lecture de l’historique en cours',
+  'connected.so_far': { one: '{count} entrée pour l’instant', other: '{count} entrées pour l’instant' },
   'connected.empty': 'Un compte vide : ni actifs ni transactions pour l’instant.',
   'connected.worth': 'environ {value}',
   'connected.largest': 'Principaux actifs par valeur',

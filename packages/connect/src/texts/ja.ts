@@ -147,6 +147,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'connected.found': { other: '{count}種類の資産' },
   'connected.transactions': { other: '{date}から{count}件の取引' },
   'connected.reading': '履歴を読み取り中',
+  'connected.so_far': { other: 'これまでに{count}件' },
   'connected.empty': '空の口座です。資産も取引もまだありません。',
   'connected.worth': '約 {value}',
   'connected.largest': '評価額の大きい資産',

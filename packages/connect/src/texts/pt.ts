@@ -160,6 +160,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'connected.found': { one: '{count} ativo', other: '{count} ativos' },
   'connected.transactions': { one: '{count} transação desde {date}', other: '{count} transações desde {date}' },
   'connected.reading': 'ainda lendo o histórico',
+  'connected.so_far': { one: '{count} lançamento até agora', other: '{count} lançamentos até agora' },
   'connected.empty': 'Uma conta vazia: ainda sem ativos e sem transações.',
   'connected.worth': 'cerca de {value}',
   'connected.largest': 'Maiores ativos por valor',

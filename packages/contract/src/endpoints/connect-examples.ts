@@ -65,6 +65,7 @@ export const managed = {
   added_at: connectedV2.added_at,
   last_synced_at: time,
   transaction_count: 1_240,
+  record_count: 2_310,
 }
 
 export const event = {

@@ -89,6 +89,7 @@ export const connectedV1 = { connection_id: connectionId, crypto_source_id: 'kra
 export const accountV2 = { connection_id: connectionId, provider_id: 'kraken', ...connected }
 export const connectedV2 = {
   ...accountV2,
+  record_count: 2310,
   proof: { grade: 'proved', checked_at: time, proved_since: '2019-06-11T00:00:00.000Z' },
 }
 

@@ -100,6 +100,7 @@ export function toWireMe({ email, connections, grants, tenantReads, events }: My
       last_synced_at: row.last_synced_at,
       // Counts of rows are not money, here and below.
       transaction_count: Number(row.transaction_count),
+      record_count: Number(row.record_count),
     })),
     grants: grants.map((grant) => ({
       grant_id: grant.grantId,

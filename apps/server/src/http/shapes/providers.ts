@@ -73,7 +73,9 @@ export function toProofMember({ proof_grade: grade, proof_checked_at, proved_sin
   return { grade, checked_at: proof_checked_at, proved_since }
 }
 
-export function toConnectedMembers(row: Omit<ConnectionRow, 'proof_grade' | 'proof_checked_at' | 'proved_since'>) {
+export function toConnectedMembers(
+  row: Omit<ConnectionRow, 'record_count' | 'proof_grade' | 'proof_checked_at' | 'proved_since'>,
+) {
   return {
     name: findProvider(row.provider_id)?.name ?? row.provider_id,
     display_label: row.display_label,

@@ -34,6 +34,7 @@ export function registerProviders(app: FastifyInstance, { serve, connections, co
       connection_id: row.id,
       provider_id: row.provider_id,
       ...toConnectedMembers(row),
+      record_count: Number(row.record_count),
       proof: toProofMember(row),
     }))
     return { json: { page: { next: page.next(last && [last.added_at ?? '', last.id]) }, data, errors } }
