@@ -126,6 +126,26 @@ describe('a proof', async () => {
     await engine.webhooks.remove(ref.tenantId)
   })
 
+  it('places what is missing at the end of a wallet there, also when other wallets of the asset went on', async () => {
+    const ref = await connectRead('default')
+    const ledger = (await listTargets(engine, ref)).filter(({ stream }) => stream === 'ledger')
+    const bodies = await db.rows<{ source_key: string; code: string }>(
+      `select source_key, body::jsonb ->> 'asset' as code from raw_records
+       where user_key = $1 and connection_key = $2 and stream = 'ledger'`,
+      [ref.userKey, ref.connectionKey],
+    )
+    const codes = new Map(bodies.map(({ source_key, code }) => [source_key, code]))
+    // Ether in the spot wallet, and in the wallets for staking.
+    const ether = ledger.filter(({ source_key }) => /^(XETH|ETH)/.test(codes.get(source_key) ?? ''))
+    const lastOfCode = Map.groupBy(ether, ({ source_key }) => codes.get(source_key) ?? '')
+    const ends = [...lastOfCode.values()].flatMap((rows) => rows.at(-1) ?? [])
+    assert.ok(ends.length > 1, 'ether is in one wallet only')
+    const world = await openProofWorld(engine)
+    for (const end of ends) {
+      assert.deepEqual(await sabotageOnce(world, ref, 'kraken', 'late', end), { wrong: undefined, changed: 1 })
+    }
+  })
+
   it('costs the same statements and as many rows as there are days, with 100,000 postings of one asset', async () => {
     const ref = await connectRead('default')
     const { asset_key } = await db.row<{ asset_key: number }>(

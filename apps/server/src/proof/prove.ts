@@ -226,11 +226,12 @@ async function locateDifference(
     difference: subtract(one.observed, add(opening, one.posted)),
   }))
   const found = locate(points, beginningMs ?? Date.parse(firstAt))
-  // If every record follows from the one before, the missing movement comes after the last record.
+  // If every record follows from the one before, the missing movement comes after the last record of its wallet. Only
+  // the sum of the wallets was observed, so it may belong to any of them, even to the one that was quiet the longest.
   const own = [...(walk.wallets?.values() ?? [])].filter(({ assetId }) => assetId === row.asset_id)
   const held = own.reduce<Decimal>((sum, { balance }) => add(sum, balance), zero)
   if (own.length === 0 || isZero(subtract(held, row.observed))) return found
-  const lastMs = Math.max(...own.map(({ lastAtMs }) => lastAtMs))
+  const lastMs = Math.min(...own.map(({ lastAtMs }) => lastAtMs))
   return lastMs > found.startMs && lastMs < found.endMs ? { ...found, startMs: lastMs } : found
 }
 

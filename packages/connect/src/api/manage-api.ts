@@ -4,6 +4,7 @@ import { call } from './http.ts'
 
 export type ManageSession = ResponseOf<typeof createManageSession>
 export type Me = ResponseOf<typeof getMe>
+export type OwnConnection = Me['connections'][number]
 export type Grant = Me['grants'][number]
 /** What an application learned without seeing rows. */
 export type Claim = Grant['claims'][number]
