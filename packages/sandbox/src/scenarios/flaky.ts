@@ -1,20 +1,24 @@
 import type { FaultKind } from '../core/faults.ts'
 
+/** Some first calls of a reader need each other's answers, and no program can work where three in a row never get through. */
+export const calmStretch = Array<'calm'>(8).fill('calm')
+
 /** The scenario `flaky`: the same at every provider, but for how each says that there were too many calls. */
 export function flaky(tooManyCalls: FaultKind) {
   return {
     name: 'flaky',
     title: 'A bad connection',
     description:
-      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
+      'After eight calls, every other one fails in another way (5xx, reset, broken JSON, HTML, repeated rows), with calm stretches between.',
     expects: 'Connects; reading retries and ends complete, nothing twice.',
     weather: {
-      calmCalls: 4,
+      calmCalls: calmStretch.length,
       cycle: [
         ...(['http_5xx', 'calm', 'reset', 'calm', 'duplicate_rows', 'truncated_json', 'calm'] as const),
         ...(['html', 'calm', 'duplicate_rows', 'service_unavailable', 'calm'] as const),
         tooManyCalls,
         'calm' as const,
+        ...calmStretch,
       ],
     },
   }

@@ -2,6 +2,7 @@
  * The scenarios of the simulated Bitcoin network, in the words an integrator reads (`GET /sandbox/scenarios`). A wallet has
  * no key: nothing can be refused, too powerful or taken back.
  */
+import { calmStretch } from '../flaky.ts'
 import type { Story } from '../../bitcoin/story.ts'
 import type { Scenario } from '../../core/scenario.ts'
 import { defaultStory } from './default.ts'
@@ -122,10 +123,10 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
     name: 'flaky',
     title: 'A bad connection',
     description:
-      'After four calls, every other one fails in another way: 5xx, reset, broken JSON, HTML, repeated rows.',
+      'After eight calls, every other one fails in another way (5xx, reset, broken JSON, HTML, repeated rows), with calm stretches between.',
     expects: 'Connects; reading retries and ends complete, nothing twice.',
     weather: {
-      calmCalls: 4,
+      calmCalls: calmStretch.length,
       cycle: [
         'http_5xx',
         'calm',
@@ -138,6 +139,7 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
         'calm',
         'http_429',
         'calm',
+        ...calmStretch,
       ],
     },
   },

@@ -163,8 +163,9 @@ describe('scenarios on the wire', () => {
     }
   })
 
-  it('flaky: four calls pass, then every other one fails, the same in every run', async () => {
-    const cycle = [503, 200, 0, 200, 200, 200, 200, 200, 200, 200, 503, 200, 429, 200]
-    assert.deepEqual(await statuses('flaky', 32), [...Array<number>(4).fill(200), ...cycle, ...cycle])
+  it('flaky: eight calls pass, then every other one fails until the next eight, the same in every run', async () => {
+    const calm = Array<number>(8).fill(200)
+    const cycle = [503, 200, 0, 200, 200, 200, 200, 200, 200, 200, 503, 200, 429, 200, ...calm]
+    assert.deepEqual(await statuses('flaky', 52), [...calm, ...cycle, ...cycle])
   })
 })
