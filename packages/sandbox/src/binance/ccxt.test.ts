@@ -60,7 +60,7 @@ describe('ccxt reads the account', () => {
     assert.deepEqual(
       deposits.map((one) => [one.currency, one.amount, one.status]),
       [
-        ['BTC', 0.4125, 'ok'],
+        ['BTC', 0.3125, 'ok'],
         ['ETH', 4.20000001, 'ok'],
       ],
     )

@@ -141,7 +141,7 @@ describe('ccxt reads the account', () => {
       ],
     )
     const big = deposits.find(({ currency }) => currency === 'PEPE')
-    assert.deepEqual([big?.amount, big?.network], ['987654321098.765', 'ERC20'])
+    assert.deepEqual([big?.amount, big?.network], ['987654321.098765', 'ERC20'])
     const withdrawals = await unhurried(() => client.fetchWithdrawals())
     assert.deepEqual(
       withdrawals.map((one) => [one.currency, one.amount, one.fee?.cost, one.status]),

@@ -42,7 +42,7 @@ const savings: StoryEvent[] = [
 
 /** Coins that came from a wallet of her own, and from friends. */
 const arrivals: StoryEvent[] = [
-  deposit('2021-03-19 07:41:05.000', '0.4125 BTC', 'BTC'),
+  deposit('2021-03-19 07:41:05.000', '0.3125 BTC', 'BTC'),
   deposit('2021-04-22 19:03:44.000', '4.20000001 ETH', 'ETH'),
   deposit('2021-06-02 11:20:09.000', '180.5 DOT', 'DOT'),
   deposit('2021-07-14 22:15:31.000', '2500 XRP', 'XRP'),
@@ -51,8 +51,8 @@ const arrivals: StoryEvent[] = [
   deposit('2022-03-09 12:12:12.000', '800 MATIC', 'MATIC'),
   deposit('2023-05-30 15:45:59.000', '1250.25 USDT', 'TRX'),
   deposit('2024-04-19 20:09:10.000', '60 LDO', 'ETH'),
-  // As big and as small as eight decimals go.
-  deposit('2025-01-11 10:10:10.000', '98765432109.87654321 PEPE', 'ETH'),
+  // With as many digits as it gets, and as small as eight decimals go.
+  deposit('2025-01-11 10:10:10.000', '987654321.87654321 PEPE', 'ETH'),
   deposit('2025-01-12 10:10:10.000', '0.00000001 BTC', 'BTC'),
   // Credited, but not yet to be withdrawn; one on its way; one for a wrong address.
   deposit('2026-10-30 08:00:00.000', '0.05 BTC', 'BTC', { status: 6 }),

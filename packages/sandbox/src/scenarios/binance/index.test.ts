@@ -135,7 +135,7 @@ describe('the scenario default', () => {
 
   it('has an amount as small and one as big as eight decimals go', () => {
     const amounts = new Set(rows.map(({ event }) => ('amount' in event ? event.amount : '')))
-    for (const amount of ['0.00000001', '98765432109.87654321']) assert.ok(amounts.has(amount), amount)
+    for (const amount of ['0.00000001', '987654321.87654321']) assert.ok(amounts.has(amount), amount)
   })
 })
 

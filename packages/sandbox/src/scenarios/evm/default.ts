@@ -47,7 +47,7 @@ function moneyIn(): Step[] {
       }),
     ),
     ethereum('2021-05-05 05:05:05', { kind: 'receive', asset: 'ETH', amount: '0.000000000000000001', from: 'friend' }),
-    ethereum('2024-02-29 23:59:59', { kind: 'receive', asset: 'GUSD', amount: '98765432.1' }),
+    ethereum('2024-02-29 23:59:59', { kind: 'receive', asset: 'GUSD', amount: '9876.1' }),
   ]
 }
 

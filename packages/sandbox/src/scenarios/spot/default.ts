@@ -53,8 +53,8 @@ const arrivals: StoryEvent[] = [
   // Two deposits of one second, as a chain's block brings them.
   deposit('2025-08-30 15:45:59.000', '12.5 LTC', 'litecoin'),
   deposit('2025-08-30 15:45:59.000', '7.25 LTC', 'litecoin'),
-  // As big and as small as it goes.
-  deposit('2026-01-11 10:10:10.000', '987654321098.765 PEPE', 'ethereum'),
+  // With as many digits as it gets, and as small as it goes.
+  deposit('2026-01-11 10:10:10.000', '987654321.098765 PEPE', 'ethereum'),
   deposit('2026-01-12 10:10:10.000', '0.00000001 BTC', 'bitcoin'),
   // One on its way, and one that failed.
   deposit('2026-10-30 22:00:00.000', '0.3 ETH', 'ethereum', { status: 'pending' }),
