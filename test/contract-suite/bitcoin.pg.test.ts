@@ -12,6 +12,7 @@ describeContract(
     symbolOf: (code) => code,
     deposit: (code, amount) => ({ type: 'receive', code, amount }),
     codes: { known: 'BTC', unknown: 'BTC' },
+    scenarios: ['savings', 'unconfirmed', 'miner', 'rate_limited', 'flaky'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
       'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },
@@ -23,5 +24,5 @@ describeContract(
     rights: null,
     recordsMin: 50,
   },
-  ['reading', 'resuming', 'faults', 'keys'],
+  ['reading', 'resuming', 'faults', 'keys', 'scenarios'],
 )

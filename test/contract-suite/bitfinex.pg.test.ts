@@ -23,8 +23,9 @@ describeContract(
     codes: { known: 'BTC', unknown: 'ZQNT' },
     // The simulator writes JSON numbers as JavaScript does: a large amount has no room for more.
     decimals: 2,
+    scenarios: ['rate_limited', 'flaky'],
     faults: {},
     rights: { excess: '', missing: '' },
   },
-  ['reading', 'strange_records', 'withdrawn'],
+  ['reading', 'strange_records', 'withdrawn', 'scenarios'],
 )

@@ -2,9 +2,11 @@
  * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are requested in pieces of days,
  * about four hundred calls for a first read: the parts for strange records, keys and resuming are run by hand.
  */
+import { msUntilNoon } from '../noon.ts'
 import { describeContract } from './suite.ts'
 import { countedByList, toSpotHeld, type SpotState } from './spot-books.ts'
 
+const memoryMs = 730 * 24 * 3_600_000
 const streams: Readonly<Record<string, string>> = { trade: 'trades', deposit: 'deposits', withdrawal: 'withdrawals' }
 
 describeContract(
@@ -12,14 +14,20 @@ describeContract(
     providerId: 'bybit',
     simulator: {
       providerId: 'bybit',
-      toHeld: (state: SpotState) =>
-        toSpotHeld(
+      toHeld: (state: SpotState) => {
+        const nowMs = Date.now()
+        const forgottenMs = nowMs + msUntilNoon(nowMs) - memoryMs
+        return toSpotHeld(
           state,
           (kind) => streams[kind],
           // Interest and airdrops are booked in the funding wallet, which has its own list that ccxt does not read, and
-          // so have deposits from other Bybit accounts.
-          (kind, body) => kind !== 'reward' && !(kind === 'deposit' && body['internal'] === true),
-        ),
+          // so have deposits from other Bybit accounts. Trades are forgotten after two years.
+          (kind, body) =>
+            kind !== 'reward' &&
+            !(kind === 'deposit' && body['internal'] === true) &&
+            !(kind === 'trade' && Date.parse(body.at) < forgottenMs),
+        )
+      },
       permissions: {
         read_only: ['readOnly', 'SpotTrade', 'AccountTransfer', 'ExchangeHistory'],
         excess: ['SpotTrade', 'AccountTransfer', 'ExchangeHistory'],
@@ -33,6 +41,7 @@ describeContract(
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
+    scenarios: ['forgotten', 'flaky'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
       'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },
@@ -44,5 +53,5 @@ describeContract(
     // Bybit does not say which right is missing.
     rights: { excess: 'Read-Write', missing: 'Bybit' },
   },
-  ['reading', 'faults', 'withdrawn'],
+  ['reading', 'faults', 'withdrawn', 'scenarios'],
 )

@@ -51,6 +51,7 @@ describeContract({
   deposit: (code, amount) => ({ type: 'deposit', code, amount }),
   codes: { known: 'XXBT', unknown: 'ZQNT', suffixed: 'DOT.Q' },
   unknownType: { type: 'teleport', subtype: 'quantum', code: 'XXBT', amount: '0.5', fee: '0.001' },
+  scenarios: ['odd', 'reality', 'rate_limited', 'flaky'],
   faults: {
     'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
     'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },

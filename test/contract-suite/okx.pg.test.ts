@@ -29,6 +29,7 @@ describeContract(
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
+    scenarios: ['forgotten', 'rate_limited', 'flaky'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
       'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },
@@ -39,5 +40,5 @@ describeContract(
     // A key without the right to read may not even ask which rights it has.
     rights: { excess: 'trade', missing: 'OKX' },
   },
-  ['reading', 'faults', 'strange_records', 'withdrawn', 'keys'],
+  ['reading', 'faults', 'strange_records', 'withdrawn', 'keys', 'scenarios'],
 )

@@ -42,9 +42,9 @@ export function createSandboxSimulator(sandbox: Sandbox, dialect: SandboxDialect
     return (await response.json()) as T
   }
 
-  async function newAccount(kind: 'default' | 'empty'): Promise<SimulatedAccount> {
+  async function newAccount(kind: string): Promise<SimulatedAccount> {
     const account = randomUUID()
-    const scenario = kind === 'empty' ? kind : (dialect.scenario ?? kind)
+    const scenario = kind === 'default' ? (dialect.scenario ?? kind) : kind
     const minted = await control<Minted>('POST', 'accounts', { provider_id: providerId, scenario, account })
     const path = `accounts/${minted.account_id}`
     return {

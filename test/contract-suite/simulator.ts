@@ -69,8 +69,11 @@ export interface SimulatorUnderTest {
   url: string
   /** How the operator is registered there; for providers with OAuth2. */
   client?: { clientId: string; clientSecret: string }
-  /** `default`: a history of several pages in every required stream. `empty`: an account that never held anything. */
-  newAccount(kind: 'default' | 'empty'): Promise<SimulatedAccount>
+  /**
+   * `default`: a history of several pages in every required stream. `empty`: an account that never held anything. Further
+   * names are the simulator's own scenarios, where it has any.
+   */
+  newAccount(kind: string): Promise<SimulatedAccount>
   clearFaults(): Promise<void>
   setClock(offsetMs: number): Promise<void>
   close(): Promise<void>

@@ -30,7 +30,7 @@ import {
 } from './reckoning.ts'
 import { createSandboxSimulator, type SandboxDialect } from './sandbox-simulator.ts'
 import { listVerdicts, reckonVerdicts } from './verdict.ts'
-import type { ArmedFault, Booking, SimulatedAccount, SimulatorUnderTest } from './simulator.ts'
+import type { ArmedFault, Booking, Held, SimulatedAccount, SimulatorUnderTest } from './simulator.ts'
 
 export interface ProviderUnderTest {
   providerId: string
@@ -65,6 +65,8 @@ export interface ProviderUnderTest {
   unexplained?: string
   /** The provider forgets old records: a proof can only begin where we first looked. */
   forgets?: true
+  /** Further accounts of the simulator that can be read to their end, by the names of their scenarios. */
+  scenarios?: readonly string[]
 }
 
 interface Connected {
@@ -81,6 +83,7 @@ const parts = {
   strange_records: checkStrangeRecords,
   withdrawn: checkWithdrawn,
   keys: checkKeys,
+  scenarios: checkScenarios,
 } as const
 type Part = keyof typeof parts
 
@@ -212,6 +215,7 @@ function checkReading(world: World): void {
   it('reading again creates no duplicate, changes nothing, and adds new records exactly once', async () => {
     const { db } = world.engine
     const connected = await world.shared()
+    const first = await connected.account.hold()
     const before = await listTransactions(db, connected.ref)
     await world.readAgain(connected.ref)
     assert.deepEqual(await listTransactions(db, connected.ref), before)
@@ -220,14 +224,34 @@ function checkReading(world: World): void {
     await world.readAgain(connected.ref)
     assert.equal((await listTransactions(db, connected.ref)).length, before.length + 1)
     await world.assertSame(connected)
-    await assertVerdict(world, connected, { isFirst: false })
+    await assertVerdict(world, connected, first)
   })
 }
 
-/** The proof comes to the verdict that is reckoned from the simulator's books. */
-async function assertVerdict(world: World, { ref, account }: Connected, { isFirst = true } = {}): Promise<void> {
+function checkScenarios(world: World): void {
+  for (const scenario of world.scenarios ?? []) {
+    it(`${scenario}: everything is read, and the proof is right about it, also after the next record`, async () => {
+      const account = await world.simulatorUnderTest.newAccount(scenario)
+      const connected = await world.connect({ account })
+      const first = await account.hold()
+      await world.assertSame(connected)
+      await assertVerdict(world, connected)
+      await account.book({ entries: [world.deposit(world.codes.known, '0.25')] })
+      // A balance is judged by the read after the one that saw it.
+      for (let reads = 0; reads < 2; reads += 1) {
+        await world.moveClock(world.settleMs ?? 2 * minuteMs)
+        await world.readAgain(connected.ref)
+      }
+      await world.assertSame(connected)
+      await assertVerdict(world, connected, first)
+    })
+  }
+}
+
+/** The proof comes to the verdict that is reckoned from the simulator's books. `first`: those of the first read. */
+async function assertVerdict(world: World, { ref, account }: Connected, first?: Held): Promise<void> {
   const { verdicts, rows, grade } = await listVerdicts(world.engine, ref)
-  const expected = reckonVerdicts(await account.hold(), world.symbolOf, { forgets: world.forgets === true, isFirst })
+  const expected = reckonVerdicts(await account.hold(), world.symbolOf, { forgets: world.forgets === true, first })
   assert.deepEqual(verdicts, expected)
   assert.equal(
     grade,

@@ -6,7 +6,7 @@ import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import type { ProofRow } from '../../apps/server/src/proof/index.ts'
 import type { TestEngine } from '../../apps/server/src/test-engine.ts'
 import { toUnits } from '../reconciler.ts'
-import { heldBalances, heldChanges, type Sums } from './reckoning.ts'
+import { heldBalances, heldChanges } from './reckoning.ts'
 import type { Held } from './simulator.ts'
 
 export interface Verdict {
@@ -23,25 +23,29 @@ export type Verdicts = Record<string, Verdict>
  * tells it, so it adds up like one that is done.
  *
  * Where the provider forgets, the first balances that were seen are the opening. They cannot be proved by themselves; from
- * the second look on, only what happened in between counts, and all of that is in the lists.
+ * the second look on, only what happened since the books of the `first` look counts.
  */
 export function reckonVerdicts(
   held: Held,
   symbolOf: (code: string) => string,
-  { forgets, isFirst }: { forgets: boolean; isFirst: boolean },
+  { forgets, first }: { forgets: boolean; first: Held | undefined },
 ): Verdicts {
-  const [balances, told] = [heldBalances(held, symbolOf), heldChanges(held, symbolOf)]
+  const differences = untoldOf(held, symbolOf)
+  const openings = forgets && first !== undefined ? untoldOf(first, symbolOf) : new Map<string, bigint>()
   const verdicts: Verdicts = {}
-  for (const symbol of namesOf(balances, told)) {
-    const difference = (balances[symbol] ?? 0n) - (told[symbol] ?? 0n)
-    if (forgets && isFirst) verdicts[symbol] = { grade: 'unprovable', difference: 0n, cause: null }
-    else if (!forgets && difference !== 0n) verdicts[symbol] = { grade: 'open', difference, cause: 'unexplained' }
+  for (const [symbol, untold] of differences) {
+    const difference = untold - (openings.get(symbol) ?? 0n)
+    if (forgets && first === undefined) verdicts[symbol] = { grade: 'unprovable', difference: 0n, cause: null }
+    else if (difference !== 0n) verdicts[symbol] = { grade: 'open', difference, cause: 'unexplained' }
   }
   return verdicts
 }
 
-function namesOf(...sums: readonly Sums[]): string[] {
-  return [...new Set(sums.flatMap((one) => Object.keys(one)))].toSorted()
+/** By symbol what is held and told in no list. */
+function untoldOf(held: Held, symbolOf: (code: string) => string): Map<string, bigint> {
+  const [balances, told] = [heldBalances(held, symbolOf), heldChanges(held, symbolOf)]
+  const symbols = [...new Set([...Object.keys(balances), ...Object.keys(told)])].toSorted()
+  return new Map(symbols.map((symbol) => [symbol, (balances[symbol] ?? 0n) - (told[symbol] ?? 0n)]))
 }
 
 const assetsMax = 1_000

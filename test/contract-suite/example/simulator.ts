@@ -135,7 +135,7 @@ export async function startTidepool() {
     return { status: 404, body: '{}' }
   }
 
-  async function newAccount(kind: 'default' | 'empty') {
+  async function newAccount(kind: string) {
     const account: Account = {
       ...{
         id: randomUUID(),
