@@ -29,3 +29,24 @@ describe('links in the documents', () => {
     })
   }
 })
+
+describe('commands in the documents', () => {
+  /** The words after the language, of the blocks that a test runs. Any other block says why no test runs it. */
+  const run: Readonly<Record<string, readonly string[]>> = {
+    'README.md': ['walk-through'],
+    'docs/guides/quickstart.md': ['', 'starts app.mjs'],
+  }
+  const documents = globSync(['*.md', 'docs/*.md', 'docs/guides/*.md', '{apps,packages,examples}/*/*.md'], {
+    cwd: root,
+  })
+  for (const document of documents) {
+    it(`${document}: every command is run by a test, or says why not`, () => {
+      const tested = run[document] ?? (document.startsWith('docs/guides/') ? [''] : [])
+      const blocks = [...read(document).matchAll(/^ *```(?:bash|sh|shell|console)\b(.*)$/gm)].map(([, words = '']) =>
+        words.trim(),
+      )
+      const untested = blocks.filter((words) => !tested.includes(words) && !/^no-test="[^"]{10,}"$/.test(words))
+      assert.deepEqual(untested, [])
+    })
+  }
+})

@@ -1,9 +1,12 @@
 /**
- * The snippets of the guides. Those of docs/guides/integrate.md are one program when put together, and its shell snippets
- * run in the order they stand; those of the SDK's own README are checked by the compiler at its strictest.
+ * The snippets of the guides. The TypeScript of docs/guides/integrate.md and of copy.md is one program each when put
+ * together; that of the SDK's own README is checked by the compiler at its strictest. The shell snippets of every guide run
+ * in the order they stand, one shell for each guide, against one service for all of them.
  */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import os from 'node:os'
@@ -12,6 +15,9 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { sdkCalls } from '../apps/server/src/http/docs/typescript.ts'
 import { openResource } from '../apps/server/src/http/test-resource.ts'
+import { reservePort } from './reserve-port.ts'
+import { lastFirst } from './service.ts'
+import { until } from './until.ts'
 
 const run = promisify(execFile)
 const root = path.join(import.meta.dirname, '..')
@@ -75,11 +81,13 @@ describe('the snippets of the guides', async () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('type-check, those of the SDK’s README, of integrate.md and of the API reference', async () => {
+  it('type-check, those of the SDK’s README, of integrate.md, of copy.md and of the API reference', async () => {
     const guide = await readSnippets('docs/guides/integrate.md', 'ts')
     const readme = await readSnippets('packages/sdk/README.md', 'ts')
-    assert.ok(guide.length >= 8 && readme.length >= 5)
+    const copy = await readSnippets('docs/guides/copy.md', 'ts')
+    assert.ok(guide.length >= 8 && readme.length >= 5 && copy.length === 3)
     await writeFile(path.join(folder, 'guide.ts'), guide.join('\n'))
+    await writeFile(path.join(folder, 'copy.ts'), copy.join('\n'))
     const calls = Object.values(sdkCalls).map((call) => `{\n${call}\n}`)
     assert.ok(calls.length > 20)
     const clients = `import type { Client, EnterpriseClient } from '@assay/sdk'
@@ -102,28 +110,94 @@ declare const tenant: EnterpriseClient`
     assert.match(stdout, /^usr_\w+ assets:read/m)
   })
 
-  it('of integrate.md for the shell run, and answer', async () => {
-    const ann = await api.signIn('ann', { providers: [{ provider_id: 'kraken' }] })
-    const scripts = await readSnippets('docs/guides/integrate.md', 'bash')
-    assert.equal(scripts.length, 2)
-    const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`
-    const env = { PATH, ...environment, ACCESS_TOKEN: ann.access_token }
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { env })
-    const [pages, token = ''] = stdout.split('{')
-    assert.match(pages ?? '', /^\d+\n/)
-    assert.match(token, /"token_type":"Bearer"/)
+  const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`
+  const { environment: installation } = api.service
+  /** Of a user whose account was read; sandbox.md breaks that of another. */
+  const userOf = async (user: string, scenario: string): Promise<Record<string, string>> => {
+    const { access_token, connectionIds } = await api.signIn(user, { providers: [{ provider_id: 'kraken', scenario }] })
+    return { ACCESS_TOKEN: access_token, CONNECTION_ID: connectionIds[0] ?? '' }
+  }
+  const runShell = async (scripts: readonly string[], more: Record<string, string>): Promise<string> => {
+    const env = {
+      ...installation,
+      ...environment,
+      PATH,
+      npm_config_offline: 'true',
+      npm_config_update_notifier: 'false',
+      ...more,
+    }
+    return (await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { cwd: root, env })).stdout
+  }
+
+  it('of copy.md run: the copy has what the list shows', async () => {
+    const reader = await userOf('reader', 'default')
+    const { stdout } = await run(process.execPath, ['out/copy.js'], { cwd: folder, env: { ...environment, ...reader } })
+    assert.match(stdout, /^564 transactions in the copy\n\d+ transactions of all users and a cursor$/m)
+    for (const [guide, expected] of Object.entries(readerGuides)) {
+      const scripts = await readSnippets(`docs/guides/${guide}`, 'bash')
+      assert.match(await runShell(scripts, reader), expected, guide)
+    }
   })
 
-  it('of sandbox.md and move-to-v2.md for the shell run, and answer', async () => {
-    const bob = await api.signIn('bob', { providers: [{ provider_id: 'kraken' }] })
-    const files = ['docs/guides/move-to-v2.md', 'docs/guides/sandbox.md']
-    const scripts = (await Promise.all(files.map((file) => readSnippets(file, 'bash')))).flat()
-    assert.equal(scripts.length, 6)
-    const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env['PATH'] ?? ''}`
-    const env = { PATH, ...environment, ACCESS_TOKEN: bob.access_token, CONNECTION_ID: bob.connectionIds[0] ?? '' }
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', scripts.join('\n')], { env })
-    assert.match(stdout, /"crypto_source_id":"kraken"[^]*"provider_id":"kraken"/)
-    assert.match(stdout, /"api_key":"[^"]{56}"/)
-    assert.match(stdout, /"offset_ms":60000/)
+  it('of sandbox.md for the shell run, and answer', async () => {
+    const printed = await runShell(
+      await readSnippets('docs/guides/sandbox.md', 'bash'),
+      await userOf('tester', 'empty'),
+    )
+    assert.match(printed, /"api_key":"[^"]{56}"[^]*"offset_ms":60000/)
   })
+
+  it('of quickstart.md make an application that connects, shows holdings and hears of changes', async (test) => {
+    const t = lastFirst(test)
+    const ownUrl = `http://127.0.0.1:${await reservePort(t)}`
+    const home = path.join(folder, 'my-application')
+    /** The guide's addresses and folder are those of a newcomer's machine. */
+    const here = (text: string): string =>
+      text
+        .replaceAll('http://127.0.0.1:3000', ownUrl)
+        .replaceAll('http://127.0.0.1:4000', api.url)
+        .replaceAll('/tmp/my-application', home)
+    await runShell((await readSnippets('docs/guides/quickstart.md', 'bash')).map(here), {})
+    const [program = ''] = await readSnippets('docs/guides/quickstart.md', 'js app.mjs')
+    await writeFile(path.join(home, 'app.mjs'), here(program))
+    assert.deepEqual(await readSnippets('docs/guides/quickstart.md', 'bash starts app.mjs'), ['node app.mjs\n'])
+    const started = spawn('node', ['app.mjs'], { cwd: home, env: { PATH }, stdio: ['ignore', 'pipe', 'inherit'] })
+    t.after(async () => {
+      const ended = once(started, 'exit')
+      started.kill()
+      await ended
+    })
+    await Promise.race([once(started.stdout, 'data'), once(started, 'exit')])
+
+    const begun = await fetch(`${ownUrl}/connect`, { redirect: 'manual' })
+    const asked = Object.fromEntries(new URL(begun.headers.get('location') ?? '').searchParams)
+    const { body } = await api.call<{ redirect_to: string }>('POST', '/sandbox/authorizations', undefined, {
+      ...{ ...asked, user: 'visitor', providers: [{ provider_id: 'kraken' }] },
+    })
+    assert.equal((await fetch(body.redirect_to)).status, 200)
+    const page = await until('holdings and a webhook', async () => {
+      const text = await (await fetch(ownUrl)).text()
+      return /<li>BTC /.test(text) && !text.includes('none yet') ? text : undefined
+    })
+    assert.match(page, /<li>BTC 0\.409087788<\/li>[^]*Last webhook: \w+\.changed/)
+    const forged = await fetch(`${ownUrl}/webhooks`, { method: 'POST', body: '{}' })
+    assert.match(await forged.text(), /^WebhookError: /)
+  })
+})
+
+/** What the commands of a guide print that read a user's data or nobody's. */
+const readerGuides: Readonly<Record<string, RegExp>> = {
+  'copy.md': /"cursor":"/,
+  'integrate.md': /^\d+\n[^]*"token_type":"Bearer"/,
+  'move-to-v2.md': /"crypto_source_id":"kraken"[^]*"provider_id":"kraken"/,
+  'register.md': /ten_sandbox[^]*cli_[^]*whsec_[^]*webhook\.test/,
+}
+
+it('every guide with commands that can run is run here', async () => {
+  const guides = globSync('docs/guides/*.md', { cwd: root }).map((file) => path.basename(file))
+  const runnable: string[] = []
+  for (const guide of guides) {
+    if ((await readSnippets(`docs/guides/${guide}`, 'bash')).length > 0) runnable.push(guide)
+  }
+  assert.deepEqual(runnable.toSorted(), [...Object.keys(readerGuides), 'quickstart.md', 'sandbox.md'].toSorted())
 })
