@@ -79,23 +79,13 @@ export async function openInstallation(): Promise<Installation> {
   return {
     sandbox,
     run: (database, { hook, settings = {}, look } = {}) => {
-      const environment = {
-        ASSAY_MODE: 'sandbox',
-        ASSAY_DATA_DIRECTORY: directory,
-        ASSAY_SANDBOX_URL: sandbox.controlUrl,
-        ASSAY_LOG_LEVEL: 'error',
-        ASSAY_WORKER_SILENT_AFTER: '1000',
-        ASSAY_LIMIT_TOKEN: '1000000',
-        ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
-        DATABASE_URL: toDatabaseUrl({ ...postgres.connection, database }),
-        ...settings,
-      }
-      return run({
-        environment,
+      const url = toDatabaseUrl({ ...postgres.connection, database })
+      return runProcesses({
+        environment: { ...toEnvironment(directory, sandbox, url), ...settings },
         hook,
         look,
         db: connect(database),
-        postmasterFile: path.join(directory, 'postgres/postmaster.pid'),
+        killPostgres: () => killPostgres(path.join(directory, 'postgres/postmaster.pid')),
       })
     },
     clone: (from, to) => administer(`create database ${to} template ${from}`),
@@ -109,15 +99,29 @@ export async function openInstallation(): Promise<Installation> {
   }
 }
 
-interface RunDeps {
-  environment: Record<string, string>
-  hook: RunOptions['hook']
-  look: RunOptions['look']
-  db: Database
-  postmasterFile: string
+export function toEnvironment(directory: string, sandbox: Sandbox, databaseUrl: string): Record<string, string> {
+  return {
+    ASSAY_MODE: 'sandbox',
+    ASSAY_DATA_DIRECTORY: directory,
+    ASSAY_SANDBOX_URL: sandbox.controlUrl,
+    ASSAY_LOG_LEVEL: 'error',
+    ASSAY_WORKER_SILENT_AFTER: '1000',
+    ASSAY_LIMIT_TOKEN: '1000000',
+    ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
+    DATABASE_URL: databaseUrl,
+  }
 }
 
-async function run({ environment, hook, look, db, postmasterFile }: RunDeps): Promise<Running> {
+interface RunDeps {
+  environment: Record<string, string>
+  hook?: RunOptions['hook'] | undefined
+  look?: RunOptions['look'] | undefined
+  db: Database
+  killPostgres(): Promise<void>
+}
+
+/** The API and a worker, on a database that is there. */
+export async function runProcesses({ environment, hook, look, db, killPostgres }: RunDeps): Promise<Running> {
   await look?.(db)
   // Reserved, so that the API has the same address after each start.
   const ends: (() => unknown)[] = []
@@ -130,13 +134,6 @@ async function run({ environment, hook, look, db, postmasterFile }: RunDeps): Pr
     worker: () => startProcess(['worker'], environment, hook === undefined ? [] : ['--import', hook], deserters),
   }
   const processes = { api: starts.api(), worker: starts.worker() }
-
-  async function killPostgres(): Promise<void> {
-    // PostgreSQL is started again by the process that owns it, which is this one, as it would be by the service.
-    const pid = Number((await readFile(postmasterFile, 'utf8')).split('\n')[0])
-    process.kill(pid, 'SIGKILL')
-    await until('PostgreSQL to come back', async () => (await isOtherPostmaster(postmasterFile, pid)) || undefined)
-  }
 
   async function stop(): Promise<void> {
     await Promise.all([processes.api.end('SIGTERM'), processes.worker.end('SIGTERM')])
@@ -164,6 +161,13 @@ async function run({ environment, hook, look, db, postmasterFile }: RunDeps): Pr
     },
     stop,
   }
+}
+
+/** PostgreSQL is started again by the process that owns it, which is this one, as it would be by the service. */
+async function killPostgres(postmasterFile: string): Promise<void> {
+  const pid = Number((await readFile(postmasterFile, 'utf8')).split('\n')[0])
+  process.kill(pid, 'SIGKILL')
+  await until('PostgreSQL to come back', async () => (await isOtherPostmaster(postmasterFile, pid)) || undefined)
 }
 
 interface Process {

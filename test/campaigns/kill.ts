@@ -15,6 +15,7 @@ import { compareEvidence, gatherEvidence, holdAgainstBooks, type Evidence } from
 import { firstDatabase, openInstallation, type Installation, type Running, type Victim } from './installation.ts'
 import { startReader, startReceiver, type Receiver } from './onlookers.ts'
 import { prepareAccount, type Account } from './prepared-account.ts'
+import { createRandom } from './random.ts'
 
 export type Phase = 'reading' | 'deriving' | 'idle'
 
@@ -263,15 +264,4 @@ function shuffle<T>(items: readonly T[], random: () => number): T[] {
     .map((item) => ({ item, at: random() }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ item }) => item)
-}
-
-/** mulberry32: the same seed, the same moments. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -25,7 +25,7 @@ const liftBudgets = `
   create trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
 
 export async function prepareAccount(
-  installation: Installation,
+  installation: Pick<Installation, 'run' | 'sandbox'>,
   webhookUrl: string,
   entries: number,
 ): Promise<Account> {

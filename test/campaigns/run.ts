@@ -16,6 +16,11 @@ const campaigns: Record<string, Campaign> = {
     load: async () => (await import('./load.ts')).run,
     summary: '[--minutes 10]: 80 % of the peak with PostgreSQL killed half-way, every request answered',
   },
+  failover: {
+    load: async () => (await import('./failover.ts')).run,
+    summary:
+      '[--kills 10] [--seed n] [--entries 100000] [--rate 20] [--asynchronous]: the primary under Patroni killed under load, nothing lost',
+  },
   memory: {
     load: async () => (await import('./memory.ts')).run,
     summary: '[--small 10000] [--large 100000]: the memory of a worker does not grow with the history it reads',
