@@ -36,10 +36,10 @@ const exceptions: [text: RegExp, reason: string][] = [
   [/^delete from connections where status = 'pending'/, 'upkeep: connections that were never verified'],
   [/^delete from refused_keys where at <=/, 'upkeep: refused keys that no longer count'],
   [/from connections c where c\.session_id is not null and not exists/, 'upkeep: connections of sessions that ended'],
-  [/from connections c where c\.status = 'removed' and not exists/, 'upkeep: removals without a job'],
+  [/from connections where status = 'removed' order by/, 'upkeep: removals without a job'],
   [/from connections where session_id is null and status in .* and next_sync_at </, 'upkeep: stalled connections'],
   [/from grants where not lapse_seen/, 'upkeep: grants that ended'],
-  [/^delete from removed_transactions where ctid = any/, 'upkeep: removals that no longer have to be announced'],
+  [/^delete from (removed_transactions|transaction_versions) where \(user_key, /, 'upkeep: what was kept long enough'],
   [
     /^delete from (grant_accesses|refreshes|authorization_codes|access_tokens|token_families) where \(user_key, /,
     'upkeep: what has expired',
@@ -49,17 +49,22 @@ const exceptions: [text: RegExp, reason: string][] = [
     /^select distinct p\.user_key .* join awaited_prices p on p\.asset_key = w\.asset_key/,
     'upkeep: transactions to price',
   ],
-  [/^select from pending_announcements where due_at/, 'upkeep: whether any announcement is due'],
+  [/from pending_announcements p .* where p\.due_at <=/, 'announcements that are due, of anybody'],
   [/^insert into grant_accesses as a .* from unnest\(\$1::bigint\[\]/, 'reads of many users, counted in one batch'],
-  [/^with before as \( select ledger\.user_key, .* unnest\(\$1::bigint\[\]/, 'reads of many users, noted in one batch'],
-  [/^with later as \( select user_key, .* where user_key = any\(\$1::bigint\[\]\)/, 'the same users, read sooner'],
+  [
+    /^with before as materialized \( select ledger\.user_key, .* unnest\(\$1::bigint\[\]/,
+    'reads of many users, noted in one batch',
+  ],
   [
     /from connections where user_key = any\(\$1::bigint\[\]\)/,
     'issues of the users of an answer: one, or a tenant’s page',
   ],
-  [/^with counted as materialized \(with live as/, 'the tenant’s statistics: the users of a batch of notices'],
-  [/^with looked as materialized/, 'the tenant’s feed: the users of a batch of notices'],
-  [/ctid = any\(array\( ?select (found\.)?ctid from/, 'by the addresses of rows that were found by the user’s key'],
+  [/from \(with accounts as materialized/, 'the tenant’s statistics: the users of a batch of notices'],
+  [/^with (counted|looked) as materialized/, 'the tenant’s sums and feed, by tenant'],
+  [
+    /from grant_terms g where g\.user_key = any\(\$2::bigint\[\]\)/,
+    'the tenant’s feed: the users of a batch of notices',
+  ],
 ]
 
 const toLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()

@@ -74,7 +74,7 @@ function stepsOf(deps: UpkeepDeps): Record<string, () => Promise<void>> {
     sessions: () => sweepConnect(db),
     sync: () => sync.sweep(),
     async oauth() {
-      while ((await db.transaction(oauth.sweep)) > 0);
+      while ((await oauth.sweep()) > 0);
     },
     statistics: () => statistics.fold(),
     audit: () => chainAudit(db, deps.log),

@@ -179,12 +179,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     checkRights: (ref, opened, ask) => checkRights(gate, ref, opened, ask),
 
     async onUserReads(owners) {
-      if (owners.length === 0) return
-      const userKeys = owners.map(({ userKey }) => userKey)
-      await db.transaction(async (tx) => {
-        const sooner = await store.planSooner(tx, userKeys, schedule.activeEveryMs)
-        for (const { inMs, ...due } of sooner) await deps.onPlanned(tx, due, inMs)
-      })
+      for (const { userKey } of owners) {
+        await db.transaction(async (tx) => {
+          const sooner = await store.planSooner(tx, userKey, schedule.activeEveryMs)
+          for (const { inMs, ...due } of sooner) await deps.onPlanned(tx, due, inMs)
+        })
+      }
     },
 
     recordFault: (ref, failure) => recordFault(deps, ref, failure),

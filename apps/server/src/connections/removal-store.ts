@@ -91,14 +91,22 @@ export async function deleteLedger(tx: Sql, { userKey }: Pick<Owner, 'userKey'>)
   )
 }
 
-/** Hidden, and without a job that would destroy them. */
+/**
+ * Hidden, and without a job that would destroy them. Found first and then held against the queue, which is not where the
+ * users are.
+ */
 export async function listUnattended(sql: Sql, limit: number): Promise<ConnectionRef[]> {
   return sql.rows<ConnectionRef>(
-    `select ${refColumns} from connections c
-     where c.status = 'removed' and ${isNotQueued('destroy', 'c.id')} limit $1`,
+    `select ${refColumns} from (
+       select * from connections where status = 'removed'
+       order by user_key, connection_key limit ${removedLookedAtMax}) c
+     where ${isNotQueued('destroy', 'c.id')} limit $1`,
     [limit],
   )
 }
+
+/** The rest waits until these are destroyed. */
+const removedLookedAtMax = 1_000
 
 export async function findProviderId(tx: Sql, ref: ConnectionRef): Promise<string | undefined> {
   const row = await tx.maybeRow<{ provider_id: string }>(

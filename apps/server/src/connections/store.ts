@@ -191,14 +191,16 @@ export async function recordRead(
   const row = await tx.maybeRow<{ is_news: boolean; next_ms: number }>(
     `with before as (
        select c.user_key, c.connection_key, c.status, c.synced_count, c.session_id,
-         ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in
+         next.next_in, $4::timestamptz + next.next_in as next_at
        from connections c join user_ledgers l on l.user_key = c.user_key
+       cross join lateral (
+         select ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in) next
        where c.user_key = $1::bigint and c.connection_key = $2 and c.status in ${readable} and c.key_lane = $3
        for update of c
      )
      update connections c set status = 'active', status_cause = null, status_message = null,
        last_synced_at = $4::timestamptz, synced_count = c.transaction_count,
-       next_sync_at = case when $7::boolean then $4::timestamptz + b.next_in else c.next_sync_at end
+       next_sync_at = case when $7::boolean then b.next_at else c.next_sync_at end
      from before b
      where c.user_key = $1::bigint and c.user_key = b.user_key and c.connection_key = b.connection_key
      returning b.session_id is null and (b.status <> 'active' or b.synced_count <> c.transaction_count) as is_news,
@@ -211,6 +213,9 @@ export async function recordRead(
 /**
  * The whole end of a run that found nothing: one statement, because most runs are such. False, with nothing done, when
  * anything is otherwise; `recordRead` decides then. It announces nothing: that time has passed is not news.
+ *
+ * A statement that only names one user's tables is sent to the user's shard as a whole, and there is no queue there. The
+ * one row of the clock, a table of the coordinator, keeps the call that adds the job where the queue is.
  */
 export async function recordIdleRead(
   sql: Sql,
@@ -224,11 +229,13 @@ export async function recordIdleRead(
   const isProved = 'c.proof_grade is not null and c.unproved_at < $7::timestamptz'
   const row = await sql.maybeRow(
     `with planned as (
-       select c.user_key, c.connection_key, ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in
+       select c.user_key, c.connection_key, next.next_in, $4::timestamptz + next.next_in as next_at
        from connections c join user_ledgers l on l.user_key = c.user_key
+       cross join lateral (
+         select ${toNextInterval({ now: '$4', schedule: '$5', jitter: '$6' })} as next_in) next
        where c.user_key = $1::bigint and c.connection_key = $2
      ), recorded as (
-       update connections c set last_synced_at = $4::timestamptz, next_sync_at = $4::timestamptz + p.next_in,
+       update connections c set last_synced_at = $4::timestamptz, next_sync_at = p.next_at,
          proof_checked_at = case when ${isProved} then $4::timestamptz else c.proof_checked_at end,
          proof_balances_at = case when ${isProved} then c.unproved_at else c.proof_balances_at end,
          unproved_at = case when ${isProved} then c.balances_at else c.unproved_at end
@@ -237,7 +244,7 @@ export async function recordIdleRead(
          and c.key_lane = $3 and c.status = 'active' and c.synced_count = c.transaction_count
        returning p.next_in
      )
-     select ${next.call} from recorded`,
+     select ${next.call} from recorded, sandbox_clock`,
     [...keysOf(ref), keyLane, sql.now(), scheduleValues(schedule), jitter, toTime(provedUntilMs), ...next.values],
   )
   return row !== undefined
@@ -287,28 +294,28 @@ export async function resumeOverdue(tx: Sql, owner: Owner): Promise<DueConnectio
 }
 
 /**
- * Their users came back: connections whose next run was planned for an idle user are planned as for an active one. In
- * the order of their keys, so that two processes never wait for each other in a circle; and never skipping a row that is
+ * The user came back: connections whose next run was planned for an idle user are planned as for an active one. In the
+ * order of their keys, so that two processes never wait for each other in a circle; and never skipping a row that is
  * locked, because the run that holds it may have looked at the user before.
  */
 export async function planSooner(
   tx: Sql,
-  userKeys: readonly string[],
+  userKey: string,
   everyMs: number,
 ): Promise<(DueConnection & { inMs: number })[]> {
   return tx.rows(
     `with later as (
-       select user_key, connection_key, greatest($2::timestamptz,
+       select connection_key, greatest($2::timestamptz,
          last_synced_at + make_interval(secs => $3::double precision / 1000)) as due_at
        from connections
-       where user_key = any($1::bigint[]) and session_id is null and status = 'active'
-       order by user_key, connection_key for update
+       where user_key = $1::bigint and session_id is null and status = 'active'
+       order by connection_key for update
      )
      update connections c set next_sync_at = later.due_at from later
-     where c.user_key = later.user_key and c.connection_key = later.connection_key and c.next_sync_at > later.due_at
+     where c.user_key = $1::bigint and c.connection_key = later.connection_key and c.next_sync_at > later.due_at
      returning ${refColumns}, c.key_lane as "keyLane",
        1000 * extract(epoch from c.next_sync_at - $2::timestamptz)::double precision as "inMs"`,
-    [[...userKeys], tx.now(), everyMs],
+    [userKey, tx.now(), everyMs],
   )
 }
 

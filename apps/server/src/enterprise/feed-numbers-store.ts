@@ -16,17 +16,15 @@ import { isLive } from './grants.ts'
 
 /** The caller holds the tenant's lock (fold-store.ts), so that the numbers have no gaps. */
 export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<void> {
+  const { found } = await findStates(tx, tenantKey, at, userKeys)
   await tx.execute(
     `with looked as materialized (
-       select u.user_key, f.user_id as announced_id, f.numbered_seq, t.id as user_id,
-         coalesce(c.change_seq, 0) as change_seq, case when t.id is not null then g.ends_at end as ends_at
+       select u.user_key, f.user_id as announced_id, f.numbered_seq, s.user_id, coalesce(s.change_seq, 0) as change_seq,
+         s.ends_at
        from unnest($2::bigint[]) as u (user_key)
        left join feed_users f on f.tenant_key = $1::integer and f.user_key = u.user_key
-       left join tenant_users t on t.tenant_key = $1::integer and t.user_key = u.user_key
-       left join user_changes c on c.user_key = u.user_key
-       cross join lateral (
-         select min(g.expires_at) as ends_at from grant_terms g
-         where g.user_key = u.user_key and ${isLive('g', '$3')} and 'transactions:read' = any(g.scopes)) g
+       left join json_to_recordset($4::json) as s (user_key bigint, user_id text, change_seq bigint, ends_at timestamptz)
+         on s.user_key = u.user_key
      ), gone as (
        select user_key, announced_id from looked where ends_at is null and announced_id is not null
      ), left_feed as (
@@ -51,6 +49,24 @@ export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKe
      )
      update tenant_feeds set seq = seq + (select count(*) from announced)
      where tenant_key = $1::integer and exists (select from announced)`,
+    [tenantKey, userKeys, at, found],
+  )
+}
+
+/**
+ * Of the users whose transactions a live grant covers: the newest change, and when the first of the grants ends. As one
+ * text of JSON, because users are on all nodes of a distributed database and the feed is on one.
+ */
+function findStates(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<{ found: string }> {
+  return tx.row<{ found: string }>(
+    `select coalesce(json_agg(s), '[]')::text as found from (
+       select g.user_key, t.id as user_id, c.change_seq, g.ends_at
+       from (
+         select g.user_key, min(g.expires_at) as ends_at from grant_terms g
+         where g.user_key = any($2::bigint[]) and ${isLive('g', '$3')} and 'transactions:read' = any(g.scopes)
+         group by g.user_key) g
+       join tenant_users t on t.tenant_key = $1::integer and t.user_key = g.user_key
+       left join user_changes c on c.user_key = g.user_key) s`,
     [tenantKey, userKeys, at],
   )
 }

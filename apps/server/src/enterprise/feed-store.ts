@@ -1,6 +1,6 @@
 /** The SQL that reads a tenant's feed. feed-numbers-store.ts writes it. */
 import type { Sql } from '../db/index.ts'
-import { coveredRowByRow } from './grants.ts'
+import { listCovered } from './users-store.ts'
 
 export interface Feed {
   /** The newest number. */
@@ -30,14 +30,24 @@ export async function listUsersFrom(
   tenantKey: number,
   page: { asOf: string; fromKey: string; limit: number },
 ): Promise<Announced[]> {
-  return sql.rows<Announced>(
-    `select f.user_key, f.user_id, '0' as from_seq, f.numbered_seq as to_seq,
-       ${coveredRowByRow('f', 'transactions:read', '$3')} as covered
-     from feed_users f
-     where f.tenant_key = $1 and f.user_key >= $2::bigint and f.numbered_seq > 0
-     order by f.user_key limit $4`,
-    [tenantKey, page.fromKey, page.asOf, page.limit],
+  const rows = await sql.rows<Omit<Announced, 'covered'>>(
+    `select user_key, user_id, '0' as from_seq, numbered_seq as to_seq from feed_users
+     where tenant_key = $1 and user_key >= $2::bigint and numbered_seq > 0
+     order by user_key limit $3`,
+    [tenantKey, page.fromKey, page.limit],
   )
+  return withCovered(sql, rows, page.asOf)
+}
+
+/** The feed is on one node of a distributed database, and grants are where their users are. */
+async function withCovered<Row extends Omit<Announced, 'covered'>>(
+  sql: Sql,
+  rows: readonly Row[],
+  asOf: string,
+): Promise<(Row & { covered: boolean })[]> {
+  const keys = [...new Set(rows.map((row) => row.user_key))]
+  const covered = new Set(keys.length === 0 ? [] : await listCovered(sql, keys, 'transactions:read', asOf))
+  return rows.map((row) => ({ ...row, covered: covered.has(row.user_key) }))
 }
 
 export interface AnnouncedChange extends Announced {
@@ -52,12 +62,11 @@ export async function listChangesFrom(
   tenantKey: number,
   page: { asOf: string; fromSeq: string; limit: number },
 ): Promise<AnnouncedChange[]> {
-  return sql.rows<AnnouncedChange>(
-    `select c.seq, c.user_key, c.user_id, c.removed, c.from_seq, c.to_seq,
-       ${coveredRowByRow('c', 'transactions:read', '$3')} as covered
-     from tenant_changes c
-     where c.tenant_key = $1 and c.seq >= $2::bigint
-     order by c.seq limit $4`,
-    [tenantKey, page.fromSeq, page.asOf, page.limit],
+  const rows = await sql.rows<Omit<AnnouncedChange, 'covered'>>(
+    `select seq, user_key, user_id, removed, from_seq, to_seq from tenant_changes
+     where tenant_key = $1 and seq >= $2::bigint
+     order by seq limit $3`,
+    [tenantKey, page.fromSeq, page.limit],
   )
+  return withCovered(sql, rows, page.asOf)
 }

@@ -98,16 +98,23 @@ export async function listDue(tx: Sql, tenantKey: number, at: string, limit: num
   return rows.map((row) => row.user_key)
 }
 
-/** Tenants with something to fold. */
+/**
+ * Tenants with something to fold. Of a long queue only the beginning is looked at: the others follow in a later round, when
+ * these have been folded.
+ */
 export async function listBehind(sql: Sql): Promise<number[]> {
-  const rows = await sql.rows<{ tenant_key: number }>(
-    `select t.tenant_key from tenant_keys t
-     where coalesce((select true from user_notices n where n.tenant_key = t.tenant_key
-         order by n.tenant_key, n.notice limit 1), ${isDue('t.tenant_key', '$1')})`,
+  const noticed = await sql.rows<{ tenant_key: number }>(
+    `select distinct tenant_key from (
+       select tenant_key from user_notices order by tenant_key, notice limit ${noticesLookedAtMax}) n`,
+  )
+  const due = await sql.rows<{ tenant_key: number }>(
+    `select t.tenant_key from tenant_keys t where ${isDue('t.tenant_key', '$1')}`,
     [sql.now()],
   )
-  return rows.map((row) => row.tenant_key)
+  return [...new Set([...noticed, ...due].map((row) => row.tenant_key))]
 }
+
+const noticesLookedAtMax = 10_000
 
 export async function listTenants(sql: Sql): Promise<number[]> {
   const rows = await sql.rows<{ tenant_key: number }>('select tenant_key from tenant_keys order by tenant_key')

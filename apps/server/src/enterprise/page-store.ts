@@ -56,32 +56,37 @@ const item = `'{"id":"txn_' || encode(uuid_send(t.id), 'hex') || '","user_id":"'
   || c.provider_id || '","connection_id":"' || c.id || '","updated_at":"'
   || to_char(greatest(t.updated_at, c.shown_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '",' || t.document`
 
-const issues = `(select json_agg(row_to_json(i)) from (
-  select c.id, c.provider_id, c.status, c.status_cause, c.status_message, c.next_sync_at, c.added_at
-  from readable_connections c
-  where c.user_key = any(page.user_keys) and c.status in ('syncing', 'degraded', 'needs_reauth')
-    and ${coveredRowByRow('c', 'providers:read', '$2')}) i) as issues`
-
-/** Parameters: $1 token_hash, $2 the present, $3 the limit, $4 the last row that is shown, $5 and $6 the place. */
+/**
+ * Parameters: $1 token_hash, $2 the present, $3 the limit, $4 the last row that is shown, $5 and $6 the place.
+ *
+ * The page and its issues are tables of their own and not laterals of the caller: a distributed database finds the caller
+ * on one node, asks every node for its part of the page, and puts the answer together on the first.
+ */
 function toText(hasPlace: boolean): string {
   const place = hasPlace ? 'and (t.occurred_at, t.id) < ($5::timestamptz, $6::uuid)' : ''
-  return `with caller as materialized (${clientCallerCte})
-    select ${callerColumn}, result.* from caller left join lateral (
-      select page.items, page.count, page.last_at, page.last_id, page.user_keys, ${issues} from (
-        select string_agg(t.item, E',\\n') as items, count(*)::integer as count,
-          (array_agg(t.occurred_at))[$4::integer] as last_at, (array_agg(t.id))[$4::integer] as last_id,
-          array_agg(t.user_key) as user_keys
-        from (
-          select * from (
-            select t.occurred_at, t.id, t.user_key, ${item} as item
-            from transactions t
-            cross join lateral (
-              select c.id, c.user_id, c.provider_id, c.shown_at from readable_connections c
-              where c.user_key = t.user_key and c.connection_key = t.connection_key offset 0) c
-            where t.tenant_key = (select caller.tenant_key from caller) ${place}
-              and ${coveredRowByRow('t', 'transactions:read', '$2')}
-            order by ${newestFirst} limit ${rowsMax}) t
-          order by ${newestFirst} limit $3::bigint) t) page) result on 'enterprise:read' = any(caller.scopes)`
+  return `with caller as materialized (${clientCallerCte}), page as materialized (
+      select * from (
+        select t.occurred_at, t.id, t.user_key, ${item} as item
+        from transactions t
+        cross join lateral (
+          select c.id, c.user_id, c.provider_id, c.shown_at from readable_connections c
+          where c.user_key = t.user_key and c.connection_key = t.connection_key offset 0) c
+        where t.tenant_key = (select caller.tenant_key from caller where 'enterprise:read' = any(caller.scopes)) ${place}
+          and ${coveredRowByRow('t', 'transactions:read', '$2')}
+        order by ${newestFirst} limit ${rowsMax}) t
+      order by ${newestFirst} limit $3::bigint
+    ), issues as materialized (
+      select c.id, c.provider_id, c.status, c.status_cause, c.status_message, c.next_sync_at, c.added_at
+      from readable_connections c
+      where c.user_key = any(array(select page.user_key from page)) and c.status in ('syncing', 'degraded', 'needs_reauth')
+        and ${coveredRowByRow('c', 'providers:read', '$2')}
+    )
+    select ${callerColumn}, shown.*, (select json_agg(row_to_json(i)) from issues i) as issues
+    from caller, (
+      select string_agg(page.item, E',\\n') as items, count(*)::integer as count,
+        (array_agg(page.occurred_at))[$4::integer] as last_at, (array_agg(page.id))[$4::integer] as last_id,
+        array_agg(page.user_key) as user_keys
+      from page) shown`
 }
 
 const firstPage = toText(false)

@@ -2,10 +2,10 @@
  * The texts of a tenant's page queries. A page is newest first by (occurred_at, id), and its place is part of every range,
  * never an OFFSET. One of these leads to the rows, and all other filters become conditions on them:
  *
- * - `walk`: the tenant's page index from the place on, until the page is full; for some users, the page index of each.
- * - `near`: the same over the next 100 rows of the tenant only. Enough for filters that hit often.
- * - `kind`: lists the kinds that exist (provider or connection, category, type) by stepping over their index from one
- *   to the next, then reads the newest rows of each wanted kind.
+ * - `walk`: the page index of the tenant, or of a user, from the place on, until the page is full.
+ * - `near`: the same over the next 100 rows only. Enough for filters that hit often.
+ * - `kind`: the kinds there are (provider or connection, category, type), found by stepping over their index from one to
+ *   the next, and the newest rows of each kind that is wanted. The kinds of a tenant are found before.
  * - `asset`: for each user and asset the newest rows, by the postings. Pending transactions have none and are few, so
  *   their texts are looked into.
  * - `update`: for each user, everything that changed since then, sorted.
@@ -15,6 +15,10 @@
  *
  * An ORDER BY stands wherever an index must lead: for a bare LIMIT PostgreSQL may choose to scan the table. An OFFSET 0
  * stands where a look-up must stay one: for a thousand of them PostgreSQL may read and hash a whole table.
+ *
+ * A distributed database runs the statement for a tenant on each shard and merges what it found. It can do that as long as
+ * every part joins by the user's key, and a lateral with a LIMIT refers to tables of users only. So kinds and assets of a
+ * tenant's page are parts of the text, one after the other, and not rows that a lateral refers to.
  */
 import type { Filter, Lead, TransactionFilters } from '../portfolio/index.ts'
 import { coveredRowByRow, isLive } from './grants.ts'
@@ -31,12 +35,27 @@ export interface TenantPageRequest {
 
 export interface TenantReach {
   tenantKey: number
-  /** The keys of some users, or all of the tenant's. Live grants decide whose rows are shown. */
-  users: readonly string[] | 'all'
-  /** Only these connections, of the users above. */
-  connections?: readonly { user_key: string; connection_key: number }[] | undefined
-  /** The time at which grants are checked. */
+  /** The key of one user; null for all of the tenant's. Whose rows are shown, their live grants decide. */
+  user: string | null
+  /** Only these connections of the user. */
+  connectionKeys?: readonly number[] | undefined
+  /** The moment at which grants are looked at. */
   now: string
+}
+
+/** What rows share of what can be filtered by. */
+export interface Kind {
+  provider_id: string
+  category: string
+  type: string
+}
+
+/** What was found before the page of a tenant. */
+export interface Found {
+  /** The wanted ones. */
+  kinds: readonly Kind[]
+  /** Of the assets that were asked for. */
+  assetKeys: readonly number[]
 }
 
 export interface TenantStatement {
@@ -48,27 +67,33 @@ const newestFirst = 't.occurred_at desc, t.id desc'
 const nearMax = 100
 
 /** What can lead to the rows of these filters, besides the order of the page. */
-export function listLeads({ connections }: TenantReach, filters: TenantFilters): Filter[] {
+export function listLeads({ connectionKeys }: TenantReach, filters: TenantFilters): Filter[] {
   const { providerIds, types, categories } = filters
   const leads: Filter[] = []
   if (filters.assetSymbols !== undefined) leads.push('asset')
-  if ([connections, providerIds, types, categories].some((wanted) => wanted !== undefined)) leads.push('kind')
+  if ([connectionKeys, providerIds, types, categories].some((wanted) => wanted !== undefined)) leads.push('kind')
   if (filters.updatedSince !== undefined) leads.push('update')
   return leads
 }
 
-export function pageStatement(reach: TenantReach, request: TenantPageRequest, lead: Lead): TenantStatement {
-  const parts = createParts(reach, request)
+export function pageStatement(
+  reach: TenantReach,
+  request: TenantPageRequest,
+  lead: Lead,
+  found: Found,
+): TenantStatement {
+  const parts = createParts(reach, request, found)
   const conditions = [...(lead === 'kind' ? [] : parts.ofKind('t')), ...parts.updated()]
   if (request.filters.assetSymbols !== undefined && lead !== 'asset') conditions.push(parts.hasAsset())
   const limit = parts.bind(request.limit)
   const rows = toRows(parts, lead, conditions, limit)
-  // The query finds a trade of two requested assets twice.
-  const once = lead === 'asset' ? 'distinct on (t.occurred_at, t.id)' : ''
+  // A trade of two assets that were both asked for is found twice.
+  const once = lead === 'asset' ? 'distinct on (t.occurred_at, t.id, t.user_key)' : ''
+  const order = lead === 'asset' ? `${newestFirst}, t.user_key` : newestFirst
   return {
     text: `select ${once} 'txn_' || replace(t.id::text, '-', '') as id, t.user_key, t.user_id, t.connection_id,
         t.provider_id, t.occurred_at, greatest(t.updated_at, t.shown_at) as updated_at, t.document
-      from (${rows}) t order by ${newestFirst} limit ${limit}`,
+      from (${rows}) t order by ${order} limit ${limit}`,
     values: parts.values,
   }
 }
@@ -78,11 +103,40 @@ export function countStatement(
   reach: TenantReach,
   request: TenantPageRequest,
   lead: Filter,
+  found: Found,
   max: number,
 ): TenantStatement {
-  const parts = createParts(reach, request)
+  const parts = createParts(reach, request, found)
   const rows = toKeys(parts, lead, String(max))
-  return { text: `select count(*)::int as rows from (select from (${rows}) t limit ${max}) t`, values: parts.values }
+  return {
+    text: `select count(*)::int as rows from (select t.user_key from (${rows}) t limit ${max}) t`,
+    values: parts.values,
+  }
+}
+
+/** In one statement; a tenant with more has another statement for each as many. */
+export const kindStepsMax = 24
+
+/**
+ * The next kinds of a tenant, in the order of their index. Each step is one look into the index. Not a recursive query,
+ * which a distributed database has for the rows of one user only.
+ */
+export function kindsStatement(tenantKey: number, after: Kind | undefined): { text: string; values: unknown[] } {
+  const kind = 't.provider_id, t.category, t.type'
+  const step = (from: string): string => `select ${kind} from transactions t
+    where t.tenant_key = $1::integer and (${kind}) > (${from}) order by ${kind} limit 1`
+  const given = '$2::text, $3::transaction_category, $4::transaction_type'
+  const column = (name: string, before: number): string => `(select ${name} from step_${before})`
+  const steps = Array.from({ length: kindStepsMax }, (_, number) =>
+    number === 0
+      ? `step_0 as materialized (${step(given)})`
+      : `step_${number} as materialized (${step(['provider_id', 'category', 'type'].map((name) => column(name, number - 1)).join(', '))})`,
+  )
+  const all = steps.map((_, number) => `select * from step_${number}`).join(' union all ')
+  return {
+    text: `with ${steps.join(', ')} ${all}`,
+    values: [tenantKey, after?.provider_id ?? '', after?.category ?? 'trade', after?.type ?? 'input_only'],
+  }
 }
 
 /** The number of the first change at this moment (ledger/changes-store.ts). */
@@ -102,14 +156,14 @@ function createBinder() {
   }
 }
 
-function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) {
+function createParts(reach: TenantReach, { filters, after }: TenantPageRequest, found: Found) {
   const { values, bind, bindOnce } = createBinder()
   const now = bindOnce(reach.now)
   const tenant = bindOnce(reach.tenantKey)
-  const isTenantWide = reach.users === 'all'
-  const userKeys = bindOnce(reach.users)
-  const some = (): string => `(select u.user_key from unnest(${userKeys()}::bigint[]) as u (user_key)
-    where ${coveredRowByRow('u', 'transactions:read', now())}) u`
+  const isTenantWide = reach.user === null
+  const user = bindOnce(reach.user)
+  const userKey = (): string => `${user()}::bigint`
+  const live = (): string => `${isLive('g', now())} and 'transactions:read' = any(g.scopes)`
   const symbols = bindOnce(filters.assetSymbols)
   const since = bindOnce(toChangeSeq(filters.updatedSince ?? '1970-01-01'))
 
@@ -117,19 +171,25 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
     values,
     bind,
     isTenantWide,
-    /** Which rows may be shown: those of every covered user of the tenant, or those of the user `u`. */
-    within: (): string => (isTenantWide ? `t.tenant_key = ${tenant()}::integer` : `t.user_key = u.user_key`),
-    covered: (): string => (isTenantWide ? coveredRowByRow('t', 'transactions:read', now()) : 'true'),
-    /** The users to read one by one, when the request names some. */
-    some,
-    /** The same when a filter leads that has no index for the tenant. */
-    users: (more = 'true'): string =>
+    found,
+    /** Which rows may be shown: of the tenant's users if a grant covers each, or of the user. */
+    within: (): string => (isTenantWide ? `t.tenant_key = ${tenant()}::integer` : `t.user_key = ${userKey()}`),
+    covered: (): string =>
       isTenantWide
-        ? `(select distinct g.user_key from grant_terms g join user_changes s on s.user_key = g.user_key
-            where g.tenant_key = ${tenant()}::integer and ${isLive('g', now())}
-              and 'transactions:read' = any(g.scopes) and ${more}) u`
-        : some(),
-    // The text contains only the requested filters: a parameter that may be null would hide the range from the planner.
+        ? coveredRowByRow('t', 'transactions:read', now())
+        : `exists (select 1 from grant_terms g where g.user_key = ${userKey()} and ${live()})`,
+    /** The users to look at one by one, when a filter leads that has no index for the tenant. */
+    users: (more = 'true'): string =>
+      `(select distinct g.user_key from grant_terms g join user_changes s on s.user_key = g.user_key
+        where ${isTenantWide ? `g.tenant_key = ${tenant()}::integer` : `g.user_key = ${userKey()}`}
+          and ${live()} and ${more}) u`,
+    /**
+     * How a part of the statement knows its user: by name, or by the user in another part. The name stands in each part,
+     * because a subquery with an OFFSET 0 does not learn it from the others, and all of them have to lead to one shard.
+     */
+    ofUser: (alias: string, from = 'u'): string =>
+      `${alias}.user_key = ${isTenantWide ? `${from}.user_key` : userKey()}`,
+    // Only what was asked for is in the text: a parameter that may be null would hide the range from the planner.
     range(time: string, id: string): string {
       const conditions = ['true']
       if (filters.startTime !== undefined) conditions.push(`${time} >= ${bind(filters.startTime)}::timestamptz`)
@@ -140,7 +200,7 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
       }
       return conditions.join(' and ')
     },
-    ofKind(alias: string, userKey = `${alias}.user_key`): string[] {
+    ofKind(alias: string): string[] {
       const wanted: [string, string, readonly string[] | undefined][] = [
         ['type', 'transaction_type', filters.types],
         ['category', 'transaction_category', filters.categories],
@@ -149,11 +209,8 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
       const conditions = wanted.flatMap(([name, type, among]) =>
         among === undefined ? [] : [`${alias}.${name} = any(${bind(among)}::${type}[])`],
       )
-      if (reach.connections !== undefined) {
-        const owners = bind(reach.connections.map((one) => one.user_key))
-        const connectionKeys = bind(reach.connections.map((one) => one.connection_key))
-        conditions.push(`(${userKey}, ${alias}.connection_key) in (
-          select * from unnest(${owners}::bigint[], ${connectionKeys}::integer[]))`)
+      if (reach.connectionKeys !== undefined) {
+        conditions.push(`${alias}.connection_key = any(${bind(reach.connectionKeys)}::integer[])`)
       }
       return conditions
     },
@@ -170,7 +227,7 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
       where named.symbol #>> '{}' = any(${symbols()}::text[]))`,
     hasAsset(): string {
       return `case when t.pending then ${this.namesAsset()} else exists (
-        select from postings p where p.user_key = t.user_key and p.transaction_id = t.id
+        select from postings p where ${this.ofUser('p', 't')} and p.transaction_id = t.id
           and p.asset_key in (${this.assetKeys()}) offset 0) end`
     },
   }
@@ -179,35 +236,32 @@ function createParts(reach: TenantReach, { filters, after }: TenantPageRequest) 
 type Parts = ReturnType<typeof createParts>
 
 /** A row with what its connection adds; rows of connections that are not shown are left out. */
-const shown = `cross join lateral (
+const shown = (parts: Parts): string => `cross join lateral (
   select c.id as connection_id, c.user_id, c.shown_at from readable_connections c
-  where c.user_key = t.user_key and c.connection_key = t.connection_key offset 0) c`
+  where ${parts.ofUser('c', 't')} and c.connection_key = t.connection_key offset 0) c`
 const seen = 't.*, c.connection_id, c.user_id, c.shown_at'
 
 /** The rows, with conditions on `t` and its connection `c`. */
 function toRows(parts: Parts, lead: Lead, conditions: readonly string[], limit: string): string {
   const fits = ['true', ...conditions].join(' and ')
   const inRange = (): string => `${parts.within()} and ${parts.range('t.occurred_at', 't.id')}`
+  const walk = (more: string): string => `select ${seen} from transactions t ${shown(parts)}
+    where ${inRange()} and ${more} and ${parts.covered()} and ${fits} order by ${newestFirst} limit ${limit}`
   switch (lead) {
     case 'walk':
-      return perUser(
-        parts,
-        `select ${seen} from transactions t ${shown} where ${inRange()} and ${parts.covered()} and ${fits}
-         order by ${newestFirst} limit ${limit}`,
-      )
-    case 'near':
-      return perUser(
-        parts,
-        `select ${seen} from (
-           select t.* from transactions t where ${inRange()} order by ${newestFirst} limit ${nearMax}) t ${shown}
-         where ${parts.covered()} and ${fits} order by ${newestFirst} limit ${limit}`,
-      )
+      return walk('true')
+    case 'near': {
+      // Up to the hundredth row, found before: a distributed database would collect the hundred and send them back.
+      const edge = (column: string, end: string): string => `coalesce(
+        (select t.${column} from transactions t where ${inRange()} order by ${newestFirst} offset ${nearMax - 1} limit 1), ${end})`
+      return walk(`(t.occurred_at, t.id) >= (
+        ${edge('occurred_at', `'-infinity'::timestamptz`)}, ${edge('id', `'00000000-0000-0000-0000-000000000000'::uuid`)})`)
+    }
     case 'kind':
       return byKind(parts, seen, fits, limit)
     case 'asset':
-      // Both subqueries share one lookup of the users.
-      return `with people as materialized (select u.user_key from ${parts.users()})
-        ${byPosting(parts, seen, fits, limit, 'people u')} union all ${byPendingText(parts, fits, limit, 'people u')}`
+      return `select t.* from ${parts.users()}, lateral (
+        ${byPosting(parts, seen, fits, limit)} union all ${byPendingText(parts, fits, limit)}) t`
     case 'update':
       return byChange(parts, seen, fits)
   }
@@ -215,79 +269,85 @@ function toRows(parts: Parts, lead: Lead, conditions: readonly string[], limit: 
 
 /** The rows that the lead finds, before the other filters apply. */
 function toKeys(parts: Parts, lead: Filter, limit: string): string {
+  const key = 't.user_key, t.id'
   switch (lead) {
     case 'kind':
-      return byKind(parts, 't.id', 'true', limit)
+      return byKind(parts, key, 'true', limit)
     case 'asset':
-      return byPosting(parts, 't.id', 'true', limit)
+      return `select t.* from ${parts.users()}, lateral (${byPosting(parts, key, 'true', limit)}) t`
     case 'update':
-      return byChange(parts, 't.id', 'true')
+      return byChange(parts, key, 'true')
   }
 }
 
-function perUser(parts: Parts, text: string): string {
-  return parts.isTenantWide ? text : `select t.* from ${parts.some()}, lateral (${text}) t`
-}
-
 function byKind(parts: Parts, columns: string, fits: string, limit: string): string {
-  const first = parts.isTenantWide ? 'provider_id' : 'connection_key'
   const within = parts.within()
-  return perUser(
-    parts,
-    `${kindsOf(within, first)}
-     select t.* from kinds k, lateral (
-       select ${columns} from transactions t ${shown}
-       where ${within} and ${parts.range('t.occurred_at', 't.id')} and ${parts.covered()} and ${fits}
-         and t.${first} = k.${first} and t.category = k.category and t.type = k.type
-       order by ${newestFirst} limit ${limit}) t
-     where ${['true', ...parts.ofKind('k', 'u.user_key')].join(' and ')}`,
-  )
+  const newest = (ofKind: string): string => `select ${columns} from transactions t ${shown(parts)}
+    where ${within} and ${parts.range('t.occurred_at', 't.id')} and ${parts.covered()} and ${fits} and ${ofKind}
+    order by ${newestFirst} limit ${limit}`
+  if (parts.isTenantWide) {
+    const arms = parts.found.kinds.map(({ provider_id: providerId, category, type }) =>
+      newest(`t.provider_id = ${parts.bind(providerId)}::text and t.category = ${parts.bind(category)}::transaction_category
+        and t.type = ${parts.bind(type)}::transaction_type`),
+    )
+    return arms.map((arm) => `(${arm})`).join(' union all ')
+  }
+  return `${kindsOf(within)}
+    select t.* from kinds k, lateral (
+      ${newest('t.connection_key = k.connection_key and t.category = k.category and t.type = k.type')}) t
+    where ${['true', ...parts.ofKind('k')].join(' and ')}`
 }
 
-function byPosting(parts: Parts, columns: string, fits: string, limit: string, users = parts.users()): string {
+/** Assets with one symbol are few, but for worthless ones that took it: those share a part, because few hold them. */
+const assetPartsMax = 8
+
+function byPosting(parts: Parts, columns: string, fits: string, limit: string): string {
+  const own = parts.found.assetKeys.slice(0, assetPartsMax).map((key) => `p.asset_key = ${parts.bind(key)}::integer`)
+  const rest = parts.found.assetKeys.slice(assetPartsMax)
+  if (rest.length > 0) own.push(`p.asset_key = any(${parts.bind(rest)}::integer[])`)
   // A transaction with a fee in the same asset has two postings of it.
-  return `select t.* from ${users}, unnest(array(${parts.assetKeys()})) as a (asset_key), lateral (
-    select distinct on (p.occurred_at, p.transaction_id) ${columns} from postings p
-    cross join lateral (
-      select t.* from transactions t where t.user_key = p.user_key and t.id = p.transaction_id offset 0) t ${shown}
-    where p.user_key = u.user_key and p.asset_key = a.asset_key
-      and ${parts.range('p.occurred_at', 'p.transaction_id')} and ${fits}
-    order by p.occurred_at desc, p.transaction_id desc limit ${limit}) t`
+  return own
+    .map(
+      (ofAsset) => `(select distinct on (p.occurred_at, p.transaction_id) ${columns} from postings p
+      cross join lateral (
+        select t.* from transactions t where ${parts.ofUser('t', 'p')} and t.id = p.transaction_id offset 0) t ${shown(parts)}
+      where ${parts.ofUser('p')} and ${ofAsset} and ${parts.range('p.occurred_at', 'p.transaction_id')} and ${fits}
+      order by p.occurred_at desc, p.transaction_id desc limit ${limit})`,
+    )
+    .join(' union all ')
 }
 
-function byPendingText(parts: Parts, fits: string, limit: string, users: string): string {
-  return `select t.* from ${users}, lateral (
-    select ${seen} from transactions t ${shown}
-    where t.user_key = u.user_key and t.pending and ${parts.range('t.occurred_at', 't.id')}
-      and ${fits} and ${parts.namesAsset()}
-    order by ${newestFirst} limit ${limit}) t`
+function byPendingText(parts: Parts, fits: string, limit: string): string {
+  return `(select ${seen} from transactions t ${shown(parts)}
+    where ${parts.ofUser('t')} and t.pending and ${parts.range('t.occurred_at', 't.id')} and ${fits} and ${parts.namesAsset()}
+    order by ${newestFirst} limit ${limit})`
 }
 
 /** Rows that changed, and all rows of a connection that was shown since then. */
 function byChange(parts: Parts, columns: string, fits: string): string {
   return `select t.* from ${parts.users(`s.change_seq >= ${parts.since()}`)}, lateral (
     select ${columns} from (
-      select t.* from transactions t where t.user_key = u.user_key and t.change_seq >= ${parts.since()}
+      select t.* from transactions t where ${parts.ofUser('t')} and t.change_seq >= ${parts.since()}
       union all
       select t.* from readable_connections c
       join transactions t on t.user_key = c.user_key and t.connection_key = c.connection_key
-      where c.user_key = u.user_key and c.shown_seq >= ${parts.since()} and t.change_seq < ${parts.since()}
-    ) t ${shown}
+      where ${parts.ofUser('c')} and c.shown_seq >= ${parts.since()} and t.change_seq < ${parts.since()}
+    ) t ${shown(parts)}
     where ${parts.range('t.occurred_at', 't.id')} and ${fits}) t`
 }
 
 /**
- * Steps from one kind to the next, with one index lookup per step. A row also gives the provider, because all rows of a
- * connection have the same one.
+ * A user's kinds, from one to the next: each step is one look into the index. A row shows the provider, too, because all
+ * rows of a connection have one.
  */
-function kindsOf(within: string, first: 'connection_key' | 'provider_id'): string {
-  const kind = `t.${first}, t.category, t.type`
-  const found = first === 'connection_key' ? `${kind}, t.provider_id` : kind
+function kindsOf(within: string): string {
+  const kind = 't.connection_key, t.category, t.type'
   return `with recursive kinds as (
-    (select ${found} from transactions t where ${within} order by ${kind} limit 1)
+    (select ${kind}, t.provider_id from transactions t where ${within} order by ${kind} limit 1)
     union all
     select next.* from kinds k, lateral (
-      select ${found} from transactions t where ${within} and (${kind}) > (k.${first}, k.category, k.type)
+      select ${kind}, t.provider_id from transactions t
+      where ${within} and (${kind}) > (k.connection_key, k.category, k.type)
       order by ${kind} limit 1) next
   )`
 }

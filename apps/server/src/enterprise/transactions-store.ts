@@ -13,8 +13,12 @@ import type { Filter, Lead } from '../portfolio/index.ts'
 import { coveredRowByRow } from './grants.ts'
 import {
   countStatement,
+  kindsStatement,
+  kindStepsMax,
   listLeads,
   pageStatement,
+  type Found,
+  type Kind,
   type TenantPageRequest,
   type TenantReach,
   type TenantFilters,
@@ -46,39 +50,95 @@ export async function listTransactions(
   tenantKey: number,
   { filters: { userIds, connectionIds, ...filters }, limit, after }: TransactionRequest,
 ): Promise<TransactionRow[]> {
-  const reach = await findReach(sql, tenantKey, userIds, connectionIds)
-  if (reach.users.length === 0) return []
-  return listPage(sql, reach, { filters, limit, after })
+  const rows: TransactionRow[] = []
+  const reaches = await findReaches(sql, tenantKey, userIds, connectionIds)
+  // User by user: each statement names one, and a distributed database answers it from one node.
+  for (const reach of reaches) rows.push(...(await listPage(sql, reach, { filters, limit, after })))
+  return reaches.length === 1 ? rows : rows.toSorted(toNewestFirst).slice(0, limit)
+}
+
+function toNewestFirst(a: TransactionRow, b: TransactionRow): number {
+  return Date.parse(b.occurred_at) - Date.parse(a.occurred_at) || (a.id < b.id ? 1 : -1)
 }
 
 async function listPage(sql: Sql, reach: TenantReach, request: TenantPageRequest): Promise<TransactionRow[]> {
+  let found: Found = { kinds: [], assetKeys: [] }
   const list = async (lead: Lead): Promise<TransactionRow[]> => {
-    const { text, values } = pageStatement(reach, request, lead)
+    if (lead === 'kind' && reach.user === null && found.kinds.length === 0) return []
+    const { text, values } = pageStatement(reach, request, lead, found)
     return sql.rows<TransactionRow>(text, values)
   }
   const leads = listLeads(reach, request.filters)
   const [only] = leads
   if (only === undefined) return list('walk')
-  // Reading the next 100 rows of each of many users would be too much.
-  const near = reach.users === 'all' || reach.users.length === 1 ? await list('near') : []
+  const near = await list('near')
   if (near.length === request.limit) return near
+  found = await find(sql, reach, request.filters, leads)
+  if (found.assetKeys.length === 0 && leads.includes('asset')) return []
   if (leads.length === 1 && only !== 'update') return list(only)
-  for (const lead of leads) if (await isRare(sql, reach, request, lead)) return list(lead)
+  for (const lead of leads) if (await isRare(sql, { reach, request, found }, lead)) return list(lead)
   return list(only === 'asset' ? 'asset' : 'walk')
 }
 
-async function isRare(sql: Sql, reach: TenantReach, request: TenantPageRequest, lead: Filter): Promise<boolean> {
-  const { text, values } = countStatement(reach, request, lead, rareMax)
+interface Search {
+  reach: TenantReach
+  request: TenantPageRequest
+  found: Found
+}
+
+async function isRare(sql: Sql, { reach, request, found }: Search, lead: Filter): Promise<boolean> {
+  if (lead === 'kind' && reach.user === null && found.kinds.length === 0) return true
+  const { text, values } = countStatement(reach, request, lead, found, rareMax)
   return (await sql.row<{ rows: number }>(text, values)).rows < rareMax
 }
 
-/** The users whose rows can match; a connection belongs to one user. */
-async function findReach(
+async function find(
+  sql: Sql,
+  { tenantKey, user }: TenantReach,
+  filters: TenantFilters,
+  leads: readonly Filter[],
+): Promise<Found> {
+  const kinds = leads.includes('kind') && user === null ? await listKinds(sql, tenantKey) : []
+  const assets = leads.includes('asset') ? await listAssetKeys(sql, filters.assetSymbols ?? []) : []
+  const isWanted = (among: readonly string[] | undefined, value: string): boolean =>
+    among === undefined || among.includes(value)
+  return {
+    assetKeys: assets,
+    kinds: kinds.filter(
+      ({ provider_id: providerId, category, type }) =>
+        isWanted(filters.providerIds, providerId) &&
+        isWanted(filters.categories, category) &&
+        isWanted(filters.types, type),
+    ),
+  }
+}
+
+async function listKinds(sql: Sql, tenantKey: number): Promise<Kind[]> {
+  const kinds: Kind[] = []
+  for (;;) {
+    const { text, values } = kindsStatement(tenantKey, kinds.at(-1))
+    const next = await sql.rows<Kind>(text, values)
+    kinds.push(...next)
+    if (next.length < kindStepsMax) return kinds
+  }
+}
+
+/** The oldest first: those that took a symbol later are rarely held. */
+async function listAssetKeys(sql: Sql, symbols: readonly string[]): Promise<number[]> {
+  const rows = await sql.rows<{ asset_key: number }>(
+    'select asset_key from assets where symbol = any($1::text[]) order by asset_key',
+    [symbols],
+  )
+  return rows.map((row) => row.asset_key)
+}
+
+/** Whose rows can be meant: a connection is one user's. */
+async function findReaches(
   sql: Sql,
   tenantKey: number,
   userIds: readonly string[] | undefined,
   connectionIds: readonly string[] | undefined,
-): Promise<TenantReach> {
+): Promise<TenantReach[]> {
   const reach = { tenantKey, now: sql.now() }
   if (connectionIds !== undefined) {
     const connections = await sql.rows<{ user_key: string; connection_key: number }>(
@@ -86,14 +146,15 @@ async function findReach(
        where c.tenant_key = $1 and c.id = any($2::text[]) and ($3::text[] is null or c.user_id = any($3))`,
       [tenantKey, connectionIds, userIds ?? null],
     )
-    return { ...reach, connections, users: [...new Set(connections.map((one) => one.user_key))] }
+    const byUser = Map.groupBy(connections, (one) => one.user_key)
+    return [...byUser].map(([user, own]) => ({ ...reach, user, connectionKeys: own.map((one) => one.connection_key) }))
   }
-  if (userIds === undefined) return { ...reach, users: 'all' }
+  if (userIds === undefined) return [{ ...reach, user: null }]
   const users = await sql.rows<{ user_key: string }>(
     'select u.user_key from tenant_users u where u.tenant_key = $1 and u.id = any($2::text[])',
     [tenantKey, userIds],
   )
-  return { ...reach, users: users.map((one) => one.user_key) }
+  return users.map((one) => ({ ...reach, user: one.user_key }))
 }
 
 export interface RemovedRow {

@@ -22,29 +22,63 @@ export interface UserRequest {
   names?: { externalUserIds: readonly string[]; emails: readonly string[] } | undefined
 }
 
-// A user has a grant for each client; the tenant sees what they cover together. $1 is the tenant and $2 the present.
-const granted = `select min(live.granted_at) as granted_at, max(live.expires_at) as grant_expires_at,
-    array(select distinct scope from grant_terms each, unnest(each.scopes) as scope
-      where each.user_key = u.user_key and ${isLive('each', '$2')} order by scope) as scopes
-  from grant_terms live where live.user_key = u.user_key and ${isLive('live', '$2')} having count(*) > 0`
+type FoundUser = Pick<UserRow, 'user_key' | 'user_id' | 'external_user_id' | 'email'>
 
-const users = `select u.user_key, u.id as user_id, u.external_user_id, u.email, g.granted_at, g.grant_expires_at, g.scopes,
-    case when 'providers:read' = any(g.scopes) then (
-      select count(*)::int from readable_connections c where c.user_key = u.user_key) end as connection_count
-  from tenant_users u join lateral (${granted}) g on true where u.tenant_key = $1::integer`
+const found = `select user_key, id as user_id, external_user_id, email from tenant_users where tenant_key = $1::integer`
+
+/**
+ * Those of them whom a live grant covers, in the same order. A user has a grant for each client, and the tenant sees what
+ * they cover together. Grants and connections are where their users are, and the directory is on every node.
+ */
+async function toCovered(sql: Sql, users: readonly FoundUser[]): Promise<UserRow[]> {
+  if (users.length === 0) return []
+  const keys = users.map((user) => user.user_key)
+  const grants = await sql.rows<Pick<UserRow, 'user_key' | 'granted_at' | 'grant_expires_at'> & { scopes: string }>(
+    `select user_key, min(granted_at) as granted_at, max(expires_at) as grant_expires_at,
+       string_agg(array_to_string(scopes, ' '), ' ') as scopes
+     from grant_terms g where user_key = any($1::bigint[]) and ${isLive('g', '$2')} group by user_key`,
+    [keys, sql.now()],
+  )
+  const counts = await sql.rows<{ user_key: string; connections: number }>(
+    `select user_key, count(*)::integer as connections from readable_connections
+     where user_key = any($1::bigint[]) group by user_key`,
+    [grants.map((grant) => grant.user_key)],
+  )
+  const countOf = new Map(counts.map((row) => [row.user_key, row.connections]))
+  const grantOf = new Map(grants.map((grant) => [grant.user_key, grant]))
+  return users.flatMap((user) => {
+    const grant = grantOf.get(user.user_key)
+    if (grant === undefined) return []
+    const scopes = [...new Set(grant.scopes.split(' '))].toSorted()
+    const counted = scopes.includes('providers:read') ? (countOf.get(user.user_key) ?? 0) : null
+    return [{ ...user, ...grant, scopes, connection_count: counted }]
+  })
+}
+
+/** Users that are looked at in one step: most of them have a live grant. */
+const lookedAtMin = 100
 
 // Ids are compared byte by byte, in the order of their index.
 export async function listUsers(sql: Sql, tenantKey: number, { limit, after, names }: UserRequest): Promise<UserRow[]> {
-  return sql.rows<UserRow>(
-    `${users} and ($3::text is null or u.id collate "C" > $3)
-       and ($4::text[] is null or u.external_user_id = any($4) or u.email = any($5::text[]))
-     order by u.id collate "C" limit $6`,
-    [tenantKey, sql.now(), after ?? null, names?.externalUserIds ?? null, names?.emails ?? null, limit],
-  )
+  const listed: UserRow[] = []
+  const size = Math.max(limit, lookedAtMin)
+  let from = after
+  for (;;) {
+    const users = await sql.rows<FoundUser>(
+      `${found} and ($2::text is null or id collate "C" > $2)
+         and ($3::text[] is null or external_user_id = any($3) or email = any($4::text[]))
+       order by id collate "C" limit $5`,
+      [tenantKey, from ?? null, names?.externalUserIds ?? null, names?.emails ?? null, size],
+    )
+    listed.push(...(await toCovered(sql, users)))
+    from = users.at(-1)?.user_id
+    if (listed.length >= limit || users.length < size) return listed.slice(0, limit)
+  }
 }
 
 export async function findUser(sql: Sql, tenantKey: number, userId: string): Promise<UserRow | undefined> {
-  return sql.maybeRow<UserRow>(`${users} and u.id = $3`, [tenantKey, sql.now(), userId])
+  const users = await sql.rows<FoundUser>(`${found} and id = $2`, [tenantKey, userId])
+  return (await toCovered(sql, users))[0]
 }
 
 const owner = `u.tenant_key as "tenantKey", u.tenant_id as "tenantId", u.user_key as "userKey", u.id as "userId"`
@@ -63,10 +97,9 @@ export async function findCovered(
   userId: string,
   scope: CoveredScope,
 ): Promise<Owner | undefined> {
-  return sql.maybeRow<Owner>(
-    `select ${owner} from tenant_users u where u.tenant_key = $1 and u.id = $2 and ${covered('u', scope, '$3')}`,
-    [tenantKey, userId, sql.now()],
-  )
+  const user = await findOwner(sql, tenantKey, userId)
+  if (user === undefined) return undefined
+  return (await listCovered(sql, [user.userKey], scope)).length === 1 ? user : undefined
 }
 
 export interface AccountRow {
@@ -147,11 +180,17 @@ export async function listPositions(
   )
 }
 
-/** Returns those of these users whose live grants cover the scope. */
-export async function listCovered(sql: Sql, userKeys: readonly string[], scope: CoveredScope): Promise<string[]> {
+/** Of these users, those whose live grants cover the scope. */
+export async function listCovered(
+  sql: Sql,
+  userKeys: readonly string[],
+  scope: CoveredScope,
+  at: string = sql.now(),
+): Promise<string[]> {
   const rows = await sql.rows<{ user_key: string }>(
-    `select u.user_key from unnest($1::bigint[]) as u (user_key) where ${covered('u', scope, '$2')}`,
-    [[...userKeys], sql.now()],
+    `select distinct g.user_key from grant_terms g
+     where g.user_key = any($1::bigint[]) and ${isLive('g', '$2')} and '${scope}' = any(g.scopes)`,
+    [[...userKeys], at],
   )
   return rows.map(({ user_key: userKey }) => userKey)
 }

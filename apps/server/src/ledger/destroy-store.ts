@@ -4,7 +4,8 @@
  * No plan here depends on PostgreSQL's statistics. A history is often removed right after it was read,
  * before they are analysed; a join over what a first statement deleted was then planned as if it were a row or two, and
  * took longer than a statement may. So each batch is found by a walk along an index, from where the one before ended
- * (deleted rows stay in the index until a vacuum), and deleted by its places in the table.
+ * (deleted rows stay in the index until a vacuum), and deleted by its places in the table. The deletion names the user
+ * all the same: a place is one of a shard, and a distributed database has to know which.
  */
 import type { Sql } from '../db/index.ts'
 import { keysOf, type ConnectionRef } from '../owner.ts'
@@ -58,7 +59,7 @@ export async function deleteRows(
   // PostgreSQL before 18 has no max(uuid); the text of a uuid has the same order.
   const key = type === 'uuid' ? `${column}::text collate "C"` : column
   const row = await tx.row<{ count: number; last: string | null }>(
-    `with gone as (delete from ${table} where ctid = any(array(${nextOf(table)})) returning ${key} as key)
+    `with gone as (delete from ${table} where user_key = $1::bigint and ctid = any(array(${nextOf(table)})) returning ${key} as key)
      select count(*)::integer as count, max(key)::text as last from gone`,
     [...keysOf(ref), after ?? first, limit],
   )
@@ -77,7 +78,8 @@ export async function deleteTransactions(
 ): Promise<Gone> {
   const row = await tx.row<{ ids: string[]; last: string | null }>(
     `with gone as (
-       delete from transactions where ctid = any(array(${nextOf('transactions')})) returning id, group_key, change_seq
+       delete from transactions where user_key = $1::bigint and ctid = any(array(${nextOf('transactions')}))
+       returning id, group_key, change_seq
      ), removed as (
        insert into removed_transactions (user_key, connection_key, tenant_key, id, change_seq, former_seq, removed_at)
        select $1::bigint, $2::integer, $6::integer, gone.id, $5::bigint, gone.change_seq,
@@ -92,7 +94,7 @@ export async function deleteTransactions(
   let count = row.ids.length
   for (const table of count === 0 ? [] : ['postings', 'awaited_prices']) {
     count += await tx.execute(
-      `delete from ${table} where ctid = any(array(
+      `delete from ${table} where user_key = $1::bigint and ctid = any(array(
          select found.ctid from unnest($2::uuid[]) as gone (id) cross join lateral (
            select ctid from ${table} own
            where own.user_key = $1::bigint and own.transaction_id = gone.id offset 0) found))`,

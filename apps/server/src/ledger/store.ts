@@ -278,9 +278,9 @@ export async function findFirstAt(sql: Sql, ref: ConnectionRef): Promise<string 
 /** After `keptMs` a former version can no longer be asked for. */
 export async function deleteOldVersions(sql: Sql, keptMs: number): Promise<void> {
   await sql.execute(
-    `delete from transaction_versions where ctid = any(array(
-       select ctid from transaction_versions
-       where known_to < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint))`,
+    `delete from transaction_versions where (user_key, connection_key, id, known_from, known_to) in (
+       select user_key, connection_key, id, known_from, known_to from transaction_versions
+       where known_to < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint)`,
     [sql.now(), keptMs, removalsPerRound],
   )
 }
@@ -291,9 +291,9 @@ const removalsPerRound = 20_000
 /** A client has `keptMs` to read that a transaction is gone. */
 export async function deleteOldRemovals(sql: Sql, keptMs: number): Promise<void> {
   await sql.execute(
-    `delete from removed_transactions where ctid = any(array(
-       select ctid from removed_transactions
-       where removed_at < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint))`,
+    `delete from removed_transactions where (user_key, id) in (
+       select user_key, id from removed_transactions
+       where removed_at < $1::timestamptz - make_interval(secs => $2::double precision / 1000) limit $3::bigint)`,
     [sql.now(), keptMs, removalsPerRound],
   )
 }

@@ -107,8 +107,12 @@ export async function deleteUser(tx: Sql, userKey: string): Promise<void> {
   }
 }
 
-/** Rows that no answer depends on any more, at most `batchSize` of each table. Skips what is locked: it never waits. */
-export async function deleteExpired(tx: Sql, batchSize: number): Promise<number> {
+/**
+ * Rows that no answer depends on any more, at most `batchSize` of each table. Not in one transaction, which would keep the
+ * locks of one table while it waits for those of the next. A lock that skips what others hold would need one shard, and
+ * these rows are on all of them.
+ */
+export async function deleteExpired(sql: Sql, batchSize: number): Promise<number> {
   let deleted = 0
   for (const [table, key] of [
     ['authorization_codes', 'user_key, code_hash'],
@@ -116,18 +120,18 @@ export async function deleteExpired(tx: Sql, batchSize: number): Promise<number>
     ['client_tokens', 'token_hash'],
     ['token_families', 'user_key, id'],
   ] as const) {
-    deleted += await tx.execute(
+    deleted += await sql.execute(
       `delete from ${table} where (${key}) in (
-         select ${key} from ${table} where expires_at <= $2::timestamptz limit $1 for update skip locked)`,
-      [batchSize, tx.now()],
+         select ${key} from ${table} where expires_at <= $2::timestamptz limit $1)`,
+      [batchSize, sql.now()],
     )
   }
-  const revoked = await tx.execute(
+  const revoked = await sql.execute(
     `delete from token_families where (user_key, id) in (
        select user_key, id from token_families
        where revoked_at <= $2::timestamptz - make_interval(secs => ${revokedFamilySeconds})
-       limit $1 for update skip locked)`,
-    [batchSize, tx.now()],
+       limit $1)`,
+    [batchSize, sql.now()],
   )
   return deleted + revoked
 }

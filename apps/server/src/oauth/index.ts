@@ -152,8 +152,8 @@ export function createOauth(deps: OauthDeps) {
     /** True when all of the user's grants ended before then. */
     markLapseSeen: (tx: Sql, user: Owner, before: string): Promise<boolean> =>
       grants.markLapseSeen(tx, user.userKey, before),
-    /** Deletes what is past its use, in batches; returns how many rows, so that the caller repeats until it is zero. */
-    sweep: (tx: Sql): Promise<number> => grants.deleteExpired(tx, sweepBatchSize),
+    /** Deletes what is past its use, in batches; returns how many rows, so that the caller goes on until it is none. */
+    sweep: (): Promise<number> => grants.deleteExpired(db, sweepBatchSize),
   }
 }
 

@@ -62,44 +62,48 @@ export interface DueAnnouncement extends ChangeCounts {
   connection_id: string | null
 }
 
-export async function hasDue(sql: Sql): Promise<boolean> {
-  const found = await sql.maybeRow(
-    'select from pending_announcements where due_at <= $1::timestamptz order by due_at limit 1',
-    [sql.now()],
-  )
-  return found !== undefined
-}
-
-/** Locked until the transaction ends. Skips locked rows; the next round finds what a running commit adds. */
-export async function lockDue(tx: Sql, limit: number): Promise<DueAnnouncement[]> {
-  return tx.rows<DueAnnouncement>(
-    `select due.*, c.tenant_id, c.user_id, c.id as connection_id
-     from (
-       select user_key, connection_key, added::float8 as added, changed::float8 as changed, removed::float8 as removed
-       from pending_announcements where due_at <= $1::timestamptz order by due_at limit $2 for update skip locked) due
-     left join readable_connections c on c.user_key = due.user_key and c.connection_key = due.connection_key`,
-    [tx.now(), limit],
+/** Those that have been due for longest. Each is taken in a transaction of its own: they are on many shards. */
+export async function listDue(sql: Sql, limit: number): Promise<DueAnnouncement[]> {
+  return sql.rows<DueAnnouncement>(
+    `select p.user_key, p.connection_key, p.added::float8 as added, p.changed::float8 as changed,
+       p.removed::float8 as removed, c.tenant_id, c.user_id, c.id as connection_id
+     from pending_announcements p
+     left join readable_connections c on c.user_key = p.user_key and c.connection_key = p.connection_key
+     where p.due_at <= $1::timestamptz order by p.due_at limit $2`,
+    [sql.now(), limit],
   )
 }
 
 type Key = Pick<DueAnnouncement, 'user_key' | 'connection_key'>
 
-const ofKeys = `(user_key, connection_key) in (select * from unnest($1::bigint[], $2::integer[]))`
-const toArrays = (keys: readonly Key[]): [string[], number[]] => [
-  keys.map((key) => key.user_key),
-  keys.map((key) => key.connection_key),
-]
+const isDue = 'user_key = $1::bigint and connection_key = $2::integer and due_at <= $3::timestamptz'
 
-export async function deleteCounts(tx: Sql, keys: readonly Key[]): Promise<void> {
-  await tx.execute(`delete from pending_announcements where ${ofKeys}`, toArrays(keys))
+/** There is nothing to say of it. False when it has counted something since it was listed, or another worker was here. */
+export async function deleteCounts(sql: Sql, due: Key & ChangeCounts): Promise<boolean> {
+  const deleted = await sql.execute(
+    `delete from pending_announcements where ${isDue} and (added, changed, removed) = ($4::bigint, $5::bigint, $6::bigint)`,
+    [due.user_key, due.connection_key, sql.now(), due.added, due.changed, due.removed],
+  )
+  return deleted === 1
 }
 
-/** Restarts the counts after a message was written for them. */
-export async function restartCounts(tx: Sql, keys: readonly Key[], intervalMs: number): Promise<void> {
-  await tx.execute(
-    `update pending_announcements set added = 0, changed = 0, removed = 0,
-       due_at = $3::timestamptz + make_interval(secs => $4::double precision / 1000)
-     where ${ofKeys}`,
-    [...toArrays(keys), tx.now(), intervalMs],
+/**
+ * Begins to count again, and returns what a message has to say now. Undefined when another worker has taken it, or a commit
+ * that is adding to it holds the row: the next round finds that one.
+ */
+export async function restartCounts(
+  tx: Sql,
+  { user_key, connection_key }: Key,
+  dueAt: string,
+): Promise<ChangeCounts | undefined> {
+  return tx.maybeRow<ChangeCounts>(
+    `with due as (
+       select user_key, connection_key, added, changed, removed from pending_announcements
+       where ${isDue} for update skip locked
+     )
+     update pending_announcements p set added = 0, changed = 0, removed = 0, due_at = $4::timestamptz
+     from due where p.user_key = $1::bigint and p.user_key = due.user_key and p.connection_key = due.connection_key
+     returning due.added::float8 as added, due.changed::float8 as changed, due.removed::float8 as removed`,
+    [user_key, connection_key, tx.now(), dueAt],
   )
 }

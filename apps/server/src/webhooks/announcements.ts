@@ -30,24 +30,28 @@ export async function announceDue(
   db: Database,
   announce: (tx: Sql, about: About, counts: ChangeCounts) => Promise<void>,
 ): Promise<void> {
-  if (!(await store.hasDue(db))) return
-  for (let found = batch; found === batch;) {
-    found = await db.transaction(async (tx) => {
-      const due = await store.lockDue(tx, batch)
-      const announced: store.DueAnnouncement[] = []
-      const over: store.DueAnnouncement[] = []
-      for (const row of due) {
-        const { added, changed, removed, tenant_id: tenantId, user_id: userId, connection_id: connectionId } = row
-        if (tenantId === null || userId === null || connectionId === null || added + changed + removed === 0) {
-          over.push(row)
-          continue
-        }
-        await announce(tx, { tenantId, userId, connectionId }, { added, changed, removed })
-        announced.push(row)
-      }
-      if (over.length > 0) await store.deleteCounts(tx, over)
-      if (announced.length > 0) await store.restartCounts(tx, announced, intervalMs)
-      return due.length
-    })
+  for (let isMore = true; isMore;) {
+    const due = await store.listDue(db, batch)
+    let taken = 0
+    for (const row of due) if (await takeDue(db, row, announce)) taken += 1
+    // Rows that others hold stay in the list: a round that takes none of them is over.
+    isMore = due.length === batch && taken > 0
   }
+}
+
+async function takeDue(
+  db: Database,
+  due: store.DueAnnouncement,
+  announce: (tx: Sql, about: About, counts: ChangeCounts) => Promise<void>,
+): Promise<boolean> {
+  const { added, changed, removed, tenant_id: tenantId, user_id: userId, connection_id: connectionId } = due
+  if (tenantId === null || userId === null || connectionId === null || added + changed + removed === 0) {
+    return store.deleteCounts(db, due)
+  }
+  return db.transaction(async (tx) => {
+    const dueAt = new Date(Date.parse(tx.now()) + intervalMs).toISOString()
+    const counts = await store.restartCounts(tx, due, dueAt)
+    if (counts !== undefined) await announce(tx, { tenantId, userId, connectionId }, counts)
+    return counts !== undefined
+  })
 }

@@ -98,6 +98,9 @@ export interface UserRead {
  * Notes when users' data was last read, one statement for all of them. A row that is some minutes old is left alone:
  * schedules need no more, and ledgers are written to all the time. `wasIdle` of those that were noted: the read before
  * was so long ago that their connections were read less often. Users without a ledger have nothing to be read.
+ *
+ * The users are on many shards, where rows cannot be locked before they are written. Two processes that note one user at
+ * the same moment both say that he was idle, which plans his connections twice and changes nothing.
  */
 export async function noteReads(
   sql: Sql,
@@ -105,19 +108,18 @@ export async function noteReads(
   { noteEverySeconds, idleAfterSeconds }: { noteEverySeconds: number; idleAfterSeconds: number },
 ): Promise<{ userKey: string; wasIdle: boolean }[]> {
   return sql.rows<{ userKey: string; wasIdle: boolean }>(
-    `with before as (
-       select ledger.user_key, ledger.read_at, counted.at
+    `with before as materialized (
+       select ledger.user_key, counted.at,
+         coalesce(ledger.read_at < counted.at - make_interval(secs => $4), true) as was_idle
        from user_ledgers ledger
        join unnest($1::bigint[], $2::timestamptz[]) as counted (user_key, at) on counted.user_key = ledger.user_key
        where ledger.read_at is null or ledger.read_at < counted.at - make_interval(secs => $3)
        order by ledger.user_key
-       for no key update of ledger
      )
      update user_ledgers set read_at = before.at
      from before
      where user_ledgers.user_key = before.user_key
-     returning user_ledgers.user_key as "userKey",
-               coalesce(before.read_at < before.at - make_interval(secs => $4), true) as "wasIdle"`,
+     returning user_ledgers.user_key as "userKey", before.was_idle as "wasIdle"`,
     [reads.map(({ userKey }) => userKey), reads.map(({ at }) => at), noteEverySeconds, idleAfterSeconds],
   )
 }
@@ -153,7 +155,7 @@ export async function deleteExpired(tx: Sql, batchSize: number, accessDays: numb
     `delete from grant_accesses where (user_key, grant_id, hour, endpoint) in (
        select user_key, grant_id, hour, endpoint from grant_accesses
        where hour <= $3::timestamptz - make_interval(days => $2)
-       limit $1 for update skip locked)`,
+       limit $1)`,
     [batchSize, accessDays, tx.now()],
   )
   return sessions + accesses
