@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { findAssetByContract, getAsset } from '@assay/core'
 import { findProvider, findSignIn, getDefinition, getStreams, listCatalog } from './catalog.ts'
 import { loadConnector } from './registry.ts'
 
@@ -57,6 +58,13 @@ describe('the catalogue', () => {
         for (const { capacity } of bucket?.tiers ?? [{ capacity: 0 }]) assert.ok(tokens <= capacity, name)
       }
     }
+  })
+
+  it('names rebasing assets by the ids that records have', () => {
+    const rebasing = catalog.flatMap(({ provider_id }) => getDefinition(provider_id).rebasing ?? [])
+    for (const assetId of rebasing) assert.equal(getAsset(assetId).assetId, assetId)
+    const lido = '0xae7ab96520de3a18e5e111b5eaab095312d7fe84'
+    assert.ok(rebasing.includes(findAssetByContract('evm:1', lido)?.assetId ?? ''))
   })
 
   it('every shape of a key is a regular expression that its lengths agree with', () => {

@@ -19,6 +19,7 @@ const calm: Circumstances = {
   corrected: [],
   unit: null,
   accrues: false,
+  rebases: false,
 }
 const where = { startMs: 100, endMs: 200 }
 const within = { startMs: 150, endMs: 160 }
@@ -59,6 +60,9 @@ describe('the verdict on an asset', () => {
     assert.equal(causeOf('9.5', { unknown: [{ amount: text('0.5'), atMs: 120 }], unit: text('1') }), 'unknown_type')
     assert.equal(causeOf('9.5', { unit: text('1'), corrected: [within] }), 'rounding')
     assert.equal(causeOf('10.5', { accrues: true, corrected: [within] }, { staked: text('3') }), 'accrual')
+    assert.equal(causeOf('10.5', { rebases: true, corrected: [within] }), 'accrual')
+    // A rebasing token pays: what is gone was not paid.
+    assert.equal(causeOf('9.5', { rebases: true, corrected: [within] }), 'provider_correction')
     assert.equal(causeOf('9.5', { corrected: [within] }), 'provider_correction')
   })
 

@@ -60,6 +60,8 @@ export interface Circumstances {
   unit: Decimal | null
   /** True when staked amounts grow before the provider books that. */
   accrues: boolean
+  /** True for a token whose balance grows as a whole, without a record. */
+  rebases: boolean
 }
 
 export interface Judgement {
@@ -119,7 +121,8 @@ function findCause(amount: Decimal, at: Interval, { staked }: Weighed, around: C
   const unknown = around.unknown.find((one) => compare(absolute(one.amount), absolute(amount)) === 0)
   if (unknown !== undefined) return { cause: 'unknown_type', ...toSpan([unknown]) }
   if (around.unit !== null && compare(absolute(amount), around.unit) < 0) return { cause: 'rounding', ...at }
-  if (around.accrues && isPositive(staked) && isPositive(amount)) return { cause: 'accrual', ...at }
+  const isEarning = around.rebases || (around.accrues && isPositive(staked))
+  if (isEarning && isPositive(amount)) return { cause: 'accrual', ...at }
   const corrected = around.corrected.find((one) => overlaps(one, at))
   if (corrected !== undefined) return { cause: 'provider_correction', ...corrected }
   return { cause: 'unexplained', ...at }

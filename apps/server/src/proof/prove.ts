@@ -37,7 +37,7 @@ export interface Reach {
 
 export interface ProvedSource {
   connector: Pick<Connector, 'runningBalance'>
-  definition: Pick<ProviderDefinition, 'balanceUnit' | 'accrues'>
+  definition: Pick<ProviderDefinition, 'balanceUnit' | 'accrues' | 'rebasing'>
 }
 
 export interface ProveDeps {
@@ -190,13 +190,15 @@ async function judgeAsset(
     corrected: (await store.listCorrected(deps.db, ref, where)).map((atMs) => ({ startMs: atMs, endMs: atMs + 1 })),
     unit: source.definition.balanceUnit === undefined ? null : parseDecimal(source.definition.balanceUnit),
     accrues: source.definition.accrues === true,
+    rebases: source.definition.rebasing?.includes(row.asset_id) === true,
   }
   return { ...head, observed, ...judge(weighed, running, where, around) }
 }
 
 const toMoved = ({ amount, at }: { amount: Decimal; at: string }): Moved => ({ amount, atMs: Date.parse(at) })
 
-const calm = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [], unit: null, accrues: false }
+const nothing = { holes: [], pending: [], unreadable: [], unknown: [], corrected: [] }
+const calm = { ...nothing, unit: null, accrues: false, rebases: false }
 
 /** The first break in any wallet of the asset. Breaks before the opening do not matter. */
 function findBreak({ wallets }: Walk, assetId: string, sinceMs: number | undefined): Break | undefined {

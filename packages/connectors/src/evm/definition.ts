@@ -78,6 +78,9 @@ export const evmDefinition = {
   // All records of one hash have the time of one block, except while a replaced block is read again.
   storySpanMs: 3_600_000,
   settlesMs: 60_000,
+  // Lido pays its holders by changing what balanceOf says, once a day and without a Transfer event
+  // (docs.lido.fi/guides/lido-tokens-integration-guide).
+  rebasing: ['crypto:staked-ether'],
   baseUrl: 'https://eth.blockscout.com',
   hosts: chains.flatMap(({ rpcUrl, indexUrl }) => [rpcUrl, indexUrl ?? rpcUrl].map((url) => new URL(url).host)),
 } as const satisfies ProviderDefinition

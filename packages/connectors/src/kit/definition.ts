@@ -35,6 +35,8 @@ export interface ProviderDefinition {
   balanceUnit?: string
   /** What is staked grows in the balance before the provider books it as a record. */
   accrues?: true
+  /** Ids of assets whose balances grow without any record of it: rebasing tokens, which pay by changing every balance. */
+  rebasing?: readonly string[]
   /** The provider's own host. */
   baseUrl: string
   /** Further hosts that the connector calls, over https. It can reach no other host (hosts.ts). */
