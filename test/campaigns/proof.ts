@@ -10,25 +10,40 @@ import { parseArgs } from 'node:util'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import type { TestEngine } from '../../apps/server/src/test-engine.ts'
 import { createChance, pick, type Chance } from '../bad-input-values.ts'
+import { accountNames, openAccount, type ProofAccount } from './proof-accounts.ts'
 
 const of = 'user_key = $1 and connection_key = $2 and stream = $3 and partition = $4 and source_key = $5'
 
-/** Each takes the five parts of a record's key. */
-export const sabotages = {
-  dropped: `delete from raw_records where ${of}`,
-  doubled: `insert into raw_records select * from jsonb_populate_recordset(null::raw_records, (
-      select jsonb_agg(to_jsonb(r) || jsonb_build_object('source_key', source_key || '-again', 'group_key', group_key || '-again',
-        'body', regexp_replace(body, '"(refid|orderId|id)":"', '"\\1":"again', 'g')))
-      from raw_records r where ${of}))`,
-  altered: `update raw_records set
-      body = regexp_replace(body, '"(amount|qty|transactionFee|toAmount|totalAmount)":"(-?)', '"\\1":"\\21', 'g')
-    where ${of}`,
-  // It comes with the next page, after the balance that it is in was judged: until then it is not there.
-  late: `delete from raw_records where ${of}`,
-} as const
+/** What is changed of a record; PostgreSQL keeps the rest, whose numbers have more digits than ours. */
+type Copy = Readonly<Record<'source_key' | 'group_key' | 'body', string>>
 
-export type SabotageKind = keyof typeof sabotages
-export const sabotageKinds = Object.keys(sabotages) as SabotageKind[]
+/** What is there instead of a record. */
+const sabotages = {
+  dropped: () => [],
+  doubled: (copy: Copy) => [copy, toAnother(copy)],
+  altered: (copy: Copy) => [{ ...copy, body: alter(copy.body) }],
+  // It comes with the next page, after the balance that it is in was judged: until then it is not there.
+  late: () => [],
+} as const satisfies Record<string, (copy: Copy) => readonly Copy[]>
+
+type SabotageKind = keyof typeof sabotages
+const sabotageKinds = Object.keys(sabotages) as SabotageKind[]
+
+/** The same once more, as something that happened beside it: with another reference, or the hash of another transaction. */
+function toAnother(copy: Copy): Copy {
+  const body = copy.body
+    .replace(/"(refid|orderId|order|id)":"/g, '"$1":"again')
+    .replace(/("(?:txid|hash|transactionHash)":"(?:0x)?|"signatures":\[")\w{5}/g, '$1face5')
+  return { ...copy, source_key: `${copy.source_key}-again`, group_key: `${copy.group_key}-again`, body }
+}
+
+/** Every amount with a 1 before its digits; of a transaction on Solana, what each account had afterwards. */
+function alter(body: string): string {
+  const withOne = (head: string): string => `${head}1`
+  return body
+    .replace(/"(?:amount|qty|transactionFee|toAmount|totalAmount|value)":"?-?(?=\d)/g, withOne)
+    .replace(/"postBalances":\[[^\]]*\]/g, (list) => list.replace(/\d+/g, '1$&'))
+}
 
 interface Target {
   stream: string
@@ -39,8 +54,15 @@ interface Target {
 
 export interface ProofWorld {
   engine: TestEngine
-  /** Everything is derived and judged again; by symbol the interval of what is not proved. */
-  prove(ref: ConnectionRef, providerId: string): Promise<Map<string, { start: string | null; end: string | null }>>
+  /** Everything is derived and judged again. */
+  prove(ref: ConnectionRef, providerId: string): Promise<Proved>
+}
+
+interface Proved {
+  /** By id of an asset that is not proved, the interval. */
+  bad: Map<string, { start: string | null; end: string | null }>
+  /** Assets that were judged and are not spam, which shows in no holding. */
+  judged: ReadonlySet<string>
 }
 
 /** Returns what was wrong with the verdict; undefined when it was right. */
@@ -53,37 +75,46 @@ export async function sabotageOnce(
 ): Promise<{ wrong: string | undefined; changed: number }> {
   const key = [ref.userKey, ref.connectionKey, target.stream, target.partition, target.source_key]
   const sums = async (): Promise<Map<string, string>> => {
-    const rows = await db.rows<{ symbol: string; sum: string }>(
-      `select a.symbol, trim_scale(sum(p.amount))::text as sum from postings p join assets a on a.asset_key = p.asset_key
-       where p.user_key = $1 and p.connection_key = $2 group by a.symbol having sum(p.amount) <> 0`,
+    const rows = await db.rows<{ id: string; sum: string }>(
+      `select a.id, trim_scale(sum(p.amount))::text as sum from postings p join assets a on a.asset_key = p.asset_key
+       where p.user_key = $1 and p.connection_key = $2 group by a.id having sum(p.amount) <> 0`,
       [ref.userKey, ref.connectionKey],
     )
-    return new Map(rows.map(({ symbol, sum }) => [symbol, sum]))
+    return new Map(rows.map(({ id, sum }) => [id, sum]))
   }
+  const write = (one: Copy): Promise<number> =>
+    db.execute(
+      'insert into raw_records select * from jsonb_populate_record(null::raw_records, $1::jsonb || $2::jsonb)',
+      [whole, JSON.stringify(one)],
+    )
+  const remove = (sourceKey: string): Promise<number> =>
+    db.execute(`delete from raw_records where ${of}`, [...key.slice(0, 4), sourceKey])
   const before = await sums()
-  const { copy } = await db.row<{ copy: string }>(
-    `select to_jsonb(r)::text as copy from raw_records r where ${of}`,
+  const { whole, ...copy } = await db.row<Copy & { whole: string }>(
+    `select to_jsonb(r)::text as whole, source_key, group_key, body from raw_records r where ${of}`,
     key,
   )
-  await db.execute(sabotages[kind], key)
-  const found = await prove(ref, providerId)
+  await remove(target.source_key)
+  for (const one of sabotages[kind](copy)) await write(one)
+  const { bad: found, judged } = await prove(ref, providerId)
   const after = await sums()
-  const changed = [...new Set([...before.keys(), ...after.keys()])].filter((one) => before.get(one) !== after.get(one))
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (id) => before.get(id) !== after.get(id) && judged.has(id),
+  )
   const what = `${providerId} ${kind} ${target.stream} ${target.source_key} of ${target.occurred_at}`
-  const missed = changed.filter((symbol) => !found.has(symbol))
-  const invented = [...found.keys()].filter((symbol) => !changed.includes(symbol))
+  const missed = changed.filter((id) => !found.has(id))
+  const invented = [...found.keys()].filter((id) => !changed.includes(id))
   const misplaced = [...found].filter(
     ([, { start, end }]) => start === null || end === null || target.occurred_at < start || target.occurred_at >= end,
   )
-  await db.execute(`delete from raw_records where ${of}`, [...key.slice(0, 4), `${target.source_key}-again`])
-  await db.execute(`delete from raw_records where ${of}`, key)
-  await db.execute('insert into raw_records select * from jsonb_populate_record(null::raw_records, $1::jsonb)', [copy])
-  const left = await prove(ref, providerId)
+  for (const sourceKey of [target.source_key, `${target.source_key}-again`]) await remove(sourceKey)
+  await write(copy)
+  const { bad: left } = await prove(ref, providerId)
   const wrongs = [
-    ...missed.map((symbol) => `${symbol} changed and is still proved`),
-    ...invented.map((symbol) => `${symbol} did not change and is not proved`),
-    ...misplaced.map(([symbol, { start, end }]) => `${symbol} is placed from ${start ?? '–'} to ${end ?? '–'}`),
-    ...[...left.keys()].map((symbol) => `${symbol} is not proved with the record in its place`),
+    ...missed.map((id) => `${id} changed and is still proved`),
+    ...invented.map((id) => `${id} did not change and is not proved`),
+    ...misplaced.map(([id, { start, end }]) => `${id} is placed from ${start ?? '–'} to ${end ?? '–'}`),
+    ...[...left.keys()].map((id) => `${id} is not proved with the record in its place`),
   ]
   return { wrong: wrongs.length === 0 ? undefined : `${what}: ${wrongs.join('; ')}`, changed: changed.length }
 }
@@ -111,13 +142,18 @@ export async function openProofWorld(engine: TestEngine): Promise<ProofWorld> {
       const reach = toReach(definition.streams, (await loadPlaces(engine.db, ref)).lists)
       await engine.proof.prove(ref, source, reach, { thorough: true })
       const page = await engine.proof.list(ref, ref.connectionId, { limit: 1_000, after: undefined })
-      const bad = page?.rows.filter(({ grade, spam }) => grade !== 'proved' && !spam) ?? []
-      return new Map(
-        bad.map(({ asset_symbol: symbol, first_bad_start: start, first_bad_end: end }) => [symbol, { start, end }]),
-      )
+      const rows = page?.rows.filter(({ spam }) => !spam) ?? []
+      const bad = rows.filter(({ grade }) => grade !== 'proved')
+      return {
+        bad: new Map(bad.map(({ asset_id: id, first_bad_start: start, first_bad_end: end }) => [id, { start, end }])),
+        judged: new Set(rows.map(({ asset_id: id }) => id)),
+      }
     },
   }
 }
+
+/** For each sabotage that is to change something. */
+const triesMax = 10
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -127,52 +163,58 @@ export async function run(words: string[]): Promise<boolean> {
     options: {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       sabotages: { type: 'string', default: '200' },
-      providers: { type: 'string', default: 'kraken,binance,coinbase' },
+      accounts: { type: 'string', default: accountNames.join(',') },
     },
   })
-  const [seed, count, providers] = [Number(values.seed), Number(values.sabotages), values.providers.split(',')]
-  say(`proof campaign: ${count} sabotages of ${providers.join(', ')}, seed ${seed}`)
+  const [seed, count, names] = [Number(values.seed), Number(values.sabotages), values.accounts.split(',')]
+  say(`proof campaign: ${count} sabotages of ${names.join(', ')}, seed ${seed}`)
   const { openEngine } = await import('../../apps/server/src/test-engine.ts')
+  const { stopOwnPostgres } = await import('../postgres.ts')
   const ends: (() => unknown)[] = []
-  const engine = await openEngine({}, {}, { after: (end) => void ends.push(end as () => unknown) })
+  const engine = await openEngine(
+    { ASSAY_SANDBOX_PACE: 'fastest' },
+    {},
+    { after: (end) => void ends.push(end as () => unknown) },
+  )
   try {
     const failures: string[] = []
     const world = await openProofWorld(engine)
     const chance = createChance(seed)
-    for (const providerId of providers) {
-      const ref = await engine.connect(await engine.newOwner(), 'default', providerId)
-      await engine.drain({ delayed: true })
-      failures.push(...(await sabotageMany(world, ref, providerId, Math.ceil(count / providers.length), chance)))
+    for (const name of names) {
+      const account = await openAccount(engine, name)
+      failures.push(...(await sabotageMany(world, account, Math.ceil(count / names.length), chance)))
     }
     for (const failure of failures) say(`✗ ${failure}`)
     say(failures.length === 0 ? '✓ every sabotage was noticed in its place' : `✗ ${failures.length} failures`)
     return failures.length === 0
   } finally {
     for (const end of ends.toReversed()) await end()
+    await stopOwnPostgres()
   }
 }
 
 async function sabotageMany(
   world: ProofWorld,
-  ref: ConnectionRef,
-  providerId: string,
+  { name, providerId, ref, provableSince }: ProofAccount,
   count: number,
   chance: Chance,
 ): Promise<string[]> {
-  const targets = await listTargets(world.engine, ref)
-  const failures: string[] = []
+  const all = await listTargets(world.engine, ref)
+  const targets = all.filter(({ occurred_at }) => Date.parse(occurred_at) >= provableSince)
+  const { bad } = await world.prove(ref, providerId)
+  const failures = [...bad.keys()].map((id) => `${name}: ${id} is not proved before anything was done`)
   let effective = 0
-  for (let number = 0; number < count; number += 1) {
+  // A record that only adds detail, or that another list tells too, changes nothing: another one is taken for it.
+  for (let tries = 0; effective < count && tries < count * triesMax; tries += 1) {
     const kind = pick(chance, sabotageKinds)
     const target = pick(chance, targets)
     const { wrong, changed } = await sabotageOnce(world, ref, providerId, kind, target)
     const verdict = changed === 0 ? 'no sum changed, and no verdict' : `noticed in ${changed} assets`
-    say(`${providerId} ${kind} ${target.stream} ${target.source_key}: ${wrong === undefined ? verdict : 'WRONG'}`)
+    say(`${name} ${kind} ${target.stream} ${target.source_key}: ${wrong === undefined ? verdict : `WRONG, ${wrong}`}`)
     if (changed > 0) effective += 1
     if (wrong === undefined) continue
     failures.push(wrong)
   }
-  // Otherwise it would prove nothing.
-  if (effective < count / 2) failures.push(`${providerId}: only ${effective} of ${count} sabotages changed anything`)
+  if (effective < count) failures.push(`${name}: only ${effective} of ${count} sabotages changed anything`)
   return failures
 }

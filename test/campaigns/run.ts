@@ -45,8 +45,7 @@ const campaigns: Record<string, Campaign> = {
   },
   proof: {
     load: async () => (await import('./proof.ts')).run,
-    summary:
-      '[--seed n] [--sabotages 200] [--providers kraken,binance,coinbase]: sabotaged records are noticed, each in its place',
+    summary: '[--seed n] [--sabotages 200] [--accounts kraken,evm,…]: sabotaged records are noticed, each in its place',
   },
   distribution: {
     load: async () => (await import('./distribution.ts')).run,

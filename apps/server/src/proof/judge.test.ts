@@ -86,10 +86,11 @@ describe('the verdict on an asset', () => {
     assert.equal(causeOf('10.5', {}, { staked: text('3') }), 'unexplained')
   })
 
-  it('finds the pending transactions that a balance contains already, and places the difference at them', () => {
+  it('finds the pending transactions that a balance contains already, and does not take them for the only place', () => {
     const pending = ['-0.2', '3', '-0.3'].map((amount, index) => ({ amount: text(amount), atMs: 120 + index }))
-    const { grade, firstBad } = judge(weighed('9.5'), undefined, where, { ...calm, pending })
-    assert.deepEqual([grade, firstBad], ['explained', { startMs: 120, endMs: 123 }])
+    const { grade, firstBad, causes } = judge(weighed('9.5'), undefined, where, { ...calm, pending })
+    assert.deepEqual([grade, firstBad], ['explained', where])
+    assert.deepEqual(causes, [{ cause: 'pending', amount: '-0.5', startMs: 120, endMs: 123 }])
   })
 
   it('is open where a running balance breaks, even when the sum is right', () => {

@@ -103,11 +103,10 @@ export function judge(weighed: Weighed, running: Break | undefined, where: Inter
   // Records that do not follow from each other are a fault even where two faults cancel each other.
   const amount = isZero(difference) ? (running?.amount ?? zero) : difference
   const found = findCause(amount, at, weighed, around)
-  // A cause that names a transaction gives a better place than the time between two observations.
-  const isPlaced = running === undefined && (found.cause === 'pending' || found.cause === 'unknown_type')
-  const firstBad = isPlaced ? { startMs: found.startMs, endMs: found.endMs } : at
   const grade = found.cause === 'unexplained' ? 'open' : 'explained'
-  return { grade, difference, causes: [{ amount, ...found }], firstBad }
+  // A cause may name a transaction, and that is where to look first. It is still a guess: another fault may have moved the
+  // same amount. So the interval in which the difference appeared stays as wide as it is known.
+  return { grade, difference, causes: [{ amount, ...found }], firstBad: at }
 }
 
 function findCause(amount: Decimal, at: Interval, { staked }: Weighed, around: Circumstances): Omit<Cause, 'amount'> {
