@@ -104,16 +104,25 @@ export const faults = [
 ] as const satisfies readonly Cause[]
 export type Fault = (typeof faults)[number]
 
+/** What is wrong with credentials that are accepted nowhere else either, where the fault alone would mislead a person. */
+export type RefusalReason = 'contract_address'
+
 export class SourceError extends Error {
   readonly fault: Fault
+  readonly reason: RefusalReason | undefined
   /** How long the provider asked us to wait, if it said so. */
   readonly retryAfterMs: number | undefined
 
   /** `detail` is for logs and must be free of secrets; what a person reads is written from the fault. */
-  constructor(fault: Fault, detail: string, more: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    fault: Fault,
+    detail: string,
+    more: { reason?: RefusalReason; retryAfterMs?: number; cause?: unknown } = {},
+  ) {
     super(detail, { cause: more.cause })
     this.name = 'SourceError'
     this.fault = fault
+    this.reason = more.reason
     this.retryAfterMs = more.retryAfterMs
   }
 }

@@ -58,8 +58,11 @@ describe('what a person reads', () => {
   it('promises nothing of a connection that was refused, and speaks of a sign-in where there is no key', () => {
     const byKey = { name: 'Coinbase', connectionType: 'api_key' } as const
     const bySignIn = { name: 'Coinbase', connectionType: 'oauth2' } as const
-    assert.deepEqual(describeRefusal('rate_limited', byKey), { fix: 'Try again in a few minutes.' })
-    assert.deepEqual(describeRefusal('invalid_credentials', byKey), {})
-    assert.equal(describeRefusal('invalid_credentials', bySignIn).message, 'Coinbase did not accept this sign-in.')
+    assert.deepEqual(describeRefusal({ fault: 'rate_limited' }, byKey), { fix: 'Try again in a few minutes.' })
+    const fault = 'invalid_credentials'
+    assert.deepEqual(describeRefusal({ fault }, byKey), {})
+    assert.equal(describeRefusal({ fault }, bySignIn).message, 'Coinbase did not accept this sign-in.')
+    const wallet = { name: 'Ethereum and EVM wallets', connectionType: 'wallet' } as const
+    assert.match(describeRefusal({ fault, reason: 'contract_address' }, wallet).message ?? '', /belongs to a contract/)
   })
 })

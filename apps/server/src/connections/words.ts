@@ -3,7 +3,7 @@
  * The provider's own name is used; a right is named as the provider's page names it.
  */
 import type { ConnectionType } from '@assay/connectors'
-import type { ErrorItem, Fault } from '@assay/core'
+import type { ErrorItem, Fault, RefusalReason } from '@assay/core'
 import { credentialTypes } from './credentials/credential-types.ts'
 
 interface Words {
@@ -66,11 +66,19 @@ export function describeFault(fault: Fault, providerName: string, rights: readon
 
 /** A refused connection gets different words: it is not retried, and a sign-in has no key. */
 export function describeRefusal(
-  fault: Fault,
+  { fault, reason }: { fault: Fault; reason?: RefusalReason | undefined },
   { name, connectionType }: { name: string; connectionType: ConnectionType },
 ): Partial<Words> {
+  if (reason !== undefined) return reasons[reason]
   if (fault === 'rate_limited') return { fix: 'Try again in a few minutes.' }
   return (fault === 'invalid_credentials' ? credentialTypes[connectionType].describeRefused(name) : undefined) ?? {}
+}
+
+const reasons: Record<RefusalReason, Words> = {
+  contract_address: {
+    message: 'This address belongs to a contract, such as a multi-signature wallet, and contracts cannot be connected.',
+    fix: 'Connect the address of a wallet that signs with a key of its own.',
+  },
 }
 
 /** Our or the operator's failure, such as a lost sealing key: neither the provider nor the owner can fix it. */

@@ -42,12 +42,10 @@ export async function fetchAccount(clients: readonly ChainClient[], address: Add
 /** A wallet that has handed its account to code (EIP-7702) is still a wallet: its code is a reference to the other. */
 const delegation = /^0xef0100[0-9a-f]{40}$/i
 
-/**
- * Contracts are refused: their owners move money by calls that none of their lists shows. The kit has no words of its
- * own for this, so the person reads that this wallet cannot be read.
- */
+/** Contracts are refused: their owners move money by calls that none of their lists shows. */
 async function assertNoContract(client: ChainClient, address: Address): Promise<void> {
   const code = await client.rpc('eth_getCode', [address, 'latest'])
   if (code === '0x' || (typeof code === 'string' && delegation.test(code))) return
-  throw new SourceError('invalid_credentials', `${client.chain.name}: the address belongs to a contract`)
+  const detail = `${client.chain.name}: the address belongs to a contract`
+  throw new SourceError('invalid_credentials', detail, { reason: 'contract_address' })
 }

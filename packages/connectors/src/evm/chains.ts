@@ -2,7 +2,8 @@
  * The chains that are read, as plain data. An address is valid on all of them.
  *
  * The defaults need no key. Indexes: Blockscout's own instances, and Routescan for Avalanche (both speak Etherscan's
- * `module=account` dialect). Nodes: PublicNode. BNB Smart Chain has no index that answers without a key (Routescan says
+ * `module=account` dialect; checked in November 2026, when Blockscout's documents called the addresses of single instances
+ * deprecated "soon", in favour of api.blockscout.com with a key). Nodes: PublicNode. BNB Smart Chain has no index that answers without a key (Routescan says
  * "chain not supported", Etherscan's free plan leaves it out), so it is read only where the operator names one.
  *
  * `depth` is how many blocks lie on a block before we take it for final. Ethereum finalises after two epochs (64 slots); the

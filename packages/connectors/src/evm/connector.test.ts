@@ -94,7 +94,11 @@ describe('verifying a wallet', () => {
   it('a contract is refused, and a wallet that has delegated to code is not (EIP-7702)', async (t) => {
     const { chain, session } = await openWallet(t)
     chain.codes.set(own, '0x6080604052')
-    await assert.rejects(session.verify(), isFault('invalid_credentials'))
+    await assert.rejects(session.verify(), (error) => {
+      assert.ok(error instanceof SourceError)
+      assert.deepEqual([error.fault, error.reason], ['invalid_credentials', 'contract_address'])
+      return true
+    })
     chain.codes.set(own, `0xef0100${'ab'.repeat(20)}`)
     await session.verify()
   })

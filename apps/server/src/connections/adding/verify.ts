@@ -176,7 +176,7 @@ export function toRefusedItem(
   error: SourceError,
   provider: { id: string; name: string; connectionType: ConnectionType },
 ): ErrorItem {
-  const item = { ...toErrorItem(error.fault, provider), ...describeRefusal(error.fault, provider) }
+  const item = { ...toErrorItem(error.fault, provider), ...describeRefusal(error, provider) }
   if (error.retryAfterMs === undefined) return item
   return { ...item, retry_after_seconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)) }
 }
