@@ -29,6 +29,7 @@ describeContract(
     deposit: (code, amount) => ({ type: 'deposit', code, amount }),
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
+    untold: { type: 'airdrop', code: 'LINK', amount: '1.5' },
     scenarios: ['forgotten', 'rate_limited', 'flaky'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },

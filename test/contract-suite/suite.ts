@@ -65,6 +65,8 @@ export interface ProviderUnderTest {
   unexplained?: string
   /** The provider forgets old records: a proof can only begin where we first looked. */
   forgets?: true
+  /** Something that the provider credits and tells in no list that is read. */
+  untold?: Booking['entries'][number]
   /** Further accounts of the simulator that can be read to their end, by the names of their scenarios. */
   scenarios?: readonly string[]
 }
@@ -229,6 +231,27 @@ function checkReading(world: World): void {
 }
 
 function checkScenarios(world: World): void {
+  const { untold } = world
+  if (untold !== undefined) {
+    it('what arrives between two reads and is in no list is a difference of exactly that much', async () => {
+      const account = await world.simulatorUnderTest.newAccount('empty')
+      const connected = await world.connect({ account })
+      const first = await account.hold()
+      await account.book({ entries: [world.deposit(world.codes.known, '0.25')] })
+      await account.book({ entries: [untold] })
+      for (let reads = 0; reads < 2; reads += 1) {
+        await world.moveClock(world.settleMs ?? 2 * minuteMs)
+        await world.readAgain(connected.ref)
+      }
+      await world.assertSame(connected)
+      await assertVerdict(world, connected, first)
+      const { verdicts } = await listVerdicts(world.engine, connected.ref)
+      const difference = toUnits(untold.amount)
+      assert.deepEqual(verdicts, {
+        [world.symbolOf(untold.code)]: { grade: 'open', difference, cause: 'unexplained' },
+      })
+    })
+  }
   for (const scenario of world.scenarios ?? []) {
     it(`${scenario}: everything is read, and the proof is right about it, also after the next record`, async () => {
       const account = await world.simulatorUnderTest.newAccount(scenario)
