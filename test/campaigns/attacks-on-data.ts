@@ -26,7 +26,11 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     const { url, victim, attacker } = world
     const id = await findTransactionId(world)
     const token = attacker.tokens.access_token
-    const paths = [`transactions/${id}`, `providers/${victim.connectionId}/coverage`]
+    const now = new Date().toISOString()
+    const paths = [
+      ...[`transactions/${id}`, `transactions/${id}/explain`, `transactions/${id}?known_at=${now}`],
+      ...[`providers/${victim.connectionId}/coverage`, `providers/${victim.connectionId}/proof`],
+    ]
     for (const path of paths) {
       const own = await ask(`${url}/accounts/v2/${path}`, bearer(victim.tokens.access_token))
       const other = await ask(`${url}/accounts/v2/${path}`, bearer(token))
@@ -53,6 +57,55 @@ export const attacksOnData: Readonly<Record<string, Attack>> = {
     }
     const enterprise = await ask(`${url}/enterprise/v2/users`, bearer(victim.tokens.access_token))
     refuse(enterprise.status === 403, 'a user’s token read as the tenant')
+  },
+  async 'cross-tenant reads of every id by a tenant’s own access'({ url, victim, tenants, stranger }) {
+    const { client, secret } = await tenants.createClient((await tenants.getClient(stranger.clientId)).tenantId, {
+      ...{ name: 'Back office', scopes: ['enterprise:read', 'enterprise:manage'] },
+    })
+    const as = { client_id: client.clientId, client_secret: secret ?? '' }
+    const { body } = await askToken(url, { grant_type: 'client_credentials', ...as })
+    const own = bearer(String(body['access_token']))
+    const path = `${url}/enterprise/v2/users/${victim.tokens.user_id}`
+    for (const part of ['', '/assets', '/transactions']) {
+      refuse((await ask(path + part, own)).status === 404, `${path}${part} was shown to another tenant`)
+    }
+    refuse((await ask(path, { method: 'DELETE', ...own })).status === 404, 'another tenant ended a user’s consents')
+    for (const list of [
+      'users',
+      'accounts',
+      'transactions',
+      `transactions?user_ids=${victim.tokens.user_id}`,
+      'changes',
+    ]) {
+      const { status, body: page } = await ask(`${url}/enterprise/v2/${list}`, own)
+      refuse(status === 200 && (page['data'] as unknown[]).length === 0, `${list} showed users of another tenant`)
+    }
+    const search = await postJson(`${url}/enterprise/v2/users/search`, { external_user_ids: ['victim'] }, own.headers)
+    refuse((search.body['data'] as unknown[]).length === 0, 'a search found a user of another tenant')
+  },
+  async 'using up the limit of another client'({ url }) {
+    const guessed = { client_id: demo.clientId, client_secret: 'wrong', grant_type: 'invented' }
+    const fields = { token: 'x', client_id: demo.clientId, client_secret: demo.secret }
+    const remaining = async (): Promise<number> => {
+      const { headers } = await ask(`${url}/oauth/introspect`, { method: 'POST', body: new URLSearchParams(fields) })
+      return Number(/;r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])
+    }
+    const before = await remaining()
+    for (let request = 0; request < 20; request += 1) await askToken(url, guessed)
+    // A new minute may have begun meanwhile; then there is more left than before.
+    refuse((await remaining()) >= before - 1, 'requests without the secret were counted for the client')
+  },
+  async 'asking for a code and guessing it at once'({ url }) {
+    const { secret } = await begin(url)
+    const session = sessionHeaders(secret ?? '')
+    const email = () => postJson(`${url}/connect/v1/session/email`, { email: 'at-once@example.com' }, session)
+    const guess = () => postJson(`${url}/connect/v1/session/code`, { code: '000000' }, session)
+    await email()
+    const answers = await Promise.all([email(), guess(), email(), guess(), email(), guess()])
+    refuse(
+      answers.every(({ status }) => status < 500),
+      'a session that asks and guesses at once locked the counters of the tenant',
+    )
   },
   async 'cursor forging'(world) {
     const { url, victim, attacker } = world

@@ -1,4 +1,9 @@
-/** `npm run campaign -- attacks`: every named attack on OAuth and on this service, against a running one. */
+/**
+ * `npm run campaign -- attacks [--seed n] [words of a name …]`: every named attack on OAuth and on this service, against a
+ * running one. The seed decides their order: an attack must be refused whatever was tried before it.
+ */
+import { parseArgs } from 'node:util'
+import { createChance, type Chance } from '../bad-input-values.ts'
 import { startTestPostgres } from '../postgres.ts'
 import { startTestService } from '../service.ts'
 import { attacksOnCodes } from './attacks-on-codes.ts'
@@ -8,10 +13,21 @@ import { Breach, openAttackWorld } from './attacks-world.ts'
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 export async function run(words: string[]): Promise<boolean> {
-  const attacks = Object.entries({ ...attacksOnCodes, ...attacksOnData }).filter(
-    ([name]) => words.length === 0 || words.some((word) => name.includes(word)),
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: { seed: { type: 'string', default: String(Date.now() % 1_000_000) } },
+  })
+  const seed = Number(values.seed)
+  const wanted = Object.entries({ ...attacksOnCodes, ...attacksOnData }).filter(
+    ([name]) => positionals.length === 0 || positionals.some((word) => name.includes(word)),
   )
-  say(`attacks campaign: ${attacks.length} attacks`)
+  say(`attacks campaign: ${wanted.length} attacks, seed ${seed} (--seed ${seed} tries them in the same order)`)
+  if (wanted.length === 0) {
+    // Otherwise a misspelled name would pass.
+    say(`✗ no attack has a name with ${positionals.join(' or ')}`)
+    return false
+  }
   const ends: (() => unknown)[] = []
   let failures = 0
   try {
@@ -24,7 +40,7 @@ export async function run(words: string[]): Promise<boolean> {
       { logTo: (line) => void lines.push(line), settings: { ASSAY_LOG_LEVEL: 'debug' } },
     )
     const world = await openAttackWorld(service, lines)
-    for (const [name, attack] of attacks) {
+    for (const [name, attack] of shuffle(wanted, createChance(seed))) {
       try {
         await attack(world)
         say(`✓ refused: ${name}`)
@@ -39,4 +55,10 @@ export async function run(words: string[]): Promise<boolean> {
   }
   say(failures === 0 ? '✓ every attack was refused' : `✗ ${failures} attacks were not refused`)
   return failures === 0
+}
+
+/** Fisher and Yates. */
+function shuffle<T>(given: readonly T[], chance: Chance): T[] {
+  const rest = [...given]
+  return given.flatMap(() => rest.splice(chance(rest.length), 1))
 }

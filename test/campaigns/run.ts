@@ -36,7 +36,7 @@ const campaigns: Record<string, Campaign> = {
   },
   attacks: {
     load: async () => (await import('./attacks.ts')).run,
-    summary: '[words of a name …]: every named attack on OAuth and on the service, against a running one',
+    summary: '[--seed n] [words of a name …]: every named attack on OAuth and on the service, against a running one',
   },
   feed: {
     load: async () => (await import('./feed.ts')).run,
