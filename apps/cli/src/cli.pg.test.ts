@@ -240,8 +240,10 @@ describe('assay tenant and client', () => {
       '--redirect-uri',
       uri,
       '--confirm-first-consent',
+      '--confirm-every-consent',
     )
-    const strict = { s256_only: true, require_code_verifier: true, confirm_first_consent: true }
+    const confirmed = { confirm_first_consent: true, confirm_every_consent: true }
+    const strict = { s256_only: true, require_code_verifier: true, ...confirmed }
     assert.deepEqual(updated, { ...before, ...strict, redirect_uris: [uri] })
     const widened = await ask<Record<string, unknown>>(
       ...['client', 'update', clientId, '--scope', 'assets:read transactions:read', '--no-confirm-first-consent'],

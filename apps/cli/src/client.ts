@@ -18,6 +18,7 @@ const options = {
   's256-only': { type: 'boolean' },
   'require-code-verifier': { type: 'boolean' },
   'confirm-first-consent': { type: 'boolean' },
+  'confirm-every-consent': { type: 'boolean' },
   overlap: { type: 'string', default: '86400' },
 } as const
 
@@ -65,12 +66,14 @@ function toChanges(values: Values): Omit<ClientChanges, 'name' | 'scopes'> {
   const s256Only = values['s256-only'] ?? values.strict
   const requireCodeVerifier = values['require-code-verifier'] ?? values.strict
   const confirmFirstConsent = values['confirm-first-consent']
+  const confirmEveryConsent = values['confirm-every-consent']
   return {
     ...(values['redirect-uri'] && { redirectUris: values['redirect-uri'] }),
     ...(values['embed-origin'] && { embedOrigins: values['embed-origin'] }),
     ...(s256Only !== undefined && { s256Only }),
     ...(requireCodeVerifier !== undefined && { requireCodeVerifier }),
     ...(confirmFirstConsent !== undefined && { confirmFirstConsent }),
+    ...(confirmEveryConsent !== undefined && { confirmEveryConsent }),
   }
 }
 
@@ -168,6 +171,7 @@ function toRow(one: Client): object {
     s256_only: one.s256Only,
     require_code_verifier: one.requireCodeVerifier,
     confirm_first_consent: one.confirmFirstConsent,
+    confirm_every_consent: one.confirmEveryConsent,
     disabled_at: one.disabledAt,
   }
 }

@@ -39,10 +39,10 @@ process, then run assay keys rotate. When it is done the old sealing keys may le
   client: `usage:
   assay client create <tenant_id> <name> --redirect-uri <uri> [--redirect-uri …] [--scope "…"] [--embed-origin <origin>]
                       [--public] [--enterprise] [--strict] [--s256-only] [--require-code-verifier]
-                      [--confirm-first-consent] [--json]
+                      [--confirm-first-consent] [--confirm-every-consent] [--json]
   assay client update <client_id> [--name <name>] [--redirect-uri <uri> …] [--embed-origin <origin> …] [--scope "…"]
                       [--[no-]strict] [--[no-]s256-only] [--[no-]require-code-verifier]
-                      [--[no-]confirm-first-consent] [--json]
+                      [--[no-]confirm-first-consent] [--[no-]confirm-every-consent] [--json]
   assay client list <tenant_id> [--json]
   assay client rotate-secret <client_id> [--overlap <seconds>] [--json]
   assay client add-login-key <client_id> <jwk-file> [--json]

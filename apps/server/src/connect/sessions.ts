@@ -69,11 +69,11 @@ export async function begin(
   const session = await store.insertSession(db, { sessionId: randomUUID(), secretHash, request, options, lifeSeconds })
   if (subject === undefined) return { session, secret }
   const { client } = request
-  if (client.confirmFirstConsent) {
+  if (client.confirmFirstConsent || client.confirmEveryConsent) {
     const { tenantKey, tenantId, clientId } = client
     const claimed = await tenants.ensureUser({ tenantKey, tenantId, externalUserId: subject })
     const grants = await oauth.listGrants(claimed)
-    if (!grants.some((grant) => grant.clientId === clientId)) {
+    if (client.confirmEveryConsent || !grants.some((grant) => grant.clientId === clientId)) {
       return { session: await store.claimUser(db, session.sessionId, claimed), secret }
     }
   }
@@ -82,7 +82,8 @@ export async function begin(
 
 /**
  * A login token named the user, and the client wants the person's own word for a first consent: with a stolen login key
- * alone one cannot consent in the name of a user who has never used this client. The first address that a user proves is
+ * alone one cannot consent in the name of a user who has never used this client, nor, if the client wants it for every
+ * consent, of one who has. The first address that a user proves is
  * remembered, but not when accounts are connected already: then it could be the thief's.
  */
 export async function confirmUser(

@@ -12,6 +12,7 @@ export const testClient: Client = {
   s256Only: false,
   requireCodeVerifier: false,
   confirmFirstConsent: false,
+  confirmEveryConsent: false,
   logoUri: null,
   homepageUri: null,
   createdAt: '2026-03-02T10:11:12.345Z',

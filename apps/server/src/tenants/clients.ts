@@ -19,7 +19,14 @@ const overlapSecondsMax = 90 * 86_400
 export type ClientChanges = Partial<
   Pick<
     ClientRegistration,
-    'name' | 'redirectUris' | 'embedOrigins' | 'scopes' | 's256Only' | 'requireCodeVerifier' | 'confirmFirstConsent'
+    | 'name'
+    | 'redirectUris'
+    | 'embedOrigins'
+    | 'scopes'
+    | 's256Only'
+    | 'requireCodeVerifier'
+    | 'confirmFirstConsent'
+    | 'confirmEveryConsent'
   >
 >
 

@@ -23,6 +23,8 @@ export interface ClientRegistration {
   requireCodeVerifier?: boolean
   /** A login token alone is not enough for a user's first consent. */
   confirmFirstConsent?: boolean
+  /** Nor for any later one, although the user has a live grant to the client. */
+  confirmEveryConsent?: boolean
   logoUri?: string
   homepageUri?: string
   /** No secret: short-term access only. */
@@ -63,6 +65,7 @@ export function checkRegistration(registration: ClientRegistration): CheckedRegi
     s256Only: registration.s256Only ?? false,
     requireCodeVerifier: registration.requireCodeVerifier ?? false,
     confirmFirstConsent: registration.confirmFirstConsent ?? false,
+    confirmEveryConsent: registration.confirmEveryConsent ?? false,
     logoUri: registration.logoUri ?? null,
     homepageUri: registration.homepageUri ?? null,
     publicClient,

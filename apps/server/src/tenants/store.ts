@@ -19,6 +19,7 @@ export interface Client extends Tenant {
   s256Only: boolean
   requireCodeVerifier: boolean
   confirmFirstConsent: boolean
+  confirmEveryConsent: boolean
   logoUri: string | null
   homepageUri: string | null
   createdAt: string
@@ -35,7 +36,8 @@ function clientColumns(now: Parameter): string {
   clients.id as "clientId", clients.tenant_key as "tenantKey", clients.tenant_id as "tenantId", clients.name,
   clients.redirect_uris as "redirectUris", clients.embed_origins as "embedOrigins", clients.scopes,
   clients.s256_only as "s256Only", clients.require_code_verifier as "requireCodeVerifier",
-  clients.confirm_first_consent as "confirmFirstConsent", clients.logo_uri as "logoUri", clients.homepage_uri as "homepageUri", clients.created_at as "createdAt",
+  clients.confirm_first_consent as "confirmFirstConsent",
+  clients.confirm_every_consent as "confirmEveryConsent", clients.logo_uri as "logoUri", clients.homepage_uri as "homepageUri", clients.created_at as "createdAt",
   clients.disabled_at as "disabledAt", ${liveSecrets(now)}`
 }
 
@@ -91,13 +93,15 @@ export async function putClient(
 ): Promise<void> {
   await sql.row(
     `insert into clients (id, tenant_key, tenant_id, name, redirect_uris, embed_origins, scopes, s256_only,
-                          require_code_verifier, logo_uri, homepage_uri, created_at, confirm_first_consent)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::timestamptz, $13)
+                          require_code_verifier, logo_uri, homepage_uri, created_at, confirm_first_consent,
+                          confirm_every_consent)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::timestamptz, $13, $14)
      on conflict (id) do update
        set name = excluded.name, redirect_uris = excluded.redirect_uris, embed_origins = excluded.embed_origins,
            scopes = excluded.scopes, s256_only = excluded.s256_only,
            require_code_verifier = excluded.require_code_verifier, logo_uri = excluded.logo_uri,
-           homepage_uri = excluded.homepage_uri, confirm_first_consent = excluded.confirm_first_consent
+           homepage_uri = excluded.homepage_uri, confirm_first_consent = excluded.confirm_first_consent,
+           confirm_every_consent = excluded.confirm_every_consent
        where clients.tenant_key = excluded.tenant_key
      returning id`,
     [
@@ -114,6 +118,7 @@ export async function putClient(
       client.homepageUri,
       sql.now(),
       client.confirmFirstConsent,
+      client.confirmEveryConsent,
     ],
   )
 }

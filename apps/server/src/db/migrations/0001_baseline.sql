@@ -56,6 +56,7 @@ create table clients (
   require_code_verifier boolean not null,
   -- A login token alone is not enough for a user's first consent: the person also proves an e-mail address.
   confirm_first_consent boolean not null default false,
+  confirm_every_consent boolean not null default false,
   logo_uri text,
   homepage_uri text,
   created_at timestamptz(3) not null,

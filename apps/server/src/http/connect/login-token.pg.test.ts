@@ -221,6 +221,27 @@ describe('signing in by login_token', async () => {
       const users = await connect.db.rows(`select email, external_user_id from users where confirmed_email is not null`)
       assert.deepEqual(users, [{ email: null, external_user_id: 'olga' }])
     })
+
+    it('asked at every consent, a stolen login key and a live grant together see nothing and consent to nothing', async (t) => {
+      await tenants.updateClient('cli_demo', { confirmEveryConsent: true })
+      t.after(() => tenants.updateClient('cli_demo', { confirmEveryConsent: false }))
+      const first = await beginAs('petra')
+      assert.equal(first.session.step, 'sign_in')
+      assert.equal((await mail(first.secret, 'petra@example.com')).status, 200)
+      await consent(first.secret)
+      const live = `select from grants join users using (user_key) where external_user_id = 'petra' and revoked_at is null`
+      assert.equal((await connect.db.rows(live)).length, 1)
+
+      const thief = await beginAs('petra')
+      const { step, user, existing } = thief.session
+      assert.deepEqual([step, user, existing], ['sign_in', null, []])
+      for (const path of ['/session/consent', '/session/finish']) {
+        assert.equal((await connect.call('POST', path, { secret: thief.secret, body: {} })).status, 400, path)
+      }
+      assert.equal((await mail(thief.secret, 'thief@example.com')).status, 400)
+      const again = await mail(thief.secret, 'petra@example.com')
+      assert.deepEqual([again.status, again.body.session.existing.length], [200, 1])
+    })
   })
 
   it('a private key is not registered, nor one of another kind', async () => {
