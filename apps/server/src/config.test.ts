@@ -308,3 +308,16 @@ describe('settings that contradict each other', () => {
     assert.deepEqual(problemsOf({ ...production, ...urls, ASSAY_HOST: '0.0.0.0' }), [])
   })
 })
+
+describe('trusted proxies', () => {
+  it('are addresses and networks; a network of all addresses would let every caller choose its own', () => {
+    for (const value of ['10.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8', '172.30.4.0/24']) {
+      assert.deepEqual(problemsOf({ ...production, ASSAY_TRUSTED_PROXIES: value }), [], value)
+    }
+    for (const value of ['0.0.0.0/0', '::/0', '10.0.0.1,', 'true', '*', 'proxy.example', '10.0.0.0/33', '10.0.0.0/x']) {
+      const [problem = '', ...others] = problemsOf({ ...production, ASSAY_TRUSTED_PROXIES: value })
+      assert.match(problem, /^ASSAY_TRUSTED_PROXIES must be addresses or networks/, value)
+      assert.deepEqual(others, [])
+    }
+  })
+})

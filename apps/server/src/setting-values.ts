@@ -1,5 +1,6 @@
 /** Parsers of settings. Each throws a RangeError whose message completes the sentence "NAME …". */
 import { listHostUrls } from './database-url.ts'
+import { isIP } from 'node:net'
 
 /** What an installation is for. `live` is for one person who tries the service with accounts of their own. */
 export type Mode = 'production' | 'sandbox' | 'live'
@@ -124,6 +125,19 @@ export function name(value: string): string {
     throw new RangeError(`must be 1 to 40 letters, digits and hyphens, got ${JSON.stringify(value)}`)
   }
   return value
+}
+
+/** Those of which everyone is a part are refused: each caller could then name any address as its own. */
+export function networks(value: string): readonly string[] {
+  return value.split(',').map((part) => {
+    const given = part.trim()
+    const [address = '', bits] = given.split('/', 2)
+    const version = isIP(address)
+    const isSized = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+    if (version !== 0 && isSized) return given
+    const rule = 'must be addresses or networks such as 10.0.0.0/8, comma-separated'
+    throw new RangeError(`${rule}, got ${JSON.stringify(given)}`)
+  })
 }
 
 export function day(value: string): number {

@@ -10,6 +10,7 @@ import {
   day,
   keyRing,
   name,
+  networks,
   oneOf,
   postgresUrl,
   providerClients,
@@ -208,7 +209,7 @@ export const settings = {
   }),
   ASSAY_TRUSTED_PROXIES: setting({
     description: 'Addresses or networks, comma-separated, whose X-Forwarded-For is believed.',
-    parse: (value: string): readonly string[] => value.split(',').map((part) => part.trim()),
+    parse: networks,
   }),
   ASSAY_V1_SUNSET: setting({
     description:
