@@ -69,6 +69,15 @@ export function createClaims(deps: ClaimsDeps): Claims {
   let derived: Promise<readonly ClaimKey[]> | undefined
   const loadKeys = (): Promise<readonly ClaimKey[]> => (derived ??= Promise.all(secrets.map(toClaimKey)))
 
+  let notedAtMs = -Infinity
+  /** Anyone may ask for the keys, and as often as they like: this process notes them once an hour. */
+  async function noteAll(keys: readonly ClaimKey[]): Promise<void> {
+    const nowMs = Date.parse(db.now())
+    if (nowMs - notedAtMs < keysNotedEveryMs) return
+    await store.noteKeys(db, keys, keysNotedEveryMs)
+    notedAtMs = nowMs
+  }
+
   async function sign(tx: Sql, payload: Record<string, unknown>): Promise<string> {
     const [key] = await loadKeys()
     if (key === undefined) throw new Error('the keyring is empty')
@@ -121,7 +130,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     async jwks() {
       const keys = await loadKeys()
       // A key that a rotation removed from the ring was recorded here while it was in use.
-      await store.noteKeys(db, keys, keysNotedEveryMs)
+      await noteAll(keys)
       return { keys: await store.listKeys(db, keysKeptMs) }
     },
   }

@@ -9,6 +9,7 @@ import type { Claims } from '../../claims/index.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { sendOauthError, type ErrorLog } from './error.ts'
+import { apply } from '../request/admission.ts'
 import { acceptFormsOnly } from './form.ts'
 import { limited } from './limited.ts'
 
@@ -78,7 +79,10 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
       method: 'GET',
       anyOrigin: true,
       headers: { 'Cache-Control': 'public, max-age=300' },
-      handle: () => claims.jwks(),
+      handle: (request, reply) => {
+        apply(reply, limits.countAddress(request.ip))
+        return claims.jwks()
+      },
     })
   })
 }

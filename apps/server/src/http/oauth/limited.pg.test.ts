@@ -80,6 +80,16 @@ describe('limits of the OAuth endpoints', async () => {
     assert.equal(seen.at(-1), 429)
   })
 
+  it('the keys of claims are read from the database, so an address asks for them as often as for any open call', async () => {
+    nextMinute()
+    for (let request = 0; request < settings.perAddress; request += 1) limits.countAddress('127.0.0.1')
+    const refused = await fetch(`${server.url}/.well-known/jwks.json`)
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '60'])
+    nextMinute()
+    const given = await fetch(`${server.url}/.well-known/jwks.json`)
+    assert.deepEqual([given.status, given.headers.get('ratelimit')], [200, '"address";r=98;t=60'])
+  })
+
   it('successful short-term exchanges from one address are not counted', async () => {
     nextMinute()
     for (let user = 0; user < 5; user += 1) {
