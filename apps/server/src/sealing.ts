@@ -8,6 +8,7 @@
  * false data there directly.
  */
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose'
+import type { Database } from './db/index.ts'
 import type { Keyring } from './keys.ts'
 
 export function sealText({ seals: [newest] }: Pick<Keyring, 'seals'>, boundTo: string, text: string): Promise<string> {
@@ -82,21 +83,33 @@ export async function resealOne(
   if (await replace(await sealText(keyring, thing.boundTo, opened.text))) report.resealed += 1
 }
 
-/** Opens everything of a kind that fits into memory, and changes nothing. */
-export async function examineSeals(keyring: Keyring, things: readonly SealedThing[]): Promise<SealReport> {
-  const report: SealReport = { sealedBy: new Map(), lost: [] }
-  for (const thing of things) await examineSeal(report, keyring, thing)
-  return report
+/** How the rows of one kind are listed, read and replaced. All of them must fit into memory. */
+interface SealedKind<Row> {
+  list: (db: Database) => Promise<readonly Row[]>
+  toThing: (row: Row) => SealedThing
+  replace: (db: Database, row: Row, sealed: string) => Promise<boolean>
 }
 
-/** The same, and seals with the newest key what an older one sealed. */
-export async function resealRows<Row>(
-  keyring: Keyring,
-  rows: readonly Row[],
-  toThing: (row: Row) => SealedThing,
-  replace: (row: Row, sealed: string) => Promise<boolean>,
-): Promise<Resealed> {
-  const report: Resealed = { sealedBy: new Map(), lost: [], resealed: 0 }
-  for (const row of rows) await resealOne(report, keyring, toThing(row), (sealed) => replace(row, sealed))
-  return report
+/**
+ * `check` opens everything of this kind and changes nothing; `reseal` also seals with the newest key what an older one
+ * sealed.
+ */
+export function createSealKeeper<Row>({ list, toThing, replace }: SealedKind<Row>): {
+  check: (db: Database, keyring: Keyring) => Promise<SealReport>
+  reseal: (db: Database, keyring: Keyring) => Promise<Resealed>
+} {
+  return {
+    async check(db, keyring) {
+      const report: SealReport = { sealedBy: new Map(), lost: [] }
+      for (const row of await list(db)) await examineSeal(report, keyring, toThing(row))
+      return report
+    },
+    async reseal(db, keyring) {
+      const report: Resealed = { sealedBy: new Map(), lost: [], resealed: 0 }
+      for (const row of await list(db)) {
+        await resealOne(report, keyring, toThing(row), (sealed) => replace(db, row, sealed))
+      }
+      return report
+    },
+  }
 }

@@ -1,4 +1,5 @@
 /** `transactions.changed`: counts of a connection's changes, announced at most once a minute. */
+import { minuteMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -10,7 +11,6 @@ import type { ConnectionRef } from '../owner.ts'
 import { createWebhooks, type Webhooks } from './index.ts'
 
 const keyring = testKeyring('test')
-const minuteMs = 60_000
 
 interface Body {
   type: string

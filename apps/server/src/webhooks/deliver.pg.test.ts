@@ -1,4 +1,5 @@
 /** Which messages wait for which when a tenant's receiver fails, is slow or does not answer at all. */
+import { minuteMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,7 +22,6 @@ interface Sent {
 type Answer = (sent: Sent, signal: AbortSignal) => Promise<number> | number
 
 const keyring = testKeyring('test')
-const minuteMs = 60_000
 
 describe('the messages of a tenant', async () => {
   const queue = await openQueue()

@@ -1,18 +1,9 @@
 /**
- * Signing secrets at rest, and what a rotation of the sealing keys does to them (see connections/credentials/reseal.ts). Workers sign,
- * so only they open them; `assay webhook set` seals one with a public key.
+ * Signing secrets at rest, and their part in a rotation of the sealing keys (see connections/credentials/reseal.ts).
+ * Only workers open them, because workers sign; `assay webhook set` seals one with a public key.
  */
-import type { Database } from '../db/index.ts'
 import type { Keyring } from '../keys.ts'
-import {
-  examineSeals,
-  openText,
-  resealRows,
-  sealText,
-  type Resealed,
-  type SealedThing,
-  type SealReport,
-} from '../sealing.ts'
+import { createSealKeeper, openText, sealText } from '../sealing.ts'
 import * as store from './store.ts'
 
 const boundTo = (tenantId: string): string => `webhook ${tenantId}`
@@ -25,19 +16,9 @@ export function openSecret(keyring: Keyring, tenantId: string, sealed: string): 
   return openText(keyring, boundTo(tenantId), sealed)
 }
 
-const toThing = (row: store.WebhookRow): SealedThing => ({
-  id: row.tenant_id,
-  boundTo: boundTo(row.tenant_id),
-  sealed: row.sealed_secret,
+/** `lost` names tenants. */
+export const { check: checkSecrets, reseal: resealSecrets } = createSealKeeper({
+  list: store.listWebhooks,
+  toThing: (row) => ({ id: row.tenant_id, boundTo: boundTo(row.tenant_id), sealed: row.sealed_secret }),
+  replace: store.replaceSecret,
 })
-
-/** Opens every secret and changes nothing; `lost` names tenants. */
-export async function checkSecrets(db: Database, keyring: Keyring): Promise<SealReport> {
-  return examineSeals(keyring, (await store.listWebhooks(db)).map(toThing))
-}
-
-export async function resealSecrets(db: Database, keyring: Keyring): Promise<Resealed> {
-  return resealRows(keyring, await store.listWebhooks(db), toThing, (row, sealed) =>
-    store.replaceSecret(db, row, sealed),
-  )
-}

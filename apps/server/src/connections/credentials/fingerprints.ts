@@ -11,15 +11,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { Database } from '../../db/index.ts'
 import type { Keyring } from '../../keys.ts'
 import type { Tenant } from '../../owner.ts'
-import {
-  examineSeals,
-  openText,
-  resealRows,
-  sealText,
-  type Resealed,
-  type SealedThing,
-  type SealReport,
-} from '../../sealing.ts'
+import { createSealKeeper, openText, sealText } from '../../sealing.ts'
 import * as store from './store.ts'
 
 const keyBytes = 32
@@ -42,19 +34,9 @@ export function createFingerprints(db: Database, keyring: Keyring): ToFingerprin
   }
 }
 
-const toThing = ({ tenantKey, sealedKey }: store.FingerprintKeyRow): SealedThing => ({
-  id: String(tenantKey),
-  boundTo: boundTo(tenantKey),
-  sealed: sealedKey,
+/** `lost` names tenants by their keys. */
+export const { check: checkFingerprintKeys, reseal: resealFingerprintKeys } = createSealKeeper({
+  list: store.listFingerprintKeys,
+  toThing: ({ tenantKey, sealedKey }) => ({ id: String(tenantKey), boundTo: boundTo(tenantKey), sealed: sealedKey }),
+  replace: store.replaceFingerprintKey,
 })
-
-/** Opens every key and changes nothing; `lost` names tenants by their keys. */
-export async function checkFingerprintKeys(db: Database, keyring: Keyring): Promise<SealReport> {
-  return examineSeals(keyring, (await store.listFingerprintKeys(db)).map(toThing))
-}
-
-export async function resealFingerprintKeys(db: Database, keyring: Keyring): Promise<Resealed> {
-  return resealRows(keyring, await store.listFingerprintKeys(db), toThing, (row, sealed) =>
-    store.replaceFingerprintKey(db, row, sealed),
-  )
-}
