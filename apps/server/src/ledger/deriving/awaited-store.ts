@@ -67,6 +67,12 @@ export async function listAwaitedDays(
   )
 }
 
+/** The two parameters of `unnest($n::integer[], $m::date[]) as w (asset_key, day)`. */
+const toColumns = (days: readonly AssetDay[]): [number[], string[]] => [
+  days.map(({ assetKey }) => assetKey),
+  days.map(({ day }) => day),
+]
+
 /** Transactions that wait for one of these, all of them or those without any price, one user after the other. */
 export async function listAwaiting(
   sql: Sql,
@@ -79,7 +85,7 @@ export async function listAwaiting(
      from unnest($1::integer[], $2::date[]) as w (asset_key, day)
      join awaited_prices p on p.asset_key = w.asset_key and p.day = w.day and ($3::text = 'all' or not p.priced)
      order by 1, 2 limit $4::bigint`,
-    [days.map(({ assetKey }) => assetKey), days.map(({ day }) => day), which, limit],
+    [...toColumns(days), which, limit],
   )
 }
 
@@ -97,7 +103,7 @@ export async function endAwaiting(
 ): Promise<void> {
   await tx.execute(
     `delete from awaited_prices p using unnest($3::integer[], $4::date[]) as w (asset_key, day) where ${isOfDays}`,
-    [userKey, [...ids], days.map(({ assetKey }) => assetKey), days.map(({ day }) => day)],
+    [userKey, [...ids], ...toColumns(days)],
   )
 }
 
@@ -111,7 +117,7 @@ export async function markPriced(
   await tx.execute(
     `update awaited_prices p set priced = true
      from unnest($3::integer[], $4::date[]) as w (asset_key, day) where ${isOfDays}`,
-    [userKey, [...ids], days.map(({ assetKey }) => assetKey), days.map(({ day }) => day)],
+    [userKey, [...ids], ...toColumns(days)],
   )
 }
 

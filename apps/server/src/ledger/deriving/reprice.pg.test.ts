@@ -1,11 +1,21 @@
-import { parseDecimal } from '@assay/core'
+import { dayMs, parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, ledgerRow, makeAllDue, noonMs, openLedger, type TestLedger } from '../test-ledger.ts'
+import { ledgerRow, makeAllDue, noonMs, openLedger, type TestLedger } from '../test-ledger.ts'
 
 const listPrices = async ({ listWritten }: TestLedger): Promise<(string | undefined)[]> =>
   (await listWritten()).map(({ document }) => /"price_in_usd":([^,]*)/.exec(document)?.[1])
 const countAwaited = async ({ db }: TestLedger): Promise<number> => (await db.rows('select from awaited_prices')).length
+
+/** The day settles at another price, which replaces the provisional one of the only transaction. */
+async function assertSettles(opened: TestLedger): Promise<void> {
+  opened.setPrice(parseDecimal('65000'))
+  opened.moveClock(2 * dayMs)
+  await opened.prices.backfill()
+  await opened.ledger.reprice()
+  assert.deepEqual(await listPrices(opened), ['"65000"'])
+  assert.equal(await countAwaited(opened), 0)
+}
 
 describe('a price that comes later', () => {
   it('is written when the source is back, as if it had been there', async (t) => {
@@ -39,19 +49,14 @@ describe('a price that comes later', () => {
     assert.deepEqual(await listWritten(), repriced)
   })
 
-  it('of a day that is not over is written anew when it has settled', async (t) => {
+  it('of a day that is not over is written again when it has settled', async (t) => {
     const opened = await openLedger(t)
-    const { ledger, prices, keep, derive } = opened
+    const { keep, derive } = opened
     await keep(ledgerRow('L1', 'R1', {}, noonMs + dayMs))
     await derive()
     assert.deepEqual(await listPrices(opened), ['"64000.5"'])
     assert.equal(await countAwaited(opened), 1)
-    opened.setPrice(parseDecimal('65000'))
-    opened.moveClock(2 * dayMs)
-    await prices.backfill()
-    await ledger.reprice()
-    assert.deepEqual(await listPrices(opened), ['"65000"'])
-    assert.equal(await countAwaited(opened), 0)
+    await assertSettles(opened)
   })
 
   it('of a day that is not over is written as soon as there is a first one, and again when it has settled', async (t) => {
@@ -66,12 +71,7 @@ describe('a price that comes later', () => {
     await ledger.reprice()
     assert.deepEqual(await listPrices(opened), ['"64000.5"'])
     assert.equal(await countAwaited(opened), 1)
-    opened.setPrice(parseDecimal('65000'))
-    opened.moveClock(2 * dayMs)
-    await prices.backfill()
-    await ledger.reprice()
-    assert.deepEqual(await listPrices(opened), ['"65000"'])
-    assert.equal(await countAwaited(opened), 0)
+    await assertSettles(opened)
   })
 
   it('by an operator’s correction reaches the transactions of that asset and day, and no others', async (t) => {
