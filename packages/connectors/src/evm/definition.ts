@@ -5,6 +5,7 @@
  */
 import type { Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'
+import { toAddressWallet } from '../kit/metadata.ts'
 import { chains, depthMax } from './chains.ts'
 
 const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }

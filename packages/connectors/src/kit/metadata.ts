@@ -64,3 +64,15 @@ export interface ProviderMetadata {
   /** The widget lists providers with a rank first, the smallest in front; null for the others. */
   popularity_rank: number | null
 }
+
+/** The members that wallets with one public address share. Such an address allows nothing, so no guide is needed. */
+export function toAddressWallet(hint: string, shape: KeyShape) {
+  return {
+    kind: 'wallet',
+    connection_types: ['wallet'],
+    permission_check: 'full',
+    credential_fields: [{ name: 'address', label: 'Address', secret: false, required: true, hint, shape }],
+    required_permissions: [],
+    guide: null,
+  } as const satisfies Partial<ProviderMetadata>
+}

@@ -2,9 +2,9 @@
  * Wallets on Solana, as plain data. An address is public: it needs no key and has nothing to allow. Everything is read
  * from a node (solana.com/docs/rpc), without an index.
  */
+import { hourMs } from '@assay/core'
 import type { ProviderDefinition } from '../kit/definition.ts'
-
-const hourMs = 3_600_000
+import { toAddressWallet } from '../kit/metadata.ts'
 
 /**
  * Base58 of 32 bytes has 43 or 44 characters. A shorter text would need a key that begins with bytes of zero: below 36
