@@ -3,6 +3,7 @@
  * them sends. The API and the worker run in this process, where their statements can be seen; the worker runs only where
  * a path needs it, so that what an API path sends is known exactly.
  */
+import { hourMs } from '@assay/core'
 import { startSandbox } from '@assay/sandbox'
 import { startService, type Role, type Service } from '@assay/server'
 import { parseConfig } from '@assay/server/config'
@@ -176,8 +177,6 @@ async function walkTokens({ url, record }: World, { refresh_token: refreshToken 
     await post('/oauth/revoke', { token: last })
   })
 }
-
-const hourMs = 3_600_000
 
 async function walkJobs({ url, db, record, recordJobs }: World): Promise<void> {
   const post = async (target: string, body: object, token = ''): Promise<void> => {

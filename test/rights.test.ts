@@ -1,11 +1,10 @@
 /** What may be read changes after a connection was made: the key gains rights, or the user's last grant ends. */
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connect, fetchJson, redeem, authorize, untilRead, type Page } from './application.ts'
 import { startTestService, type TestService } from './service.ts'
 import { until } from './until.ts'
-
-const dayMs = 86_400_000
 
 async function post(url: string, body: object): Promise<Record<string, unknown>> {
   const response = await fetch(url, {

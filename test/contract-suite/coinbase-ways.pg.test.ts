@@ -1,4 +1,5 @@
 /** What only Coinbase has: two ways to one account, tokens that are spent by renewing them, and a bad connection. */
+import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -21,8 +22,6 @@ interface Minted {
   account_id: string
   credentials: Record<'api_key' | 'secret_key' | 'ed25519_api_key' | 'ed25519_secret_key' | 'account', string>
 }
-
-const hourMs = 3_600_000
 
 describe('Coinbase', async () => {
   const engine = await openEngine({})

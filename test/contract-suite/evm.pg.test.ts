@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SourceError } from '@assay/core'
+import { minuteMs, SourceError } from '@assay/core'
 import { createPublicClient, erc20Abi, http, type Address } from 'viem'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
@@ -181,7 +181,6 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
   assert.equal(transactions.filter(({ hash }) => hash === null).length, withdrawals.length)
 }
 
-const minuteMs = 60_000
 /** Every chain is deep enough after this. */
 const finalMs = 30 * minuteMs
 

@@ -2,6 +2,7 @@
  * Rows that real Kraken accounts have and that its documents do not mention, read by the real engine. The server below
  * answers as Kraken does, with rows that each test writes; the sources are named beside them.
  */
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -36,7 +37,6 @@ interface Books {
   calls: Record<string, number>
 }
 
-const dayMs = 86_400_000
 const secretKey = 'kQH5HW/8p1uGOVjbgWA7FunAmGO8lsSUXNsu3eow76sz84Q18fWxnyRzBHCd3pd5nE9qa99HAZtuZuj6F1huXg=='
 
 function answer(books: Books, endpoint: string, params: URLSearchParams): object {

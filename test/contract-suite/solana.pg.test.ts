@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SourceError } from '@assay/core'
+import { minuteMs, SourceError } from '@assay/core'
 import { address as toAddress, createSolanaRpc } from '@solana/kit'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
@@ -173,7 +173,6 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
   assert.equal(transactions.filter(({ hash }) => hash === null).length, rewards.length)
 }
 
-const minuteMs = 60_000
 /** Two slots and 32 slots after its own a transaction is confirmed and final; our own reading stops some seconds ago. */
 const confirmedMs = 1_500
 const finalMs = minuteMs

@@ -13,7 +13,7 @@ import {
   type Stream,
   type Window,
 } from '@assay/connectors'
-import { SourceError, type Fault } from '@assay/core'
+import { type Fault, minuteMs, SourceError } from '@assay/core'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { ownedBySuite } from '../../apps/server/src/oauth/test-oauth.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
@@ -75,8 +75,6 @@ interface Connected {
   ref: ConnectionRef
   account: SimulatedAccount
 }
-
-const minuteMs = 60_000
 
 const parts = {
   reading: checkReading,

@@ -5,7 +5,7 @@ import { eventsPage } from './pages/events.ts'
 import { coveragePage } from './pages/coverage.ts'
 import { portfolioPage } from './pages/portfolio.ts'
 import { olderPage } from './pages/transactions.ts'
-import { toView } from './view.ts'
+import { dayMs, toView } from './view.ts'
 import { welcomePage } from './pages/welcome.ts'
 import { goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 
@@ -17,7 +17,6 @@ const notices: ReadonlyMap<string, string> = new Map([
   ['unexpected', 'This answer does not belong to your session. Please start again.'],
 ])
 
-const dayMs = 86_400_000
 /** More than a page can show anyhow. */
 const positionsMax = 1_000
 const connectionsMax = 100

@@ -1,6 +1,8 @@
 /** What the visitor chose to see. It is all in the address, so that a reload or a link shows the same. */
 import type { TransactionType } from '@assay/sdk'
 
+export const dayMs = 86_400_000
+
 export interface View {
   days: number
   by: 'asset' | 'source'

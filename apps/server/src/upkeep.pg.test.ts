@@ -1,3 +1,4 @@
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { pino } from 'pino'
@@ -11,7 +12,6 @@ import { createTenants } from './tenants/index.ts'
 import { openEngine, type TestEngine } from './test-engine.ts'
 import { createUpkeep } from './upkeep.ts'
 
-const dayMs = 86_400_000
 const { signal } = new AbortController()
 
 function open(engine: TestEngine, logged: { step: string }[] = []): Handler<'upkeep'> {

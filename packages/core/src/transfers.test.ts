@@ -1,3 +1,4 @@
+import { minuteMs } from './durations.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -15,7 +16,6 @@ import {
 } from './transfers.ts'
 
 const noonMs = Date.UTC(2026, 2, 2, 12)
-const minuteMs = 60_000
 
 function leg(id: string, more: Partial<TransferLeg> & { amount?: TransferLeg['amount'] } = {}): TransferLeg {
   const direction = id.startsWith('out') ? 'out' : 'in'

@@ -4,6 +4,7 @@
  */
 import type { ConnectedProvider, StreamCoverage } from '@assay/sdk'
 import { html, type Html } from '../html.ts'
+import { dayMs } from '../view.ts'
 import { layout } from './layout.ts'
 
 export interface ReadConnection {
@@ -18,7 +19,6 @@ interface Span {
 
 const barWidth = 1000
 const barHeight = 14
-const dayMs = 86_400_000
 
 export function coveragePage(connections: readonly ReadConnection[]): string {
   return layout({

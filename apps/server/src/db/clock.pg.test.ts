@@ -1,10 +1,10 @@
+import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openTestDatabase, silentLog, testDatabase } from '../../../../test/postgres.ts'
 import { patienceMs } from '../../../../test/until.ts'
 import { createDatabase, markInstallation } from './index.ts'
 
-const hourMs = 3_600_000
 /** Clocks are read in fractions of a millisecond and told in whole ones. */
 const roundingMs = 2
 

@@ -1,3 +1,4 @@
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { testDatabase } from '../../../../test/postgres.ts'
@@ -29,7 +30,6 @@ const people: Record<string, { scopes: string[]; state?: 'revoked' | 'expired'; 
   usr_nothing: [],
 }
 
-const dayMs = 86_400_000
 const seqAt = (time: number): string => String(BigInt(time) << 20n)
 
 /** The third transaction is pending: it has no postings. */

@@ -2,6 +2,7 @@
  * The tenant's feed: a client that applies its pages in order ends with exactly what the list returns, whatever happens
  * in between.
  */
+import { dayMs } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -12,8 +13,6 @@ import { bringUpToDate } from './fold.ts'
 import { createEnterprise, createStatistics, sweepFeed } from './index.ts'
 import { applyFeedStep, createReader, feedStep, listPlainly, usersMax, type FeedStep } from './test-feed.ts'
 import { addTenant, type TestTenant } from './test-statistics.ts'
-
-const dayMs = 86_400_000
 
 describe('the feed of a tenant', async () => {
   const { db } = await testDatabase(ownedBySuite())

@@ -1,4 +1,5 @@
 /** A tenant's list against the same rows filtered in memory: whichever index leads, the answer is the same. */
+import { dayMs } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -18,7 +19,6 @@ const kinds = [
   ['send', 'withdrawal'],
   ['output_only', 'fee'],
 ] as const
-const dayMs = 86_400_000
 const firstMs = Date.parse('2026-01-01T00:00:00.000Z')
 const shownMs = Date.parse('2026-03-01T00:00:00.000Z')
 

@@ -1,9 +1,9 @@
 import type { Balance } from '@assay/connectors'
-import { parseDecimal } from '@assay/core'
+import { dayMs, parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { markInstallation } from '../db/index.ts'
-import { dayMs, openLedger, type TestLedger } from './test-ledger.ts'
+import { openLedger, type TestLedger } from './test-ledger.ts'
 
 const names: Record<string, [string, string]> = {
   'crypto:bitcoin': ['BTC', 'Bitcoin'],

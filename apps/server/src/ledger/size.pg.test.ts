@@ -1,11 +1,12 @@
 /** What a first read leaves on disk: how much, and in which order. */
+import { dayMs } from '@assay/core'
 import type { RawRecord } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
-import { addConnection, dayMs, noonMs, openLedger, refOf } from './test-ledger.ts'
+import { addConnection, noonMs, openLedger, refOf } from './test-ledger.ts'
 
 const users = 4
 const tradesEach = 1_200

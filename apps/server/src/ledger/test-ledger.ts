@@ -1,7 +1,7 @@
 /** A ledger with one connection at Kraken, records that a test writes by hand, and prices that it sets. */
 import { loadConnector, type Connector, type ConnectorState, type RawRecord } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
-import { parseDecimal, SourceError, type Decimal } from '@assay/core'
+import { dayMs, type Decimal, parseDecimal, SourceError } from '@assay/core'
 import { pino } from 'pino'
 import { testDatabase, type TestAddress } from '../../../../test/postgres.ts'
 import { createAssets } from '../assets/index.ts'
@@ -57,7 +57,6 @@ type Owner = Parameters<typeof testDatabase>[0]
 
 /** A provider that the test's ledger takes for a wallet. */
 export const walletId = 'a_wallet'
-export const dayMs = 86_400_000
 export const noonMs = Date.UTC(2026, 2, 2, 12)
 
 /** In dollars, of everything; or the source's failing. */

@@ -1,10 +1,10 @@
 /** Daily values from a connection's holdings and transactions. Everything is worth a dollar. */
-import { parseDecimal } from '@assay/core'
+import { dayMs, parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { msUntilNoon } from '../../../../test/noon.ts'
 import { markInstallation, type Database } from '../db/index.ts'
-import { dayMs, fundingRow, ledgerRow, noonMs, openLedger, type TestLedger } from '../ledger/test-ledger.ts'
+import { fundingRow, ledgerRow, noonMs, openLedger, type TestLedger } from '../ledger/test-ledger.ts'
 import { listDailyValues } from './history.ts'
 
 const one = parseDecimal('1')

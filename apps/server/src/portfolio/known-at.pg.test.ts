@@ -1,5 +1,5 @@
 /** What was known at a moment is what the list showed then, whatever has happened since. */
-import { parseDecimal } from '@assay/core'
+import { minuteMs, parseDecimal } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -10,7 +10,6 @@ import type { ConnectionRef } from '../owner.ts'
 import { createPortfolio, type Access, type Place } from './index.ts'
 import { addConnection, addUser } from './test-portfolio.ts'
 
-const minuteMs = 60_000
 const hash = 'ab'.repeat(32)
 
 const change = fc.oneof(

@@ -1,10 +1,10 @@
 /** What was held at a moment: observed by a reading then, or derived from a reading and the movements in between. */
-import { add, isZero, multiply, negate, parseDecimal, zero, type Decimal } from '@assay/core'
+import { add, dayMs, type Decimal, isZero, multiply, negate, parseDecimal, zero } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { markInstallation } from '../db/index.ts'
-import { dayMs, ledgerRow, openLedger } from '../ledger/test-ledger.ts'
+import { ledgerRow, openLedger } from '../ledger/test-ledger.ts'
 import { ownedBySuite } from '../oauth/test-oauth.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createPortfolio, type Access } from './index.ts'

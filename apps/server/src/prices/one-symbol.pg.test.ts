@@ -2,10 +2,10 @@
  * Other services lost money over two coins with one ticker. Throughout our ledger an asset is identified by its id, not
  * by its symbol.
  */
-import { getAsset, parseDecimal } from '@assay/core'
+import { dayMs, getAsset, parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, ledgerRow, noonMs, openLedger } from '../ledger/test-ledger.ts'
+import { ledgerRow, noonMs, openLedger } from '../ledger/test-ledger.ts'
 import { keepCurrent } from './store.ts'
 
 const coin = 'crypto:bitcoin'

@@ -1,4 +1,5 @@
 /** The verdict after each run: changes are judged again, sabotage is located, and nothing else is read. */
+import { minuteMs } from '@assay/core'
 import { loadConnector } from '@assay/connectors'
 import { getDefinition } from '@assay/connectors/catalog'
 import assert from 'node:assert/strict'
@@ -14,7 +15,6 @@ import type { ProofPage } from './index.ts'
 import { weigh } from './store.ts'
 
 type Connected = ConnectionRef & Account
-const minuteMs = 60_000
 
 describe('a proof', async () => {
   const engine = await openEngine()

@@ -1,10 +1,10 @@
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Stream } from '@assay/connectors'
 import { toStreamCoverage, type ReadingState, type TimeSpan } from './coverage.ts'
 import { beginningMs } from './plan.ts'
 
-const dayMs = 86_400_000
 const nowMs = Date.UTC(2026, 2, 2)
 const day = (ago: number): number => nowMs - ago * dayMs
 

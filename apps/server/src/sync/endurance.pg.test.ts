@@ -1,4 +1,5 @@
 /** What reading goes through and comes out of: parts of a provider away for days, wrong clocks, lost keys, lost jobs. */
+import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { testKeyring } from '../test-keys.ts'
@@ -10,7 +11,6 @@ import { queueRefresh } from './refreshes/refreshes.ts'
 
 type Connected = ConnectionRef & Account
 
-const hourMs = 3_600_000
 const { signal } = new AbortController()
 
 describe('reading', async () => {

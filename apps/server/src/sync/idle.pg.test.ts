@@ -1,4 +1,5 @@
 /** What a connection costs while nothing happens to it, and when it is read at all. */
+import { hourMs, minuteMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { recordStatements } from '../db/test-statements.ts'
@@ -7,9 +8,6 @@ import { parseStored } from '../jobs/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 
 type Connected = ConnectionRef & Account
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 
 describe('a run that finds nothing new', async () => {
   const engine = await openEngine()

@@ -1,12 +1,11 @@
 /** In which order a connection is read: what people look at first, first; and around what cannot be read. */
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseStored } from '../jobs/index.ts'
 import { openEngine, type Account } from '../test-engine.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { beginningMs } from './plan.ts'
-
-const dayMs = 24 * 3_600_000
 
 describe('a first read', async () => {
   const engine = await openEngine()

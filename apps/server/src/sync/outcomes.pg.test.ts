@@ -1,5 +1,5 @@
 /** What reading a connection comes to, and what the two policies make of it. */
-import { SourceError } from '@assay/core'
+import { dayMs, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { pino } from 'pino'
@@ -7,7 +7,7 @@ import { createMetering } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { readConnection, type ReadRequest, type ReadResult } from './read-connection.ts'
 import type { ReadingWatch } from './reading.ts'
-import { createTestProvider, dayMs, openReader, record, type TestProvider } from './test-provider.ts'
+import { createTestProvider, openReader, record, type TestProvider } from './test-provider.ts'
 
 describe('reading a connection', async () => {
   const reader = await openReader()

@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '@assay/core'
 import type { Stream } from '@assay/connectors'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
@@ -13,8 +14,6 @@ import {
   type Standing,
 } from './plan.ts'
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const until = Date.UTC(2026, 10, 15)
 
 const plain: Stream = {

@@ -1,18 +1,10 @@
 /** Windows, bookmarks, lists and their cursors, on providers that the tests write. */
-import { SourceError } from '@assay/core'
+import { dayMs, hourMs, SourceError } from '@assay/core'
 import type { Page, PageRequest } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
-import {
-  createTestProvider,
-  dayMs,
-  hourMs,
-  openReader,
-  plainStream,
-  record,
-  type TestProvider,
-} from './test-provider.ts'
+import { createTestProvider, openReader, plainStream, record, type TestProvider } from './test-provider.ts'
 
 describe('reading lists', async () => {
   const reader = await openReader()

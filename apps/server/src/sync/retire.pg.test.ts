@@ -1,10 +1,9 @@
 /** Records that the provider no longer shows. */
+import { hourMs, minuteMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionRef } from '../owner.ts'
-import { createTestProvider, hourMs, openReader, record, type TestProvider } from './test-provider.ts'
-
-const minuteMs = 60_000
+import { createTestProvider, openReader, record, type TestProvider } from './test-provider.ts'
 
 describe('a record that the provider no longer shows', async () => {
   const reader = await openReader()

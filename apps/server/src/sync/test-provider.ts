@@ -19,13 +19,10 @@ import type {
   Stream,
 } from '@assay/connectors'
 import { getDefinition, type ProviderDefinition } from '@assay/connectors/catalog'
-import { parseDecimal, sum, type TransactionDraft } from '@assay/core'
+import { dayMs, hourMs, parseDecimal, sum, type TransactionDraft } from '@assay/core'
 import type { Registry } from '../compose/engine.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { openEngine, type TestEngine } from '../test-engine.ts'
-
-export const dayMs = 24 * 3_600_000
-export const hourMs = 3_600_000
 
 export const plainStream: Stream = {
   name: 'ledger',

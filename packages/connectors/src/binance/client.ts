@@ -5,7 +5,7 @@
  * Errors come with a 4xx status and `{ code, msg }` (errors.md). The code decides, because one status stands for many.
  */
 import { createHmac } from 'node:crypto'
-import { SourceError, type Fault } from '@assay/core'
+import { type Fault, minuteMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { ApiKeyCredentials, Io, Spent } from '../kit/connector.ts'
@@ -24,7 +24,6 @@ export type Call = (endpoint: Endpoint, params?: Readonly<Record<string, string>
 
 /** Requests that arrive later than this are refused. Binance recommends 5 seconds and allows 60. */
 const recvWindowMs = 10_000
-const minuteMs = 60_000
 
 export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
   // How far Binance's clock is ahead of ours; fetched only after Binance has refused a timestamp.

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { SourceError, type Fault } from '@assay/core'
+import { dayMs, type Fault, SourceError } from '@assay/core'
 import type { ApiKeyCredentials, ConnectorState, Page, PageRequest, Session, Window } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 
@@ -37,7 +37,6 @@ const server = createServer((request, response) => {
 })
 
 const nowMs = Date.UTC(2026, 0, 15)
-const dayMs = 86_400_000
 let session: Session
 
 before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))

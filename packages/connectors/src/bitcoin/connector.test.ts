@@ -1,7 +1,7 @@
 /** The connector against a small chain of our own that answers as Esplora's API.md says. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SourceError } from '@assay/core'
+import { hourMs, SourceError } from '@assay/core'
 import type { Balances, ConnectorState, Io, Page, RawRecord, Session, WalletCredentials } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 import { gapLimit } from './definition.ts'
@@ -15,7 +15,6 @@ const derived: string[] = []
 const receiving = (index: number): string => (derived[index] ??= branches[0].addressAt(index))
 const change = (index: number): string => branches[1]?.addressAt(index) ?? ''
 
-const hourMs = 3_600_000
 const startMs = Date.parse('2026-05-01T00:00:00Z')
 
 interface Transaction {

@@ -6,7 +6,7 @@
  * Unlike kit/ccxt.ts, which knows what a refusal of its exchange looks like, this client leaves every status to ccxt:
  * most exchanges explain a refusal in the body of a 4xx.
  */
-import { SourceError } from '@assay/core'
+import { hourMs, SourceError } from '@assay/core'
 import type { Exchange } from 'ccxt'
 import { toSourceError } from '../kit/ccxt-faults.ts'
 import { requestTimeoutMs, type Io } from '../kit/connector.ts'
@@ -49,7 +49,6 @@ export class Unsupported extends Error {}
 /** The exchange does not know this symbol, or no longer. */
 export class UnknownSymbol extends Error {}
 
-const hourMs = 3_600_000
 // The markets of an exchange are megabytes that hardly change and that all its users share.
 const marketsByHost = new Map<string, { source: Promise<Exchange>; loadedAtMs: number }>()
 

@@ -7,12 +7,11 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { SourceError, type Fault } from '@assay/core'
+import { dayMs, type Fault, SourceError } from '@assay/core'
 import type { ConnectorState, Io, Page, RawRecord, Session, StoredRecord } from '../kit/connector.ts'
 import { createCcxtConnector } from './connector.ts'
 
 const nowMs = Date.parse('2026-03-02T12:00:00Z')
-const dayMs = 24 * 3_600_000
 const secretKey = 'hunter2'.repeat(9)
 const pageSize = 2
 

@@ -1,4 +1,5 @@
 /** Definitions of all exchanges that the generic connector reads, made from data. Every process loads this. */
+import { dayMs, hourMs } from '@assay/core'
 import type { Budget, Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'
 import type { CredentialField, KeyGuide, ProviderMetadata } from '../kit/metadata.ts'
@@ -6,9 +7,6 @@ import { findAbout, type About } from './about.ts'
 import { exchanges } from './exchanges.ts'
 import type { ExchangeFacts } from './facts.ts'
 import { listReadLists, type ReadList } from './lists.ts'
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 const byId: ReadonlyMap<string, ExchangeFacts> = new Map(exchanges.map((facts) => [facts.id, facts]))
 

@@ -1,8 +1,7 @@
 /** The lists of an exchange as they are read: what ccxt does (exchanges.ts), corrected by what exchanges document (about.ts). */
+import { dayMs } from '@assay/core'
 import { findAbout, type ListAbout, type Paging } from './about.ts'
 import type { ExchangeFacts, ListFacts } from './facts.ts'
-
-const dayMs = 24 * 3_600_000
 
 /** Before this, an exchange that answers for a few days at a time is not asked: it hardly existed. */
 const narrowSinceMs = Date.UTC(2017, 0, 1)

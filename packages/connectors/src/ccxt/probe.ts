@@ -3,11 +3,11 @@
  * sent. ccxt's own tables (`has`, `features`) are believed only for numbers, because they name methods that throw, and say
  * nothing about arguments that are dropped on the way to the exchange.
  */
+import { dayMs } from '@assay/core'
 import ccxt, { type Exchange } from 'ccxt'
 import type { CcxtCredential, ExchangeFacts, ListCall, ListFacts, StreamName } from './facts.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
-const dayMs = 24 * 3_600_000
 const [earlier, later] = [nowMs - 20 * dayMs, nowMs - 19 * dayMs]
 const [sooner, farther] = [nowMs - 16 * dayMs, nowMs - 15 * dayMs]
 

@@ -3,13 +3,13 @@
  * Lists that exist only by symbol or by code follow from it (kit: partitions), as Binance's own connector does it: the user
  * is not asked what they traded.
  */
+import { dayMs } from '@assay/core'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
 import type { Market } from './client.ts'
 import type { ListFacts } from './facts.ts'
 
-const dayMs = 24 * 3_600_000
 /** While a connection is younger than this, every market of a seen asset is read. */
 const newForMs = 6 * 3_600_000
 /** Later, a market with only one seen side is read once in this many days. */

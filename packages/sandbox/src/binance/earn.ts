@@ -5,13 +5,14 @@
  *
  * The coins of a flexible position are in the spot balances too, as LD + asset: the same coins seen twice.
  */
+import { dayMs } from '@assay/core'
 import type { CallContext } from '../core/provider-server.ts'
 import { toFixedText, toUnits } from '../core/units.ts'
 import type { BinanceAccount } from './authentication.ts'
 import { listOf, type World } from './history.ts'
 import type { RowOf } from './rows.ts'
 import { numericIdOf } from './ids.ts'
-import { dayMs, pageOf, thirtyDays, within } from './pages.ts'
+import { pageOf, thirtyDays, within } from './pages.ts'
 import { decimals } from './symbols.ts'
 import { BinanceRefusal, requireParameter } from './wire.ts'
 

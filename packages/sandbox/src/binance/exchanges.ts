@@ -7,13 +7,14 @@
  * (https://github.com/ccxt/ccxt/issues/22289). A fiat answer without rows has no `data` (rotki met this; see
  * `_api_query_list` in its binance.py).
  */
+import { dayMs } from '@assay/core'
 import type { CallContext } from '../core/provider-server.ts'
 import { divideUnits, toFixedText, toShortText, toUnits } from '../core/units.ts'
 import type { BinanceAccount } from './authentication.ts'
 import { listOf } from './history.ts'
 import type { RowOf } from './rows.ts'
 import { convertIdOf, textIdOf } from './ids.ts'
-import { dayMs, viewOf, within } from './pages.ts'
+import { viewOf, within } from './pages.ts'
 import { decimals } from './symbols.ts'
 import { BinanceRefusal, findNumber, requireNumber, requireParameter, sizeOf } from './wire.ts'
 

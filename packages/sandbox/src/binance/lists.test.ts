@@ -1,3 +1,4 @@
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { AccountReading } from '../core/controls.ts'
@@ -5,7 +6,6 @@ import type { Sandbox } from '../index.ts'
 import { openBinanceAccount, type BinanceTestAccount } from '../testing/binance-client.ts'
 import { control, startTestSandbox } from '../testing/kraken-client.ts'
 
-const dayMs = 86_400_000
 let sandbox: Sandbox
 let account: BinanceTestAccount
 let held: AccountReading

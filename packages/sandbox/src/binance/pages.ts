@@ -1,10 +1,9 @@
 /** What the lists of /sapi have in common: a range of time, newest first, and a page of it. */
+import { dayMs } from '@assay/core'
 import type { CallContext } from '../core/provider-server.ts'
 import type { View } from '../core/timeline.ts'
 import type { Row } from './rows.ts'
 import { BinanceRefusal, findNumber, sizeOf } from './wire.ts'
-
-export const dayMs = 86_400_000
 
 export interface Span {
   fromMs: number

@@ -6,13 +6,14 @@
  * of rising id. Balances list every asset, zero or not, and each flexible Earn position again as LD + asset: LDBTC is
  * bitcoin that earns, and LDO is a coin.
  */
+import { dayMs } from '@assay/core'
 import type { CallContext } from '../core/provider-server.ts'
 import { toFixedText } from '../core/units.ts'
 import type { BinanceAccount } from './authentication.ts'
 import { listOf, type World } from './history.ts'
 import type { RowOf } from './rows.ts'
 import { orderIdOf, tradeIdOf, uidOf } from './ids.ts'
-import { dayMs, viewOf } from './pages.ts'
+import { viewOf } from './pages.ts'
 import { assets, decimals, findSymbol, isListed, symbols, type TradingPair } from './symbols.ts'
 import { BinanceRefusal, findNumber, requireParameter, sizeOf } from './wire.ts'
 

@@ -3,6 +3,7 @@
  * Truth: https://developers.binance.com/docs/wallet (capital, asset, account), and the recorded answers in
  * https://github.com/binance/binance-connector-typescript/tree/master/tests/mock_values/restful/wallet
  */
+import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
 import type { CallContext } from '../core/provider-server.ts'
 import { toFixedText, toShortText, toUnits } from '../core/units.ts'
@@ -11,7 +12,7 @@ import type { BinanceAccount } from './authentication.ts'
 import { listOf } from './history.ts'
 import type { RowOf } from './rows.ts'
 import { depositIdOf, numericIdOf, textIdOf } from './ids.ts'
-import { dayMs, ninetyDays, viewOf, within } from './pages.ts'
+import { ninetyDays, viewOf, within } from './pages.ts'
 import { spotBalances } from './spot.ts'
 import { assets, decimals } from './symbols.ts'
 import { BinanceRefusal, findNumber, sizeOf } from './wire.ts'

@@ -5,6 +5,7 @@
  *
  * A spot execution makes two rows of the transaction log, one for each coin, and the fee is part of the row of its coin.
  */
+import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
 import type { WireRequest } from '../core/listener.ts'
 import type { CallContext } from '../core/provider-server.ts'
@@ -13,7 +14,7 @@ import { decimals, getPair, toDollars } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf, type World } from '../spot/books.ts'
 import type { SpotAccount } from '../spot/exchange.ts'
 import { idBaseOf, uidOf, uuidOf } from '../spot/ids.ts'
-import { dayMs, pageAfter, pageAt, within } from '../spot/pages.ts'
+import { pageAfter, pageAt, within } from '../spot/pages.ts'
 import { headerOf } from './authentication.ts'
 import { categoryOf, symbolOf } from './market.ts'
 import { BybitRefusal, findNumber, sizeOf, type Answer } from './wire.ts'

@@ -7,13 +7,14 @@
  * which is refused when it is more than thirty days (https://github.com/ccxt/ccxt/pull/16735); the funding history tells a
  * withdrawal and its fee in one row.
  */
+import { dayMs } from '@assay/core'
 import type { CallContext } from '../core/provider-server.ts'
 import { toUnits } from '../core/units.ts'
 import { assets, decimals } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf } from '../spot/books.ts'
 import type { SpotAccount } from '../spot/exchange.ts'
 import { addressOf, hashOf, idBaseOf, uidOf, uuidOf } from '../spot/ids.ts'
-import { dayMs, pageAfter, within } from '../spot/pages.ts'
+import { pageAfter, within } from '../spot/pages.ts'
 import { chains } from './market.ts'
 import { BybitRefusal, findNumber, sizeOf, type Answer } from './wire.ts'
 

@@ -1,4 +1,5 @@
 /** The simulator as ccxt sees it: its own client, written by others against the real exchange, with other addresses. */
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Decimal } from '@assay/core'
@@ -8,7 +9,6 @@ import { openBybitAccount, type BybitTestAccount } from '../testing/bybit-client
 import { control, startTestSandbox } from '../testing/kraken-client.ts'
 import { decimalOf, movedBy, totals } from '../testing/spot-sums.ts'
 
-const dayMs = 86_400_000
 const fromMs = Date.UTC(2025, 0, 1)
 const toMs = Date.UTC(2026, 10, 1)
 

@@ -1,11 +1,11 @@
 /** Windows, pages, what is forgotten, and how much may be asked. */
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sandbox } from '../index.ts'
 import { openBybitAccount, send, type BybitBody, type BybitTestAccount } from '../testing/bybit-client.ts'
 import { startTestSandbox } from '../testing/kraken-client.ts'
 
-const dayMs = 86_400_000
 const at = { nowMs: Date.UTC(2026, 10, 15) }
 let sandbox: Sandbox
 let account: BybitTestAccount

@@ -7,6 +7,7 @@
  * Unknown ids are left out of simple/price without a word, as CoinGecko does. Prices are JSON numbers, and those below
  * 0.0001 have an exponent of two digits at least (8.1e-06), as Ruby writes them: answers are written by hand.
  */
+import { dayMs } from '@assay/core'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
 import { createMeter } from '../core/meter.ts'
 import { speedOf, type Pace } from '../core/pace.ts'
@@ -16,7 +17,6 @@ import { dayOf, findCoin, firstDay, priceText } from '../market/series.ts'
 
 /** The public plan: 30 calls a minute. */
 const callsPerMinute = 30
-const dayMs = 86_400_000
 const idsMax = 500
 
 export function createCoinGecko(options: { pace: Pace; nowMs: () => number }): Provider {

@@ -1,3 +1,4 @@
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sandbox } from '../index.ts'
@@ -22,7 +23,6 @@ interface Withdrawal {
   time: number
 }
 
-const dayMs = 86_400_000
 let sandbox: Sandbox
 let account: TestAccount
 let held: (Entry & { id: string })[]

@@ -2,12 +2,12 @@
  * Daily prices: a straight line between the yearly levels of `coins.ts`, and a wobble around it. Whole numbers only, so
  * that every machine and every run gives the same digits.
  */
+import { dayMs } from '@assay/core'
 import { divideUnits, toShortText, toUnits } from '../core/units.ts'
 import { coins, currencies, type Coin } from './coins.ts'
 
 /** Prices are kept in US dollars with this many decimals. */
 export const priceDecimals = 15
-const dayMs = 86_400_000
 const firstYear = 2020
 const million = 1_000_000
 /** One, in millionths of a millionth: what a share of a wave amounts to. */

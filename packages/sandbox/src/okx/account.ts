@@ -7,13 +7,14 @@
  * A spot fill makes two bills, one for each coin, and the fee is part of the bill of its coin. A fee is negative when it
  * was charged and positive when it is a rebate. Not in the documents: `subType` tells which way the bill's own coin went.
  */
+import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
 import type { CallContext } from '../core/provider-server.ts'
 import { getPair, toDollars } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf } from '../spot/books.ts'
 import type { SpotAccount } from '../spot/exchange.ts'
 import { idBaseOf, uidOf } from '../spot/ids.ts'
-import { dayMs, pageAfter, within } from '../spot/pages.ts'
+import { pageAfter, within } from '../spot/pages.ts'
 import { instrumentOf, instrumentTypeOf } from './market.ts'
 import { findNumber, OkxRefusal, sizeOf } from './wire.ts'
 

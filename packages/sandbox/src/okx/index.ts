@@ -5,11 +5,11 @@
  * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It has spot
  * pairs alone, no sub-accounts, and no quarterly files of old bills (bills-history-archive).
  */
+import { dayMs } from '@assay/core'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
 import type { CallContext } from '../core/provider-server.ts'
 import { createSpotExchange, type SpotAccount, type SpotExchange, type SpotOptions } from '../spot/exchange.ts'
 import { createCallLimits, limitOf, type CallLimit } from '../spot/limits.ts'
-import { dayMs } from '../spot/pages.ts'
 import { accountBalance, accountConfig, bills, fillsHistory, publicIdOf } from './account.ts'
 import { assetBalances, assetBills, convertHistory, depositHistory, withdrawalHistory } from './asset.ts'
 import { checkCall, headerOf, keyShape, secretsOf } from './authentication.ts'

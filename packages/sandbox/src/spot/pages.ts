@@ -1,8 +1,6 @@
 /** What the lists of all three exchanges have in common: a range of time, newest first, and a page of it. */
 import type { CallContext } from '../core/provider-server.ts'
 
-export const dayMs = 86_400_000
-
 interface Numbered {
   number: number
   atMs: number

@@ -8,12 +8,11 @@ import {
   listTransactions,
   type ErrorResponse,
 } from '@assay/contract'
-import { add, isZero, parseDecimal, sum, zero, type Decimal } from '@assay/core'
+import { add, dayMs, type Decimal, isZero, parseDecimal, sum, zero } from '@assay/core'
 import { untilRead } from '../../../../../test/application.ts'
 import { openResource, until } from '../test-resource.ts'
 
 const path = '/accounts/v2/assets/history'
-const dayMs = 86_400_000
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 describe('GET /accounts/v2/assets/history', async () => {

@@ -1,12 +1,11 @@
 /** Postings and the sums of days: what they must add up to, whatever the records do. */
-import { add, negate, parseDecimal, zero, type Decimal } from '@assay/core'
+import { add, dayMs, type Decimal, negate, parseDecimal, zero } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownedBySuite } from '../../oauth/test-oauth.ts'
 import {
   addConnection,
-  dayMs,
   fundingRow,
   ledgerRow,
   makeAllDue,

@@ -1,10 +1,11 @@
 /** Which records become one transaction: stories, buckets, several link keys, and grouping again. */
+import { dayMs } from '@assay/core'
 import type { Connector, RawRecord, StoredRecord } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReplayOptions } from '../index.ts'
 import { splitStories } from './draft.ts'
-import { dayMs, ledgerRow, noonMs, openLedger, type TestLedger } from '../test-ledger.ts'
+import { ledgerRow, noonMs, openLedger, type TestLedger } from '../test-ledger.ts'
 
 type Opened = Parameters<typeof openLedger>[0]
 

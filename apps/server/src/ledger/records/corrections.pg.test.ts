@@ -1,7 +1,8 @@
+import { dayMs } from '@assay/core'
 import type { Connector } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayMs, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger } from '../test-ledger.ts'
+import { fundingRow, ledgerRow, makeAllDue, noonMs, openLedger } from '../test-ledger.ts'
 
 const laterMs = noonMs + 60_000
 

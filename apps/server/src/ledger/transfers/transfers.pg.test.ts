@@ -1,4 +1,4 @@
-import { matchTransfers, parseDecimal, type TransferLeg } from '@assay/core'
+import { matchTransfers, minuteMs, parseDecimal, type TransferLeg } from '@assay/core'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -8,7 +8,6 @@ import { toStoredId, toTransactionId, type TransactionDocument } from '../derivi
 import { addConnection, fundingRow, ledgerRow, makeAllDue, noonMs, openLedger, refOf } from '../test-ledger.ts'
 import { dropLegs, keepLegs, matchOwnTransfers } from './transfers.ts'
 
-const minuteMs = 60_000
 const hash = 'ab'.repeat(32)
 const alone = { category: 'withdrawal', method: 'venue', confidence: 1 } as const
 

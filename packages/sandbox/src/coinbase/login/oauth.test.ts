@@ -1,3 +1,4 @@
+import { hourMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sandbox } from '../../index.ts'
@@ -22,7 +23,6 @@ after(() => sandbox.close())
 
 const allow = { account: 'default', decision: 'allow' }
 const invalidGrant = { error: 'invalid_grant' }
-const hourMs = 3_600_000
 
 async function codeFields(): Promise<Record<string, string>> {
   const asked = await coinbase.ask()
