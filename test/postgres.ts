@@ -18,14 +18,17 @@ import { patienceMs } from './until.ts'
 
 export interface TestAddress {
   host: string
+  /** PostgreSQL's own, unless it is said. */
+  port?: number
   user: string
   password: string
   database: string
 }
 
 /** As a DATABASE_URL. */
-export function toDatabaseUrl({ host, user, password, database }: TestAddress): string {
-  return `postgres://${user}:${password}@${encodeURIComponent(host)}/${database}`
+export function toDatabaseUrl({ host, port, user, password, database }: TestAddress): string {
+  const place = port === undefined ? encodeURIComponent(host) : `${host}:${port}`
+  return `postgres://${user}:${password}@${place}/${database}`
 }
 
 export interface TestPostgres {
@@ -76,8 +79,23 @@ export function openTestDatabase(connection: TestAddress): Database {
 
 /** A migrated database for this test alone. */
 export async function testDatabase(t: Owner): Promise<TestDatabase> {
+  const cluster = process.env['ASSAY_TEST_CLUSTER']
+  if (cluster !== undefined) return distributedDatabase(t, cluster)
   const server = await findServer()
   return cloneDatabase(t, server, await ensureTemplate(server))
+}
+
+/** For the campaign `cluster`, which runs tests of the suite where the tables are distributed. */
+async function distributedDatabase(t: Owner, cluster: string): Promise<TestDatabase> {
+  const { createClusterDatabase, openUrl } = await import('./cluster/cluster-database.ts')
+  const { url, drop } = await createClusterDatabase(cluster)
+  const { hostname, port, username: user, password, pathname } = new URL(url)
+  const db = openUrl(url)
+  t.after(async () => {
+    await db.close()
+    await drop()
+  })
+  return { db, connection: { host: hostname, port: Number(port), user, password, database: pathname.slice(1) } }
 }
 
 /** A database without any table, for tests of migrations. */

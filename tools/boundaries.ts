@@ -37,6 +37,7 @@ const rooms: readonly Room[] = [
   { name: 'telemetry', folder: 'apps/server/src/telemetry/', mayImport: [] },
   { name: 'tracing', folder: 'apps/server/src/tracing/', mayImport: ['foundation'] },
   { name: 'audit log', folder: 'apps/server/src/audit-log/', mayImport: ['db'] },
+  { name: 'cluster', folder: 'apps/server/src/cluster/', mayImport: ['db'] },
   { name: 'jobs', folder: 'apps/server/src/jobs/', mayImport: ['db', 'foundation'] },
   { name: 'mail', folder: 'apps/server/src/mail/', mayImport: ['db'] },
   { name: 'assets', folder: 'apps/server/src/assets/', mayImport: ['core', 'db'] },

@@ -33,6 +33,10 @@ const commands: Record<keyof typeof usage, Command> = {
     load: async () => (await import('./migrate.ts')).migrate,
     summary: 'bring the database schema up to date; --check only looks',
   },
+  cluster: {
+    load: async () => (await import('./cluster.ts')).cluster,
+    summary: 'distribute: where each table lies on a Citus cluster; --apply moves them there',
+  },
   status: {
     load: async () => (await import('./operate.ts')).status,
     summary: 'workers, queue, connections by state and cause',

@@ -12,6 +12,10 @@ export const usage = {
 
 The directory is ./assay-config unless named. At a terminal it asks for what is left out.`,
   migrate: 'usage: assay migrate [--check] [--json]',
+  cluster: `usage: assay cluster distribute [--apply] [--json]
+
+Says where each table would lie on the Citus cluster whose coordinator DATABASE_URL names; --apply moves them. The
+service is stopped meanwhile. An interrupted run is gone on with by the next. See docs/scale.md.`,
   status: 'usage: assay status [--json]',
   hosts: 'usage: assay hosts [--json]',
   doctor: 'usage: assay doctor [--production] [--json]',

@@ -10,6 +10,7 @@ import {
   type KnownHead,
 } from './audit-log/index.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
+import { distribute, planDistribution, type ClusterPlan, type PlannedTable } from './cluster/index.ts'
 import { resealCredentials, resealFingerprintKeys } from './connections/index.ts'
 import { listHostUrls } from './database-url.ts'
 import {
@@ -43,6 +44,7 @@ import { correctPrice } from './prices/index.ts'
 import { createTenants, type Tenants } from './tenants/index.ts'
 import type { Webhooks } from './webhooks/index.ts'
 
+export type { ClusterPlan } from './cluster/index.ts'
 export { listHosts } from '@assay/connectors'
 export type { ReplayFinding, ReplayReport } from './ledger/index.ts'
 export { backUp, restore, whenAnswering } from './db/index.ts'
@@ -70,6 +72,12 @@ export interface Admin {
   status(): Promise<Status>
   /** What can be told of an open database; `runDoctor` is the whole of it. */
   examine(): Promise<Finding[]>
+  cluster: {
+    /** Where each table would lie on the Citus cluster behind DATABASE_URL; throws when something is in the way. */
+    plan(): Promise<ClusterPlan>
+    /** Moves what is not there yet. */
+    distribute(plan: ClusterPlan, onMoved: (table: PlannedTable) => void): Promise<void>
+  }
   /** Seals with the newest key what an older one sealed. */
   rotateKeys(): Promise<KeyRotation>
   /** Derives everything again from the stored records, or says what that would change. */
@@ -109,6 +117,10 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
     checkMigrations: () => checkMigrations(db),
     status: () => readStatus(db),
     examine: () => examine({ db, keyring, now: Date.now }),
+    cluster: {
+      plan: () => planDistribution(db, config.database),
+      distribute: (plan, onMoved) => distribute(db, plan.tables, onMoved),
+    },
     async rotateKeys() {
       if (keyring.opens === undefined) throw new ConfigError(['ASSAY_SEALING_PRIVATE_KEYS is required to seal again'])
       const credentials = await resealCredentials(db, keyring)

@@ -4,6 +4,7 @@
  */
 import { startAtAddresses, type Addresses } from './compose/addresses.ts'
 import { createDoor, openPost } from './compose/door.ts'
+import { placeNewTables } from './cluster/index.ts'
 import { createEngine } from './compose/engine.ts'
 import { startHttp, startStatus } from './compose/http.ts'
 import { startJobs } from './compose/jobs.ts'
@@ -78,7 +79,8 @@ async function openTracing({ traces }: Config, role: Role, log: Log, { version }
 }
 
 export async function prepareDatabase(config: Config, opened: OpenedDatabase, log: Log): Promise<void> {
-  await migrate(opened.db, { log })
+  const applied = await migrate(opened.db, { log })
+  if (applied.length > 0) await placeNewTables(opened.db)
   await markInstallation(opened.db, config.mode)
   await opened.db.clock.refresh()
   await installQueue(
