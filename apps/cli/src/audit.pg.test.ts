@@ -15,7 +15,11 @@ describe('the audit log of an operator', async () => {
 
   async function withAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = await openAdmin(parseConfig(environment, 'command'), createLog({ level: 'silent' }))
-    return work(admin).finally(() => admin.close())
+    try {
+      return await work(admin)
+    } finally {
+      await admin.close()
+    }
   }
   const listActions = async (tenantId: string): Promise<string[]> =>
     (

@@ -123,11 +123,9 @@ export const connectedMembers = {
   transaction_count: z.int(),
 }
 
-export const recordCount = z
-  .int()
-  .meta({
-    description: 'The provider’s own records read so far. It grows during the first read, before transactions do.',
-  })
+export const recordCount = z.int().meta({
+  description: 'The provider’s own records read so far. It grows during the first read, before transactions do.',
+})
 
 export const ConnectedProvidersMetadata = z
   .object({

@@ -21,7 +21,7 @@ import { createPortfolio, type Portfolio } from '../portfolio/index.ts'
 import type { Parts } from './parts.ts'
 
 export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Promise<void> }> {
-  const { config, db, clock, keyring, log, tenants, engine, sandbox, addresses, post, oauth, connect } = parts
+  const { config, db, clock, keyring, log, tenants, engine, addresses, oauth, connect } = parts
   const { catalog } = parts.providers
   const { connections, proof, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
@@ -45,14 +45,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       if (userKey !== null && grantId !== null) accesses.count({ userKey, grantId, endpoint })
     },
   })
-  const newAccount = randomUUID
-  const helped =
-    sandbox === undefined || post.mailbox === undefined
-      ? undefined
-      : {
-          ...{ control: sandbox.control, mailbox: post.mailbox, newAccount },
-          ...{ findKey: connections.findKey, openSignIn: connections.openSignIn },
-        }
+  const helped = openSandboxHelp(parts)
   const groups = [
     oauthRoutes({ oauth, claims, limits, log }),
     resourceRoutes({
@@ -100,6 +93,13 @@ function openClaims({ config, db, keyring, addresses }: Parts, portfolio: Portfo
     sandbox: config.mode === 'sandbox',
     findOwnedTotal: portfolio.findOwnedTotal,
   })
+}
+
+/** Test keys, codes by mail that never leave, and sign-ins without a person: in sandbox mode alone. */
+function openSandboxHelp({ sandbox, post, engine: { connections } }: Parts) {
+  if (sandbox === undefined || post.mailbox === undefined) return undefined
+  const { findKey, openSignIn } = connections
+  return { control: sandbox.control, mailbox: post.mailbox, newAccount: randomUUID, findKey, openSignIn }
 }
 
 /** A worker serves no API; it answers only where it is given a port for that. */

@@ -34,21 +34,10 @@ export const evmDefinition = {
       'BNB Smart Chain',
       'Avalanche',
     ],
-    kind: 'wallet',
-    connection_types: ['wallet'],
-    permission_check: 'full',
-    credential_fields: [
-      {
-        name: 'address',
-        label: 'Address',
-        secret: false,
-        required: true,
-        hint: 'Your wallet’s address: 0x and 40 further characters. Never a seed phrase or a private key.',
-        shape: address,
-      },
-    ],
-    required_permissions: [],
-    guide: null,
+    ...toAddressWallet(
+      'Your wallet’s address: 0x and 40 further characters. Never a seed phrase or a private key.',
+      address,
+    ),
     wallet_apps: walletApps,
     features: { holdings: true, staking: false, transactions: true },
     known_limits: [

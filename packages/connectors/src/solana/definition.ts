@@ -32,21 +32,10 @@ export const solanaDefinition = {
     provider_id: 'solana',
     name: 'Solana',
     aliases: ['SOL', 'SPL', ...walletApps.map(({ name }) => name)],
-    kind: 'wallet',
-    connection_types: ['wallet'],
-    permission_check: 'full',
-    credential_fields: [
-      {
-        name: 'address',
-        label: 'Address',
-        secret: false,
-        required: true,
-        hint: 'Your wallet’s address: 43 or 44 letters and digits. Never a seed phrase or a private key.',
-        shape: addressShape,
-      },
-    ],
-    required_permissions: [],
-    guide: null,
+    ...toAddressWallet(
+      'Your wallet’s address: 43 or 44 letters and digits. Never a seed phrase or a private key.',
+      addressShape,
+    ),
     wallet_apps: walletApps,
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [
