@@ -326,7 +326,7 @@ describe('wallets on EVM chains', async () => {
   it('an address of a contract is refused', async () => {
     const wallet = await world.newWallet('empty')
     const usdc = { ...wallet, address: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' } as const
-    await assert.rejects(world.connect(usdc), /invalid_credentials/)
+    await assert.rejects(world.connect(usdc), /belongs to a contract/)
   })
 
   for (const [kind, fault] of [

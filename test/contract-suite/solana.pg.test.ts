@@ -11,6 +11,7 @@ import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
 import { toUnits } from '../reconciler.ts'
 import { until } from '../until.ts'
+import { listVerdicts } from './verdict.ts'
 
 interface State {
   accounts: {
@@ -177,6 +178,15 @@ async function assertSame(world: World, ref: ConnectionRef, wallet: Wallet): Pro
 const confirmedMs = 1_500
 const finalMs = minuteMs
 
+/** The run after a balance was read judges it: every asset adds up, by its own row. */
+async function assertProved(world: World, ref: ConnectionRef): Promise<void> {
+  await world.engine.moveClock(finalMs)
+  await world.readAgain(ref)
+  const { verdicts, rows } = await listVerdicts(world.engine, ref)
+  assert.deepEqual(verdicts, {})
+  assert.ok(rows.length > 1)
+}
+
 describe('wallets on Solana', async () => {
   const world = await openWorld()
   const { engine } = world
@@ -240,7 +250,9 @@ describe('wallets on Solana', async () => {
 
   it('whole numbers beyond 2⁵³, 18 decimals and a token that taxes its transfers are exact', async () => {
     const odd = await world.newWallet('odd')
-    await assertSame(world, await world.connect(odd), odd)
+    const oddRef = await world.connect(odd)
+    await assertSame(world, oddRef, odd)
+    await assertProved(world, oddRef)
   })
 
   it('an address that was never used is read without fault, and what it is sent later appears once', async () => {
@@ -309,7 +321,9 @@ describe('wallets on Solana', async () => {
 
   it('a connection on which every other request fails is read to its end', async () => {
     const flaky = await world.newWallet('flaky')
-    await assertSame(world, await world.connect(flaky), flaky)
+    const flakyRef = await world.connect(flaky)
+    await assertSame(world, flakyRef, flaky)
+    await assertProved(world, flakyRef)
   })
 
   it('an address of a mint is refused', async () => {
