@@ -44,6 +44,9 @@ describe('the demo application', () => {
         await seeAccessible(page, 'portfolio')
         const holdings = page.locator('#holdings')
         assert.equal(await holdings.getByRole('rowheader').filter({ visible: true }).count(), 10)
+        // Design: amounts are aligned at the decimal point.
+        const points = `[...new Set([...document.querySelectorAll('#holdings > table .rest-of')].map((one) => Math.round(one.getBoundingClientRect().left)))]`
+        assert.equal((await page.evaluate<number[]>(points)).length, 1)
         await holdings.getByText(/^\d+ more, \$/).click()
         assert.ok((await holdings.getByRole('rowheader').filter({ visible: true }).count()) > 15)
         const drawn = `[...document.querySelectorAll('#holdings img, .connections img')].every((one) => one.naturalWidth > 0)`
@@ -132,11 +135,12 @@ describe('the demo application', () => {
       await connectAs(page, 'stale', 'empty')
       await page.getByText('up to date ·').waitFor()
       await service.db.execute(
-        `update connections set status = 'degraded', status_cause = 'venue_down', status_message = 'cannot be reached.',
+        `update connections set status = 'degraded', status_cause = 'venue_down', status_message = 'Kraken cannot be reached at the moment.',
            last_synced_at = '2026-11-01T10:00:00Z' where user_id = (select user_id from users where external_user_id = 'stale')`,
       )
       await page.reload()
-      await page.getByText('Kraken cannot be reached. You see what it held on Nov 1, 2026, 10:00 AM UTC.').waitFor()
+      const words = 'Kraken cannot be reached at the moment. You see what it held on Nov 1, 2026, 10:00 AM UTC.'
+      await page.getByText(words, { exact: true }).waitFor()
       await seeAccessible(page, 'stale')
     }))
 })

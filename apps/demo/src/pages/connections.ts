@@ -60,7 +60,7 @@ export function strips(connections: readonly ConnectedProvider[]): Html {
 
 function repairStrip({ connection_id, name, status_message }: ConnectedProvider): Html {
   return html`<div class="strip" role="status">
-    <p><strong>${name}</strong> ${status_message ?? 'needs a new key.'}</p>
+    <p>${toSentence(name, status_message ?? 'needs a new key.')}</p>
     <a class="button" href="/connect?connection_id=${encodeURIComponent(connection_id)}">Repair</a>
   </div>`
 }
@@ -68,8 +68,13 @@ function repairStrip({ connection_id, name, status_message }: ConnectedProvider)
 function staleStrip({ name, last_synced_at: readAt, status_message }: ConnectedProvider): Html {
   const since = readAt === null ? '' : ` You see what it held on ${toMoment(readAt)}.`
   return html`<div class="strip" role="status">
-    <p><strong>${name}</strong> ${status_message ?? 'cannot be read at the moment.'}${since}</p>
+    <p>${toSentence(name, status_message ?? 'cannot be read at the moment.')}${since}</p>
   </div>`
+}
+
+/** Most messages of the service name the provider, and some speak of the key alone. */
+function toSentence(name: string, message: string): Html {
+  return message.includes(name) ? html`${message}` : html`<strong>${name}</strong> ${message}`
 }
 
 function toMoment(time: string): string {

@@ -4,6 +4,7 @@ import { toAmount, toDecimal, toDollars, toScaled, toShare, toShortAmount } from
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
 import { toAddress, type View } from '../view.ts'
+import { figure } from './figure.ts'
 import { skeletonRows } from './skeleton.ts'
 import { chip } from './value-chart.ts'
 
@@ -122,7 +123,7 @@ function rowOf({ icon, symbol, name, quantity, digits, value }: Holding, index: 
     </td>
     <td class="number">
       <span class="money">${value === undefined ? html`<span class="quiet">no price</span>` : toDollars(value)}</span>
-      ${quantity !== null && html`<span class="quiet small" title="${toAmount(quantity)}">${toShortAmount(quantity, digits)}</span>`}
+      ${quantity !== null && html`<span class="quiet small" title="${toAmount(quantity)}">${figure(toShortAmount(quantity, digits))}</span>`}
     </td>
   </tr>`
 }

@@ -48,6 +48,9 @@ export function portfolioPage(portfolio: Portfolio): string {
   })
 }
 
+/** Before the first balances are read nobody knows the sum, and "$0.00" would be wrong. */
+const noSumYet = html`<span class="sum bone"><i></i><span class="visually-hidden">not read yet</span></span>`
+
 function total(
   assets: readonly AssetPosition[],
   values: readonly AssetHistoryPoint[],
@@ -65,7 +68,10 @@ function total(
     ...(reading ? ['your history is still being read'] : []),
   ]
   return html`<section class="total">
-    <h1><span class="quiet">Total value</span> <span class="sum">${toDollars(sum)}</span></h1>
+    <h1>
+      <span class="quiet">Total value</span>
+      ${reading && assets.length === 0 ? noSumYet : html`<span class="sum">${toDollars(sum)}</span>`}
+    </h1>
     ${reading ? null : change(values, view)}
     <p class="quiet">${remarks.join(' · ')}</p>
   </section>`

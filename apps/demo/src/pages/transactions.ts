@@ -4,6 +4,7 @@ import { toAmount, toDollars, toScaled, toShortAmount } from '../decimal-text.ts
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
 import { kinds, toAddress, type View } from '../view.ts'
+import { figure } from './figure.ts'
 import { layout } from './layout.ts'
 import { skeletonRows } from './skeleton.ts'
 import { chip } from './value-chart.ts'
@@ -145,9 +146,8 @@ function feeOf({ fees }: Transaction): Html {
 }
 
 function legOf({ amount, asset_symbol }: CurrencyValue, sign: '+' | '−'): Html {
-  return html`<span class="leg ${sign === '+' ? 'in' : 'out'}"
-    ><span title="${toAmount(amount)}">${sign}${toShortAmount(amount)}</span>
-    <span class="symbol">${asset_symbol}</span></span
+  return html`<span class="leg ${sign === '+' ? 'in' : 'out'}" title="${toAmount(amount)}"
+    >${figure(toShortAmount(amount), { sign, symbol: asset_symbol })}</span
   >`
 }
 
