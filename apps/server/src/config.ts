@@ -47,7 +47,7 @@ export interface Config {
     triesPerAddressInNetwork: number
     triesPerAddress: number
   }
-  keyLimits: { pending: number; refusedPerHour: number }
+  keyLimits: { pending: number; refusedPerHour: number; connections: number }
   /** When connections are read, and how often the rights of their keys are. */
   schedule: {
     activeForMs: number
@@ -117,7 +117,11 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
     mail: readMail(find, problems),
     limits: readLimits(get),
     signInLimits: readSignInLimits(get),
-    keyLimits: { pending: get('ASSAY_LIMIT_PENDING_KEYS'), refusedPerHour: get('ASSAY_LIMIT_REFUSED_KEYS') },
+    keyLimits: {
+      pending: get('ASSAY_LIMIT_PENDING_KEYS'),
+      refusedPerHour: get('ASSAY_LIMIT_REFUSED_KEYS'),
+      connections: get('ASSAY_LIMIT_CONNECTIONS'),
+    },
     schedule: readSchedule(get),
     removalsKeptMs: get('ASSAY_REMOVALS_KEPT') * dayMs,
     versionsKeptMs: get('ASSAY_VERSIONS_KEPT') * dayMs,

@@ -308,6 +308,12 @@ export const settings = {
     default: '20',
     parse: wholeNumber(1, 1_000_000),
   }),
+  ASSAY_LIMIT_CONNECTIONS: setting({
+    description: 'Accounts and wallets that one user may have connected.',
+    unit: 'connections',
+    default: '500',
+    parse: wholeNumber(1, 1_000_000),
+  }),
   ASSAY_SLOW_SECRETS_AFTER: setting({
     description: 'Wrong secrets for one client from one address after which answers come slowly.',
     unit: 'failures a minute',

@@ -38,9 +38,11 @@ export interface KeyLimits {
   /** How many keys may be under verification at a time. */
   pending: number
   refusedPerHour: number
+  /** That one user may have. Repairs need no room. */
+  connections: number
 }
 
-const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20 }
+const defaultLimits: KeyLimits = { pending: 3, refusedPerHour: 20, connections: 500 }
 
 export interface NewConnection {
   providerId: string
@@ -86,7 +88,7 @@ export async function addConnection(
       stored,
     })
     // This comes after the insert, which waits for the user's other requests, so that all of them are counted.
-    await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits)
+    await refuseAbove(tx, owner, deps.keyLimits ?? defaultLimits, repairOf !== undefined)
     const made = { ...owner, connectionKey, connectionId }
     // The lane is the user's, not the key's: a user with many slow keys occupies one place of one worker. Two jobs that use
     // one key at once are kept apart by its nonces (open.ts).
@@ -107,8 +109,13 @@ export async function addConnection(
   }
 }
 
-async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits): Promise<void> {
-  const { waiting, refusedWaitSeconds } = await pending.countKeys(tx, owner, limits.refusedPerHour)
+async function refuseAbove(tx: Sql, owner: Owner, limits: KeyLimits, isRepair: boolean): Promise<void> {
+  const { connected, waiting, refusedWaitSeconds } = await pending.countKeys(tx, owner, limits.refusedPerHour)
+  if (connected > limits.connections && !isRepair) {
+    const message = `A user can connect at most ${limits.connections} accounts.`
+    const items = [{ cause: 'bad_request', message, fix: 'Remove an account that you no longer need.' }] as const
+    throw new Refusal('invalid_request', message, { items })
+  }
   if (waiting > limits.pending) {
     throw toRateLimited(`Wait until your other keys are checked: at most ${limits.pending} at a time.`, 5)
   }

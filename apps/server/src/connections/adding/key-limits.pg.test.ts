@@ -85,3 +85,23 @@ describe('refused keys', async () => {
     }
   })
 })
+
+describe('connections of one user', async () => {
+  const engine = await openEngine({ ASSAY_LIMIT_CONNECTIONS: '2' })
+
+  it('have a limit, because wallets of strangers can be connected without end; removing one makes room', async () => {
+    const owner = await engine.newOwner()
+    const first = await engine.add(owner, await engine.newAccount('empty'))
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
+    const { apiKey, secretKey } = await engine.newAccount('empty')
+    const credentials = { type: 'api_key', apiKey, secretKey } as const
+    const request = { providerId: 'kraken', displayLabel: null, credentials, sessionId: null }
+    await assert.rejects(engine.connections.add(owner, request), (error) => {
+      assert.ok(error instanceof Refusal)
+      return error.code === 'invalid_request' && /at most 2 accounts/.test(error.message)
+    })
+    assert.equal((await engine.add(await engine.newOwner(), await engine.newAccount('empty'))).added, true)
+    await engine.connections.remove(owner, { connectionId: first.connectionId ?? '', by: { actor: 'user' } })
+    assert.equal((await engine.add(owner, await engine.newAccount('empty'))).added, true)
+  })
+})

@@ -67,9 +67,11 @@ export async function countKeys(
   tx: Sql,
   { userKey }: Owner,
   refusedMax: number,
-): Promise<{ waiting: number; refusedWaitSeconds: number | null }> {
+): Promise<{ connected: number; waiting: number; refusedWaitSeconds: number | null }> {
   return tx.row(
     `select
+       (select count(*)::int from connections
+        where user_key = $1::bigint and status <> 'removed') as connected,
        (select count(*)::int from connections
         where user_key = $1::bigint and status = 'pending' and verdict is null
           and created_at > $2::timestamptz - interval '10 minutes') as waiting,
