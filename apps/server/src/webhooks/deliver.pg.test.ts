@@ -110,7 +110,20 @@ describe('the messages of a tenant', async () => {
     assert.equal(sent.length, 1)
   })
 
-  it('are listed with their outcome, and one that was given up can be sent again with its id', async () => {
+  it('an address is https without a user name or password, and one that is refused is not stored', async () => {
+    const { webhooks } = open(() => 200)
+    const refused = [
+      'http://app.example/',
+      'https://user:word@app.example/',
+      'https://user@app.example/',
+      'ftp://a/',
+      'x',
+    ]
+    for (const url of refused) await assert.rejects(webhooks.set('ten_address', url), { code: 'invalid_request' }, url)
+    assert.equal(await webhooks.findUrl('ten_address'), undefined)
+  })
+
+  it('are listed with what became of them, and one that was given up is sent again with its id', async () => {
     let status = 500
     const { webhooks, ids } = open(() => status)
     await assert.rejects(webhooks.sendTest('ten_log'), /has no webhook/)

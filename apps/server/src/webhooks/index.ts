@@ -158,6 +158,10 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 function checkUrl(url: string, loopbackOnly: boolean): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const loopback = parsed !== undefined && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(parsed.hostname)
+  // fetch refuses such an address, so no message would ever leave; and the password would be stored in clear.
+  if (parsed !== undefined && parsed.username + parsed.password !== '') {
+    throw invalidParameter('url', 'must not have a user name or password; verify the signature instead')
+  }
   if (loopbackOnly && !loopback) throw invalidParameter('url', 'must be on a loopback address outside production')
   if (parsed?.protocol === 'https:' || (loopback && parsed.protocol === 'http:')) return
   throw invalidParameter('url', 'must be https, or http on a loopback address')
