@@ -4,7 +4,9 @@ export const usage = {
 
 --live reads real accounts instead of simulated ones, with its data in ./live-data. See docs/guides/live.md.
 --fresh forgets all users and sets the sandbox clock to real time; applications and webhooks stay.`,
-  serve: 'usage: assay serve [--role api|worker|all] [--port <port>]',
+  serve: `usage: assay serve [--role api|worker|all] [--port <port>] [--processes <number>]
+
+--processes is for --role api: so many processes share the port and the limits on requests. See docs/scale.md.`,
   worker: 'usage: assay worker',
   init: `usage:
   assay init [<directory>] --base-url <https://…> --database-url <postgres://…>

@@ -22,6 +22,7 @@ import {
 import type { Log } from './http/index.ts'
 import { installQueue } from './jobs/index.ts'
 import { ensureOwnKeys, openKeyring, type Keyring } from './keys.ts'
+import type { Parent } from './processes/index.ts'
 import { readFleet } from './operations/index.ts'
 import { collectProcess, createFleetMetrics, createMetrics, type Metrics } from './telemetry/index.ts'
 import type { Tracer, Tracing } from './tracing/index.ts'
@@ -38,6 +39,15 @@ export interface Service {
   stop(): Promise<void>
 }
 
+/** For one of several processes: how it reaches the one that started it, which reads its metrics. */
+export type FindParent = (readOwnMetrics: () => Promise<readonly object[]>) => Parent | undefined
+
+interface Seen {
+  metrics: Metrics
+  tracer: Tracer | undefined
+  parent: Parent | undefined
+}
+
 /** The database may die at any statement of a start: it waits until the database is back. `signal` ends the waiting. */
 export async function startService(
   config: Config,
@@ -45,6 +55,7 @@ export async function startService(
   log: Log,
   build: Build,
   signal?: AbortSignal,
+  findParent: FindParent = () => undefined,
 ): Promise<Service> {
   const metrics = createMetrics()
   collectProcess(metrics)
@@ -52,7 +63,8 @@ export async function startService(
   const tracing = await openTracing(config, role, log, build)
   const opened = await openDatabase({ ...config.database, onWaited }, log)
   metrics.watchPool(() => opened.db.usage())
-  const seen = { metrics, tracer: tracing?.tracer }
+  const parent = findParent(() => metrics.registry.getMetricsAsJSON())
+  const seen = { metrics, tracer: tracing?.tracer, parent }
   const close = async (): Promise<void> => {
     await opened.close()
     await tracing?.stop()
@@ -98,7 +110,7 @@ async function startParts(
   build: Build,
   opened: OpenedDatabase,
   addresses: Addresses,
-  { metrics, tracer }: { metrics: Metrics; tracer: Tracer | undefined },
+  { metrics, tracer, parent }: Seen,
 ): Promise<Service> {
   const { db } = opened
   const { clock } = db
@@ -126,6 +138,7 @@ async function startParts(
     addresses,
     post,
     providers,
+    parent,
     ...door,
   }
   const worker = role === 'api' ? undefined : await startJobs(opened, parts)

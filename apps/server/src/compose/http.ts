@@ -11,6 +11,7 @@ import {
   createServe,
   findUnready,
   startStatusServer,
+  type Scraped,
   type StatusOptions,
   type StatusServer,
 } from '../http/index.ts'
@@ -25,7 +26,8 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
   const { catalog } = parts.providers
   const { connections, proof, sync } = engine
   const { host, port, baseUrl, widgetUrl } = addresses
-  const limits = createLimits(config.limits, () => clock.now())
+  const now = (): number => clock.now()
+  const limits = parts.parent?.limits(config.limits, now) ?? createLimits(config.limits, now)
   const admission = createAdmission(limits)
   const accesses = createAccessLog({
     db,
@@ -51,7 +53,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     resourceRoutes({
       ...{ serve, cursors, catalog, connections, connect, portfolio, claims, proof, sync, enterprise },
       onTenantRead: (clientId, userKey, endpoint) => accesses.countForTenant({ userKey, clientId, endpoint }),
-      now: () => clock.now(),
+      now,
       removalsKeptMs: config.removalsKeptMs,
       versionsKeptMs: config.versionsKeptMs,
     }),
@@ -77,7 +79,11 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     await accesses.stop()
   }
   try {
-    await server.listen({ host, port })
+    if (parts.parent === undefined) await server.listen({ host, port })
+    else {
+      await server.app.ready()
+      parts.parent.takeConnections(server.take)
+    }
   } catch (error) {
     await stop()
     throw error
@@ -109,8 +115,20 @@ export async function startStatus(parts: Parts): Promise<StatusServer | undefine
   return startStatusServer({ host, port: statusPort }, toStatus(parts))
 }
 
+type ServedMetrics = Pick<Parts['metrics'], 'observeRequest'> & { registry: Scraped }
+
 /** What every process that listens tells about itself. */
-function toStatus({ config, db, metrics, fleetMetrics, build }: Parts): StatusOptions & Pick<Parts, 'metrics'> {
+function toStatus({
+  config,
+  db,
+  fleetMetrics,
+  build,
+  parent,
+  ...parts
+}: Parts): StatusOptions & { metrics: ServedMetrics } {
+  const { registry, observeRequest } = parts.metrics
+  const read = (): Promise<string> => (parent === undefined ? registry.metrics() : parent.readMetrics())
+  const metrics = { observeRequest, registry: { contentType: registry.contentType, metrics: read } }
   return { metrics, fleetMetrics, metricsAccess: toMetricsAccess(config), findUnready: () => findUnready(db), build }
 }
 

@@ -1,6 +1,7 @@
 /** What every role is made of, once it is wired. */
 import type { Connect } from '../connect/index.ts'
 import type { Oauth } from '../oauth/index.ts'
+import type { Parent } from '../processes/index.ts'
 import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
 import type { Tenants } from '../tenants/index.ts'
 import type { Addresses } from './addresses.ts'
@@ -24,4 +25,6 @@ export interface Parts extends EngineDeps {
   post: Post
   oauth: Oauth
   connect: Connect
+  /** Where several processes share a port. */
+  parent: Parent | undefined
 }

@@ -25,7 +25,7 @@ import type { MetricsAccess } from './metrics.ts'
 import { bodyBytesMax, sendProblem, toProblem } from './request/problem.ts'
 import { createRouteTable, type RouteGroup, type RouteTable } from './transport/route-table.ts'
 import { securityHeaders } from './transport/security-headers.ts'
-import { systemRoutes } from './system.ts'
+import { systemRoutes, type Scraped } from './system.ts'
 import type { Tracer } from '../tracing/index.ts'
 import { traceRequests } from './trace-requests.ts'
 import { sunsetHeaders } from './v1/sunset.ts'
@@ -33,7 +33,7 @@ import { sunsetHeaders } from './v1/sunset.ts'
 export interface HttpOptions {
   log: Log
   groups: readonly RouteGroup[]
-  metrics: Pick<Metrics, 'registry' | 'observeRequest'>
+  metrics: Pick<Metrics, 'observeRequest'> & { registry: Scraped }
   fleetMetrics: Pick<FleetMetrics, 'registry' | 'read'>
   metricsAccess: MetricsAccess
   /** Why this process cannot serve now; undefined when it can. */
@@ -58,6 +58,8 @@ export interface HttpServer {
   app: FastifyInstance
   /** Resolves to the address, such as http://127.0.0.1:4000. */
   listen: (address: { host: string; port: number }) => Promise<string>
+  /** Instead of listening: serves a connection that another process has accepted. */
+  take: (socket: Socket) => void
   /** Takes no new requests, lets those under way end, and cuts what is left after the grace. */
   stop: (graceMs: number) => Promise<void>
 }
@@ -78,6 +80,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const app = createApp(options)
   const table = createRouteTable()
   const state = { stopping: false }
+  const taken = new Set<Socket>()
 
   app.decorateRequest('caller', undefined)
   acceptJsonOnly(app)
@@ -133,10 +136,25 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   return {
     app,
     listen: (address) => app.listen(address),
+    take: (socket) => {
+      taken.add(socket)
+      socket.once('close', () => taken.delete(socket))
+      // As Node's server does for connections that it has accepted itself.
+      socket.setNoDelay(true)
+      app.server.emit('connection', socket)
+      socket.resume()
+    },
     stop: async (graceMs) => {
       state.stopping = true
       const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
-      await app.close().finally(() => clearTimeout(cut))
+      try {
+        if (taken.size > 0) app.server.closeIdleConnections()
+        // Fastify waits for the connections of a server that listens, and not for these.
+        await Promise.all([...taken].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+        await app.close()
+      } finally {
+        clearTimeout(cut)
+      }
     },
   }
 }

@@ -6,13 +6,19 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { sendDocument, toDocument } from './request/conditional.ts'
 import { docsScript, docsStyle, renderDocs } from './docs/page.ts'
 import { registerIcons } from './icons.ts'
-import type { FleetMetrics, Metrics } from '../telemetry/index.ts'
+import type { FleetMetrics } from '../telemetry/index.ts'
 import { checkMetricsAccess, type MetricsAccess } from './metrics.ts'
 import type { RouteGroup } from './transport/route-table.ts'
 import { helmetOptions } from './transport/security-headers.ts'
 
+/** Of this process, or of all that share its port. */
+export interface Scraped {
+  contentType: string
+  metrics(): Promise<string>
+}
+
 export interface StatusOptions {
-  metrics: Pick<Metrics, 'registry'>
+  metrics: { registry: Scraped }
   fleetMetrics: Pick<FleetMetrics, 'registry' | 'read'>
   metricsAccess: MetricsAccess
   findUnready: () => Promise<string | undefined>

@@ -1,48 +1,14 @@
 /**
- * How many requests one caller may make (contract §10). Each process counts for itself, so several API processes each
- * allow the full limit. No security property depends on these counts (see docs/decisions).
+ * How much one caller may ask for (contract §10). Counted in this process alone, or in the parent of several (asked.ts):
+ * with several API processes on different machines each gives the limit, and nothing that keeps data safe hangs on it
+ * (see docs/decisions).
  */
 import { isIPv6 } from 'node:net'
+import type { Limits, LimitSettings, LimitVerdict } from './limit.ts'
 import { createWindow, type Window } from './window.ts'
 
-export interface LimitSettings {
-  /** Requests a minute for each access token or session secret. */
-  perToken: number
-  /** Requests a minute for each authenticated client on /oauth/*. */
-  perClient: number
-  /** Failed requests a minute for each address on /oauth/*. */
-  oauthFailures: number
-  /** Requests a minute for each address without a token. */
-  perAddress: number
-  /** After this many wrong secrets a minute for a client and address, responses are delayed. */
-  slowAfter: number
-}
-
-export interface LimitVerdict {
-  admitted: boolean
-  policy: string
-  limit: number
-  windowSeconds: number
-  remaining: number
-  resetSeconds: number
-}
-
-export interface Limits {
-  countToken(token: string): LimitVerdict
-  /** Whether one more request would be admitted. Does not count it. */
-  lookAtToken(token: string): LimitVerdict
-  countAddress(address: string): LimitVerdict
-  oauth: {
-    /** Whether the address has failures left. Does not count one. */
-    lookAtAddress(address: string): LimitVerdict
-    lookAtClient(clientId: string): LimitVerdict
-    countFailure(address: string): LimitVerdict
-    countClient(clientId: string): LimitVerdict
-    /** How long to delay the response to a secret for this client from this address. */
-    delayMs(clientId: string, address: string): number
-    countWrongSecret(clientId: string, address: string): void
-  }
-}
+export { askLimits, limitCalls, type AskedLimits, type LimitCall } from './asked.ts'
+export type { Limits, LimitSettings, LimitVerdict } from './limit.ts'
 
 const windowSeconds = 60
 const delayFirstMs = 250

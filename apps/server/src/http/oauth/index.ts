@@ -6,7 +6,7 @@
 import { Refusal } from '@assay/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Claims } from '../../claims/index.ts'
-import type { Limits } from '../../limits/index.ts'
+import type { AskedLimits } from '../../limits/index.ts'
 import type { Oauth } from '../../oauth/index.ts'
 import { sendOauthError, type ErrorLog } from './error.ts'
 import { apply } from '../request/admission.ts'
@@ -16,7 +16,7 @@ import { limited } from './limited.ts'
 export interface OauthRoutesDeps {
   oauth: Pick<Oauth, 'token' | 'revoke' | 'introspect' | 'metadata'>
   claims: Pick<Claims, 'jwks'>
-  limits: Limits
+  limits: AskedLimits
   log: ErrorLog
 }
 

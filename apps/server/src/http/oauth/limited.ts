@@ -5,12 +5,12 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Limits } from '../../limits/index.ts'
-import { findClaim, OAuthError, type OAuthErrorCode, type OauthRequest } from '../../oauth/index.ts'
+import type { AskedLimits } from '../../limits/index.ts'
+import { findClaim, OAuthError, type OauthRequest } from '../../oauth/index.ts'
 import { apply, tell } from '../request/admission.ts'
 import { toOauthRequest } from './form.ts'
 
-export function limited(limits: Limits, answer: (request: OauthRequest) => Promise<unknown>) {
+export function limited(limits: AskedLimits, answer: (request: OauthRequest) => Promise<unknown>) {
   const { oauth } = limits
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const address = request.ip
@@ -19,41 +19,35 @@ export function limited(limits: Limits, answer: (request: OauthRequest) => Promi
       const parsed = toOauthRequest(request)
       claim = findClaim(parsed)
       if (claim?.secretSent === true) {
-        apply(reply, oauth.lookAtClient(claim.clientId))
+        await apply(reply, oauth.lookAtClient(claim.clientId))
         // Held back before the secret is looked at, or the time would tell a right one from a wrong one.
-        const delayMs = oauth.delayMs(claim.clientId, address)
+        const delayMs = await oauth.delayMs(claim.clientId, address)
         if (delayMs > 0) await wait(delayMs)
       } else {
-        apply(reply, oauth.lookAtAddress(address))
+        await apply(reply, oauth.lookAtAddress(address))
       }
       const result = await answer(parsed)
       // Told and not refused: what was issued must reach the client.
-      if (claim?.secretSent === true) tell(reply, oauth.countClient(claim.clientId))
+      if (claim?.secretSent === true) tell(reply, await oauth.countClient(claim.clientId))
       return result
     } catch (error) {
-      if (error instanceof OAuthError) countFailure(limits, reply, address, claim, error)
+      if (error instanceof OAuthError) await countFailure(limits, reply, address, claim, error)
       throw error
     }
   }
 }
 
-/**
- * Refusals that only a client with the right secret meets. A client's id is public: if a malformed request counted, any
- * caller could use up the limit of a client, or fill memory with names that no client has.
- */
-const provesSecret: ReadonlySet<OAuthErrorCode> = new Set(['invalid_grant', 'invalid_scope', 'unauthorized_client'])
-
-function countFailure(
-  { oauth }: Limits,
+async function countFailure(
+  { oauth }: AskedLimits,
   reply: FastifyReply,
   address: string,
   claim: ReturnType<typeof findClaim>,
   error: OAuthError,
-): void {
+): Promise<void> {
   if (claim?.secretSent === true) {
-    if (error.code === 'invalid_client') oauth.countWrongSecret(claim.clientId, address)
-    else if (provesSecret.has(error.code)) oauth.countClient(claim.clientId)
+    if (error.code === 'invalid_client') await oauth.countWrongSecret(claim.clientId, address)
+    else await oauth.countClient(claim.clientId)
   }
   // Over the limit the answer no longer gives the reason of the failure.
-  apply(reply, oauth.countFailure(address))
+  await apply(reply, oauth.countFailure(address))
 }

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '@assay/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Limits, LimitVerdict } from '../../limits/index.ts'
+import type { AskedLimits, LimitVerdict } from '../../limits/index.ts'
 import { findBearer } from '../../oauth/index.ts'
 
 type Headers = Pick<FastifyReply, 'header'>
@@ -13,18 +13,21 @@ type Headers = Pick<FastifyReply, 'header'>
 /** Runs `authenticate`, counts the request, and passes its result on; refuses with rate_limited when over the limit. */
 export type Admit = <T>(request: FastifyRequest, reply: Headers, authenticate: () => Promise<T>) => Promise<T>
 
+/** A promise where another process counts. */
+type Admitted = Promise<void> | undefined
+
 /** For a request whose token is checked by the statement that reads: the limit is asked before, and counted after. */
 export interface Admission {
   admit: Admit
   /** Whether one more request with this token would be admitted. Counts nothing. */
-  hasRoom(tokenHash: Buffer): boolean
+  hasRoom(tokenHash: Buffer): boolean | Promise<boolean>
   /** The token was valid. */
-  admitToken(reply: Headers, tokenHash: Buffer): void
+  admitToken(reply: Headers, tokenHash: Buffer): Admitted
   /** The token was not valid: its sender is known by address. */
-  admitAddress(request: FastifyRequest, reply: Headers): void
+  admitAddress(request: FastifyRequest, reply: Headers): Admitted
 }
 
-export function createAdmission(limits: Limits): Admission {
+export function createAdmission(limits: AskedLimits): Admission {
   const admitToken: Admission['admitToken'] = (reply, tokenHash) => apply(reply, limits.countToken(keyOf(tokenHash)))
   const admitAddress: Admission['admitAddress'] = (request, reply) => apply(reply, limits.countAddress(request.ip))
 
@@ -35,15 +38,18 @@ export function createAdmission(limits: Limits): Admission {
         caller = await authenticate()
       } catch (error) {
         // A wrong token is as good as none.
-        if (error instanceof Refusal && error.code === 'invalid_token') admitAddress(request, reply)
+        if (error instanceof Refusal && error.code === 'invalid_token') await admitAddress(request, reply)
         throw error
       }
       const token = caller === undefined ? undefined : findBearer(request.headers.authorization)
-      if (token === undefined) admitAddress(request, reply)
-      else admitToken(reply, hash('sha256', token, 'buffer'))
+      if (token === undefined) await admitAddress(request, reply)
+      else await admitToken(reply, hash('sha256', token, 'buffer'))
       return caller
     },
-    hasRoom: (tokenHash) => limits.lookAtToken(keyOf(tokenHash)).admitted,
+    hasRoom(tokenHash) {
+      const verdict = limits.lookAtToken(keyOf(tokenHash))
+      return verdict instanceof Promise ? verdict.then(({ admitted }) => admitted) : verdict.admitted
+    },
     admitToken,
     admitAddress,
   }
@@ -55,8 +61,14 @@ export function tell(reply: Headers, verdict: LimitVerdict): void {
   void reply.header('ratelimit', `"${policy}";r=${remaining};t=${resetSeconds}`)
 }
 
-/** Tells, and refuses when it is too much. */
-export function apply(reply: Headers, verdict: LimitVerdict): void {
+/** Tells, and refuses when it is too much. At once where this process counts: a promise would cost every request. */
+export function apply(reply: Headers, verdict: LimitVerdict | Promise<LimitVerdict>): Admitted {
+  if (verdict instanceof Promise) return verdict.then((known) => decide(reply, known))
+  decide(reply, verdict)
+  return undefined
+}
+
+function decide(reply: Headers, verdict: LimitVerdict): void {
   tell(reply, verdict)
   if (verdict.admitted) return
   const { limit, windowSeconds, resetSeconds } = verdict

@@ -149,13 +149,13 @@ export function createServe(deps: ServeDependencies): Serve {
         const bearer = readBearer(request.headers.authorization)
         if (bearer?.kind !== kind) throw await refuseOthers(request, reply)
         // The limit is used up: the check of the token says 401 or counts on, which says 429.
-        if (deps.admission?.hasRoom(bearer.tokenHash) === false) await identify(endpoint, request, reply)
+        if ((await deps.admission?.hasRoom(bearer.tokenHash)) === false) await identify(endpoint, request, reply)
         const { call, found } = await readOrRefuse(request, reply, bearer)
         if (found === undefined) {
-          deps.admission?.admitAddress(request, reply)
+          await deps.admission?.admitAddress(request, reply)
           throw new Refusal('invalid_token', 'The access token is unknown, expired or revoked.')
         }
-        deps.admission?.admitToken(reply, bearer.tokenHash)
+        await deps.admission?.admitToken(reply, bearer.tokenHash)
         checkScopes(found.caller, endpoint)
         const { caller } = found
         const claimed = call.page?.claim(subjectOf(caller))

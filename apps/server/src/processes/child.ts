@@ -1,0 +1,57 @@
+/** A child's side: it asks the parent for what all processes share, and does what the parent asks for. */
+import cluster from 'node:cluster'
+import type { Socket } from 'node:net'
+import { askLimits, type AskedLimits, type LimitSettings } from '../limits/index.ts'
+import type { ToChild, ToParent } from './messages.ts'
+
+export interface Parent {
+  /** Limits that are counted for all processes together. */
+  limits(settings: LimitSettings, now: () => number): AskedLimits
+  /** The metrics of all processes, added up. */
+  readMetrics(): Promise<string>
+  /** From now on the parent gives this process its share of the connections. */
+  takeConnections(take: (socket: Socket) => void): void
+  sayReady(url: string | undefined): void
+}
+
+/** Undefined in a process that has no parent of this kind. */
+export function findParent(options: {
+  readOwnMetrics(): Promise<readonly object[]>
+  onStop(): void
+}): Parent | undefined {
+  if (!cluster.isWorker) return undefined
+  const waiting = new Map<number, (value: unknown) => void>()
+  let last = 0
+  let take: (socket: Socket) => void = (socket) => void socket.destroy()
+
+  const tell = (message: ToParent): void => void process.send?.(message)
+  function ask(toMessage: (id: number) => ToParent): Promise<unknown> {
+    last += 1
+    const id = last
+    return new Promise((resolve) => {
+      waiting.set(id, resolve)
+      tell(toMessage(id))
+    })
+  }
+
+  // Without a parent nobody accepts connections, so Node ends a child whose channel is gone. No answer stays open for it.
+  process.on('message', (message: ToChild, socket: Socket | undefined) => {
+    // Without a socket the caller hung up while the connection was on its way.
+    if (message.kind === 'connection') return void (socket && take(socket))
+    if (message.kind === 'stop') return options.onStop()
+    if (message.kind === 'answer') {
+      waiting.get(message.id)?.(message.value)
+      waiting.delete(message.id)
+      return
+    }
+    void options.readOwnMetrics().then((metrics) => tell({ kind: 'own metrics', metrics }))
+  })
+
+  return {
+    limits: (settings, now) =>
+      askLimits((call, words) => ask((id) => ({ kind: 'limit', id, call, words, nowMs: now() })), settings, now),
+    readMetrics: async () => (await ask((id) => ({ kind: 'all metrics', id }))) as string,
+    takeConnections: (taker) => void (take = taker),
+    sayReady: (url) => tell({ kind: 'ready', url }),
+  }
+}
