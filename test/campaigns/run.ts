@@ -51,6 +51,11 @@ const campaigns: Record<string, Campaign> = {
     load: async () => (await import('./distribution.ts')).run,
     summary: '--database-url postgres://… [--reset]: on a Citus cluster every hot statement goes to one shard',
   },
+  cluster: {
+    load: async () => (await import('./cluster.ts')).run,
+    summary:
+      '--database-url postgres://… [--worker-data <dir> …] [--only command|tests|nodes]: the service on a Citus cluster whose nodes are killed',
+  },
 }
 
 const [name = '', ...words] = process.argv.slice(2)

@@ -78,6 +78,8 @@ export async function createClusterDatabase(
   return {
     url,
     drop: async () => {
+      // A node that was killed in the middle of a commit has a part of it left, which Citus ends once a minute.
+      await administer(url, (db) => db.execute('select recover_prepared_transactions()'))
       for (const node of nodes.toReversed()) {
         await administer(toUrl(clusterUrl, node, 'postgres'), (db) => db.execute(`drop database ${name} with (force)`))
       }

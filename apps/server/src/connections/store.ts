@@ -152,14 +152,14 @@ export interface NextStatus {
 }
 
 export async function setStatus(sql: Sql, ref: ConnectionRef, next: NextStatus): Promise<number> {
-  const { status, from, cause, message, keyLane = null, nextSyncInMs = null } = next
+  const { status, from, cause, message, keyLane = null, nextSyncInMs } = next
+  const nextSyncAt = nextSyncInMs === undefined ? undefined : Date.parse(sql.now()) + nextSyncInMs
   return sql.execute(
     `update connections set status = $3::text, status_cause = $4, status_message = $5,
-       next_sync_at = case when $3::text = 'needs_reauth' then null
-         else coalesce($9::timestamptz + make_interval(secs => $7::double precision / 1000), next_sync_at) end
+       next_sync_at = case when $3::text = 'needs_reauth' then null else coalesce($7::timestamptz, next_sync_at) end
      where user_key = $1::bigint and connection_key = $2 and status = any($6::text[])
        and ($8::text is null or key_lane = $8)`,
-    [...keysOf(ref), status, cause, message, [...from], nextSyncInMs, keyLane, sql.now()],
+    [...keysOf(ref), status, cause, message, [...from], toTime(nextSyncAt), keyLane],
   )
 }
 

@@ -47,3 +47,9 @@ test('a host with several addresses is unreachable when none of them answers', (
   assert.equal(isDatabaseAway(new AggregateError([coded('ECONNREFUSED'), coded('42601')])), false)
   assert.equal(isDatabaseAway(new AggregateError([])), false)
 })
+
+test('a cluster is away when one of its nodes died inside a transaction, and not for any other internal error', () => {
+  const internal = (message: string): Error => Object.assign(new Error(message), { code: 'XX000' })
+  assert.equal(isDatabaseAway(internal('failure on connection marked as essential: 10.0.0.7:5432')), true)
+  assert.equal(isDatabaseAway(internal('cache lookup failed for relation 7')), false)
+})

@@ -28,12 +28,16 @@ const awayMessages = [
   'Cannot use a pool after calling end on the pool',
 ]
 
+// Citus reports a worker that died inside a transaction as an internal error (seen in 13.2: transaction/remote_transaction.c).
+const clusterMessage = /^failure on connection marked as essential: /
+
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = codeOf(error)
   if (code !== undefined) {
     // Class 08 is "connection exception"; PgBouncer reports its own failures to reach the server with it.
     if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
+    if (code === 'XX000') return clusterMessage.test(error.message)
     return awayCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code)
   }
   // A host with several addresses fails with one error for each of them.
