@@ -169,7 +169,7 @@ describe('the widget, otherwise', () => {
       await page.getByText('No account is connected.').waitFor()
       await button(page, 'Revoke Northwind').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
-      await page.getByText('Nobody may read your accounts.').waitFor()
+      await page.getByText('No application may read your accounts.').waitFor()
       await button(page, 'Delete everything').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete everything', exact: true }).click()
       await seeHeading(page, 'Everything was deleted')

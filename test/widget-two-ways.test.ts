@@ -79,7 +79,7 @@ describe('a provider with two ways to connect', () => {
     visit({}, async (page) => {
       await goToCoinbase(page)
       await button(page, 'Cancel').click()
-      await seeHeading(page, 'You did not allow it at Coinbase')
+      await seeHeading(page, 'You did not allow access at Coinbase')
       await button(page, 'Sign in again').click()
       await goToCoinbase(page)
       await allow(page)
@@ -92,7 +92,7 @@ describe('a provider with two ways to connect', () => {
       await button(page, 'Continue').click()
       await page.getByRole('checkbox', { name: /See your transactions/ }).uncheck()
       await button(page, 'Allow').click()
-      await seeHeading(page, 'You did not allow it at Coinbase')
+      await seeHeading(page, 'You did not allow access at Coinbase')
       await button(page, 'Sign in again').click()
       await goToCoinbase(page)
       await page.getByRole('radio', { name: /^Too many rights/ }).check()

@@ -16,7 +16,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'Ja, auch diese teilen',
 
   'sign_in.title': 'Zuerst: Wer sind Sie?',
-  'sign_in.lead': 'Wir senden sechs Ziffern an Ihre E-Mail-Adresse. Ein Passwort gibt es nicht.',
+  'sign_in.lead': 'Wir senden sechs Ziffern an Ihre E-Mail-Adresse. Sie brauchen kein Passwort.',
   'sign_in.email': 'E-Mail-Adresse',
   'sign_in.email_wrong': 'Geben Sie eine Adresse wie name@example.com ein.',
   'sign_in.send': 'Code per E-Mail senden',
@@ -71,7 +71,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'choose.resume': 'Dort weitermachen',
   'choose.done': 'Ich habe alles verbunden',
   'choose.finish_existing': 'Nur teilen, was schon verbunden ist',
-  'choose.failed': 'Die Liste der Anbieter ist nicht angekommen.',
+  'choose.failed': 'Die Liste der Anbieter konnte nicht geladen werden.',
 
   'credentials.title': '{provider} verbinden',
   'credentials.repair': '{provider} reparieren',
@@ -96,8 +96,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'credentials.hide': 'Verbergen',
   'credentials.connect': 'Verbinden',
   'credentials.connect_repair': 'Reparieren',
-  'credentials.promise': 'Bevor der Schlüssel behalten wird, fragen wir {provider}, ob er nur lesen kann.',
-  'credentials.confirm': '{provider} verrät nicht, was ein Schlüssel darf. Mein Schlüssel kann nur lesen.',
+  'credentials.promise': 'Bevor wir den Schlüssel speichern, prüfen wir bei {provider}, ob er nur lesen kann.',
+  'credentials.confirm': '{provider} gibt nicht an, was ein Schlüssel darf. Mein Schlüssel kann nur lesen.',
   'credentials.promise_unchecked':
     '{provider} kann uns nicht sagen, ob der Schlüssel nur lesen kann. Wir verlassen uns auf Sie.',
   'credentials.find': 'Wo finde ich das?',
@@ -135,11 +135,11 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'doctor.seed_phrase':
     'Das sind Ihre Wiederherstellungswörter. Geben Sie sie nirgends ein. Sie haben diese Seite nicht verlassen: Leeren Sie das Feld.',
   'doctor.private_key':
-    'Das ist ein privater Schlüssel: Damit kann man alles nehmen. Er hat diese Seite nicht verlassen: Leeren Sie das Feld.',
+    'Das ist ein privater Schlüssel, der vollen Zugriff auf Ihr Vermögen gibt. Er hat diese Seite nicht verlassen: Leeren Sie das Feld.',
   'doctor.private_key_or_hash':
-    'Das ist ein privater Schlüssel oder die Nummer einer Transaktion. Beides ist keine Adresse. Der Text hat diese Seite nicht verlassen: Leeren Sie das Feld.',
+    'Das ist ein privater Schlüssel oder eine Transaktions-ID. Beides ist keine Adresse. Der Text hat diese Seite nicht verlassen: Leeren Sie das Feld.',
   'doctor.extended_private_key':
-    'Das ist ein erweiterter privater Schlüssel: Damit kann man alles nehmen. Er hat diese Seite nicht verlassen: Leeren Sie das Feld.',
+    'Das ist ein erweiterter privater Schlüssel, der vollen Zugriff auf Ihr Vermögen gibt. Er hat diese Seite nicht verlassen: Leeren Sie das Feld.',
 
   'checking.title': '{provider} wird verbunden',
   'checking.key': 'Schlüssel angenommen',
@@ -215,7 +215,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.missing_permission.do': 'Ich habe sie angekreuzt',
   'trouble.excess_permission.title': 'Dieser Schlüssel kann mehr als lesen',
   'trouble.excess_permission.why':
-    'Wir nehmen keinen Schlüssel, mit dem Ihr Geld bewegt oder gehandelt werden könnte. Er wurde nicht behalten. Erstellen Sie bei {provider} einen neuen.',
+    'Wir akzeptieren keinen Schlüssel, mit dem Ihr Geld bewegt oder gehandelt werden könnte. Er wurde nicht behalten. Erstellen Sie bei {provider} einen neuen.',
   'trouble.excess_permission.list': 'Diese ohne Häkchen lassen:',
   'trouble.excess_permission.do': 'Ich habe einen neuen Schlüssel',
   'trouble.ip_not_allowed.title': '{provider} nimmt diesen Schlüssel nur von bestimmten Adressen an',
@@ -239,32 +239,33 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'trouble.unreadable_answer.do': 'Noch einmal versuchen',
   'trouble.rate_limited.title': '{provider} bittet uns zu warten',
   'trouble.rate_limited.why':
-    'Es wurde in kurzer Zeit zu oft gefragt. Nichts wurde behalten. Versuchen Sie es in einer Minute wieder.',
+    'Es gab in kurzer Zeit zu viele Anfragen. Nichts wurde behalten. Versuchen Sie es in einer Minute wieder.',
   'trouble.rate_limited.do': 'Noch einmal versuchen',
   'trouble.clock_skew.title': '{provider} hat die Reihenfolge der Anfragen abgelehnt',
   'trouble.clock_skew.why':
     'Ein anderes Programm scheint denselben Schlüssel zu verwenden. Erstellen Sie einen nur für diesen Zweck.',
   'trouble.clock_skew.do': 'Ich habe einen neuen Schlüssel',
   'trouble.already_connected.title': 'Dieses Konto bei {provider} ist schon verbunden',
-  'trouble.already_connected.why': 'Es ist nichts zu tun: Es wird gelesen. Ihre Eingabe wurde nicht behalten.',
+  'trouble.already_connected.why':
+    'Sie müssen nichts tun: Das Konto wird bereits gelesen. Ihre Eingabe wurde nicht behalten.',
   'trouble.already_connected.do': 'Weiter',
   'trouble.account_mismatch.title': 'Dieser Schlüssel gehört zu einem anderen Konto bei {provider}',
   'trouble.account_mismatch.why':
     'Zum Reparieren braucht es einen Schlüssel desselben Kontos. Nichts wurde geändert. Das andere Konto verbinden Sie als neues.',
   'trouble.account_mismatch.do': 'Anderen Schlüssel eingeben',
-  'trouble.invalid_state.title': 'Der Rückweg von {provider} passte nicht',
+  'trouble.invalid_state.title': 'Diese Anmeldung passt nicht zu Ihrer Sitzung',
   'trouble.invalid_state.why':
     'Das geschieht, wenn die Seite zweimal oder zu lange offen war. Beginnen Sie mit {provider} noch einmal.',
   'trouble.invalid_state.do': 'Noch einmal beginnen',
   'trouble.invalid_address.title': 'Diese Adresse gibt es nicht',
   'trouble.invalid_address.why': 'Kopieren Sie die Adresse noch einmal aus Ihrer Wallet.',
   'trouble.invalid_address.do': 'Noch einmal eingeben',
-  'trouble.sign_in_declined.title': 'Sie haben es bei {provider} nicht erlaubt',
+  'trouble.sign_in_declined.title': 'Sie haben den Zugang bei {provider} nicht erlaubt',
   'trouble.sign_in_declined.why':
     'Nichts wurde behalten. Zum Verbinden melden Sie sich dort noch einmal an und erlauben das Lesen.',
   'trouble.sign_in_excess.title': '{provider} würde uns mehr als Lesen erlauben',
   'trouble.sign_in_excess.why':
-    'Wir nehmen keinen Zugang an, der Ihr Vermögen bewegen oder handeln könnte. Er wurde nicht behalten. Melden Sie sich noch einmal an und erlauben Sie nur das Lesen.',
+    'Wir akzeptieren keinen Zugang, mit dem Ihr Geld bewegt oder gehandelt werden könnte. Er wurde nicht behalten. Melden Sie sich noch einmal an und erlauben Sie nur das Lesen.',
   'trouble.sign_in_mismatch.title': 'Das war ein anderes Konto bei {provider}',
   'trouble.sign_in_mismatch.why':
     'Zum Reparieren braucht es das Konto, das vorher verbunden war. Nichts wurde geändert.',
@@ -299,20 +300,20 @@ export const de: Readonly<Record<TextKey, Text>> = {
     'Prüfen Sie Ihre Internetverbindung und versuchen Sie es noch einmal. Nichts ist verloren.',
   'stopped.busy.title': 'Bitte warten Sie einen Moment',
   'stopped.busy.why': 'Aus Ihrem Netz kamen zu viele Anfragen. Versuchen Sie es in einer Minute wieder.',
-  'stopped.failed.title': 'Der Dienst hat einen Fehler gemacht',
-  'stopped.failed.why': 'Er ist vermerkt. Versuchen Sie es noch einmal; was Sie bisher getan haben, bleibt.',
+  'stopped.failed.title': 'Bei uns ist ein Fehler aufgetreten',
+  'stopped.failed.why': 'Wir haben ihn erfasst. Versuchen Sie es noch einmal; was Sie bisher getan haben, bleibt.',
   'stopped.nothing.title': 'Hier ist nichts zu tun',
   'stopped.nothing.why': 'Diese Seite wird von einer Anwendung geöffnet, die Sie nutzen. Beginnen Sie dort.',
   'stopped.config.title': 'Diese Seite ist noch nicht eingerichtet',
   'stopped.config.why': 'config.json neben index.html muss auth_url und base_url nennen.',
 
   'manage.title': 'Ihre verbundenen Konten',
-  'manage.lead': 'Melden Sie sich an, um zu sehen, wer Ihre Konten lesen darf, und um es zu beenden.',
+  'manage.lead': 'Melden Sie sich an, um zu sehen, wer Ihre Konten lesen darf, und um den Zugang zu beenden.',
   'manage.signed_in': 'Angemeldet als {email}',
   'manage.connections': 'Konten',
   'manage.no_connections': 'Kein Konto ist verbunden.',
   'manage.grants': 'Wer lesen darf',
-  'manage.no_grants': 'Niemand darf Ihre Konten lesen.',
+  'manage.no_grants': 'Keine Anwendung darf Ihre Konten lesen.',
   'manage.granted': 'seit {from}, bis {until}',
   'manage.read_last': 'Zuletzt gelesen: {what}, {date}',
   'manage.read_never': 'Hat in den letzten Tagen nichts gelesen',

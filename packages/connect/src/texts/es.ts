@@ -16,7 +16,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'consent.agree_existing': 'Sí, compartir también estas',
 
   'sign_in.title': 'Primero, ¿quién eres?',
-  'sign_in.lead': 'Enviamos seis cifras a tu correo electrónico. No hay contraseña que recordar.',
+  'sign_in.lead': 'Te enviamos seis cifras por correo electrónico. No necesitas contraseña.',
   'sign_in.email': 'Correo electrónico',
   'sign_in.email_wrong': 'Escribe una dirección como nombre@example.com.',
   'sign_in.send': 'Enviarme un código por correo',
@@ -69,7 +69,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'choose.resume': 'Seguir desde ahí',
   'choose.done': 'Ya he conectado todo',
   'choose.finish_existing': 'Compartir solo lo ya conectado',
-  'choose.failed': 'La lista de proveedores no ha llegado.',
+  'choose.failed': 'No se pudo cargar la lista de proveedores.',
 
   'credentials.title': 'Conectar {provider}',
   'credentials.repair': 'Reparar {provider}',
@@ -91,7 +91,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.hide': 'Ocultar',
   'credentials.connect': 'Conectar',
   'credentials.connect_repair': 'Reparar',
-  'credentials.promise': 'Antes de guardar la clave, preguntamos a {provider} si solo puede leer.',
+  'credentials.promise': 'Antes de guardar la clave, comprobamos con {provider} que solo puede leer.',
   'credentials.confirm': '{provider} no indica qué permite una clave. Mi clave solo puede leer.',
   'credentials.promise_unchecked':
     '{provider} no puede decirnos si la clave solo puede leer, así que confiamos en usted.',
@@ -128,11 +128,11 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'doctor.seed_phrase':
     'Son tus palabras de recuperación. No las escribas nunca en ningún sitio. No han salido de esta página: vacía el campo.',
   'doctor.private_key':
-    'Es una clave privada: con ella se puede llevar todo. No ha salido de esta página: vacía el campo.',
+    'Es una clave privada, que da el control total de tus fondos. No ha salido de esta página: vacía el campo.',
   'doctor.private_key_or_hash':
-    'Es una clave privada o el número de una transacción. Ninguna de las dos es una dirección. No ha salido de esta página: vacía el campo.',
+    'Es una clave privada o un identificador de transacción. Ninguno de los dos es una dirección. No ha salido de esta página: vacía el campo.',
   'doctor.extended_private_key':
-    'Es una clave privada extendida: con ella se puede llevar todo. No ha salido de esta página: vacía el campo.',
+    'Es una clave privada extendida, que da el control total de tus fondos. No ha salido de esta página: vacía el campo.',
 
   'checking.title': 'Conectando {provider}',
   'checking.key': 'Clave aceptada',
@@ -228,31 +228,31 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'trouble.unreadable_answer.do': 'Intentar de nuevo',
   'trouble.rate_limited.title': '{provider} nos pide esperar',
   'trouble.rate_limited.why':
-    'Se le preguntó demasiado en poco tiempo. No se guardó nada. Prueba de nuevo en un minuto.',
+    'Recibió demasiadas peticiones en poco tiempo. No se guardó nada. Prueba de nuevo en un minuto.',
   'trouble.rate_limited.do': 'Intentar de nuevo',
   'trouble.clock_skew.title': '{provider} rechazó el orden de las peticiones',
   'trouble.clock_skew.why': 'Parece que otro programa usa la misma clave. Crea una clave solo para esto.',
   'trouble.clock_skew.do': 'He creado una clave nueva',
   'trouble.already_connected.title': 'Esta cuenta de {provider} ya está conectada',
-  'trouble.already_connected.why': 'No hay nada que hacer: ya se lee. Lo que escribiste no se guardó.',
+  'trouble.already_connected.why': 'No tienes que hacer nada: ya se está leyendo. Lo que escribiste no se guardó.',
   'trouble.already_connected.do': 'Continuar',
   'trouble.account_mismatch.title': 'Esta clave es de otra cuenta de {provider}',
   'trouble.account_mismatch.why':
     'Para reparar hace falta una clave de la misma cuenta. No se cambió nada. Para añadir la otra cuenta, conéctala como nueva.',
   'trouble.account_mismatch.do': 'Escribir otra clave',
-  'trouble.invalid_state.title': 'El regreso desde {provider} no encajaba',
+  'trouble.invalid_state.title': 'Este inicio de sesión no corresponde a tu sesión',
   'trouble.invalid_state.why':
     'Ocurre si la página estuvo abierta dos veces o demasiado tiempo. Empieza de nuevo con {provider}.',
   'trouble.invalid_state.do': 'Empezar de nuevo',
   'trouble.invalid_address.title': 'Esa dirección no existe',
   'trouble.invalid_address.why': 'Copia la dirección de nuevo desde tu monedero.',
   'trouble.invalid_address.do': 'Escribirla de nuevo',
-  'trouble.sign_in_declined.title': 'No lo permitiste en {provider}',
+  'trouble.sign_in_declined.title': 'No permitiste el acceso en {provider}',
   'trouble.sign_in_declined.why':
     'No se guardó nada. Para conectarlo, inicia sesión allí otra vez y permite la lectura.',
   'trouble.sign_in_excess.title': '{provider} nos dejaría hacer más que leer',
   'trouble.sign_in_excess.why':
-    'No aceptamos ningún acceso que pueda mover o negociar tus fondos. No se guardó. Inicia sesión otra vez y permite solo la lectura.',
+    'No aceptamos ningún acceso que pueda mover u operar tus fondos. No se guardó. Inicia sesión otra vez y permite solo la lectura.',
   'trouble.sign_in_mismatch.title': 'Esa era otra cuenta de {provider}',
   'trouble.sign_in_mismatch.why': 'Para reparar hace falta la cuenta que estaba conectada. No se cambió nada.',
   'trouble.sign_in_refused.title': '{provider} no aceptó el inicio de sesión',
@@ -285,20 +285,20 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'stopped.unreachable.why': 'Revisa tu conexión a internet e inténtalo de nuevo. No se ha perdido nada.',
   'stopped.busy.title': 'Espera un momento',
   'stopped.busy.why': 'Hubo demasiadas peticiones desde tu red. Prueba de nuevo en un minuto.',
-  'stopped.failed.title': 'El servicio cometió un error',
-  'stopped.failed.why': 'Ha quedado anotado. Inténtalo de nuevo; lo hecho hasta ahora se conserva.',
+  'stopped.failed.title': 'Se produjo un error por nuestra parte',
+  'stopped.failed.why': 'Lo hemos registrado. Inténtalo de nuevo; lo hecho hasta ahora se conserva.',
   'stopped.nothing.title': 'Aquí no hay nada que hacer',
   'stopped.nothing.why': 'Esta página la abre una aplicación que usas. Empieza allí.',
   'stopped.config.title': 'Esta página aún no está configurada',
   'stopped.config.why': 'config.json, junto a index.html, debe indicar auth_url y base_url.',
 
   'manage.title': 'Tus cuentas conectadas',
-  'manage.lead': 'Identifícate para ver quién puede leer tus cuentas y para terminarlo.',
+  'manage.lead': 'Identifícate para ver quién puede leer tus cuentas y para retirar el acceso.',
   'manage.signed_in': 'Identificado como {email}',
   'manage.connections': 'Cuentas',
   'manage.no_connections': 'No hay ninguna cuenta conectada.',
   'manage.grants': 'Quién puede leer',
-  'manage.no_grants': 'Nadie puede leer tus cuentas.',
+  'manage.no_grants': 'Ninguna aplicación puede leer tus cuentas.',
   'manage.granted': 'desde el {from}, hasta el {until}',
   'manage.read_last': 'Última lectura: {what}, {date}',
   'manage.read_never': 'No ha leído nada en los últimos días',

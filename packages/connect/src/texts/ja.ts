@@ -119,11 +119,11 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'doctor.seed_phrase':
     'これは復元用の単語です。どこにも入力しないでください。このページの外には出ていません。欄を空にしてください。',
   'doctor.private_key':
-    'これは秘密鍵です。すべてを奪えるものです。このページの外には出ていません。欄を空にしてください。',
+    'これは秘密鍵です。資産を自由に動かせてしまいます。このページの外には出ていません。欄を空にしてください。',
   'doctor.private_key_or_hash':
-    'これは秘密鍵か取引の番号です。どちらもアドレスではありません。このページの外には出ていません。欄を空にしてください。',
+    'これは秘密鍵かトランザクション ID です。どちらもアドレスではありません。このページの外には出ていません。欄を空にしてください。',
   'doctor.extended_private_key':
-    'これは拡張秘密鍵です。すべてを奪えるものです。このページの外には出ていません。欄を空にしてください。',
+    'これは拡張秘密鍵です。資産を自由に動かせてしまいます。このページの外には出ていません。欄を空にしてください。',
 
   'checking.title': '{provider} を接続しています',
   'checking.key': 'キーが認められました',
@@ -223,14 +223,14 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'trouble.account_mismatch.why':
     '修復には同じ口座のキーが必要です。何も変更していません。別の口座は新しい口座として接続してください。',
   'trouble.account_mismatch.do': '別のキーを入力する',
-  'trouble.invalid_state.title': '{provider} からの戻りが一致しませんでした',
+  'trouble.invalid_state.title': 'このサインインは現在のセッションと一致しません',
   'trouble.invalid_state.why':
     'ページを二つ開いていたり、長く開いていたりすると起こります。{provider} からもう一度始めてください。',
   'trouble.invalid_state.do': 'もう一度始める',
-  'trouble.invalid_address.title': 'そのアドレスはありません',
+  'trouble.invalid_address.title': 'そのアドレスは存在しません',
   'trouble.invalid_address.why': 'ウォレットからアドレスをコピーし直してください。',
   'trouble.invalid_address.do': 'もう一度入力する',
-  'trouble.sign_in_declined.title': '{provider} で許可されませんでした',
+  'trouble.sign_in_declined.title': '{provider} でアクセスが許可されませんでした',
   'trouble.sign_in_declined.why':
     '何も保存していません。接続するには、もう一度サインインして読み取りを許可してください。',
   'trouble.sign_in_excess.title': '{provider} は読み取り以外も許可しようとしています',
@@ -273,12 +273,12 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'stopped.config.why': 'index.html と同じ場所の config.json に auth_url と base_url が必要です。',
 
   'manage.title': '接続している口座',
-  'manage.lead': 'サインインすると、誰が口座を閲覧できるかを確かめ、終了できます。',
+  'manage.lead': 'サインインすると、口座を閲覧できるアプリを確認し、アクセスを終了できます。',
   'manage.signed_in': '{email} としてサインイン中',
   'manage.connections': '口座',
   'manage.no_connections': '接続している口座はありません。',
   'manage.grants': '閲覧できる相手',
-  'manage.no_grants': 'あなたの口座を閲覧できる相手はいません。',
+  'manage.no_grants': 'あなたの口座を閲覧できるアプリはありません。',
   'manage.granted': '{from}から{until}まで',
   'manage.read_last': '最後の閲覧: {what}、{date}',
   'manage.read_never': 'この数日は何も閲覧していません',
