@@ -360,7 +360,7 @@ export const settings = {
   }),
   ASSAY_REMOVALS_KEPT: setting({
     description:
-      'How long transactions that are gone are told to those who follow changes. A client that stays away longer has to start again.',
+      'How long the feed of changes reports removed transactions. A client that stays away longer has to start again.',
     unit: 'days',
     default: '90',
     parse: wholeNumber(1, 3_650),
