@@ -10,9 +10,9 @@ import { toBalances } from './balances.ts'
 import { createClient } from './client.ts'
 import { krakenDefinition } from './definition.ts'
 import { fetchPage } from './pages.ts'
-import { linkKeys } from './families.ts'
+import { linkKeys } from './deriving/families.ts'
 import { runningBalance } from './records.ts'
-import { toTransactions } from './transactions.ts'
+import { toTransactions } from './deriving/transactions.ts'
 
 export const connector: Connector = {
   providerId: krakenDefinition.metadata.provider_id,

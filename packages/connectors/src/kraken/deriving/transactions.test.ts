@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { add, subtract, zero, type Decimal, type TransactionDraft } from '@assay/core'
 import fc from 'fast-check'
-import type { StoredRecord } from '../kit/connector.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
 import { linkKeys } from './families.ts'
-import { parseLedgerRow } from './records.ts'
+import { parseLedgerRow } from '../records.ts'
 import { toTransactions } from './transactions.ts'
 
 type Row = [type: string, asset: string, amount: string, fee?: string, subtype?: string]

@@ -7,7 +7,7 @@ import { isNegative, isPositive, type Category, type TransactionDraft } from '@a
 import { toDraft, toUnknownDraft } from './draft.ts'
 import { lockSubtypes, unlockSubtypes } from './families.ts'
 import { grossLegs } from './legs.ts'
-import type { LedgerRow } from './records.ts'
+import type { LedgerRow } from '../records.ts'
 
 // The halves are written seconds apart as a rule; the longest gap that others have met is five days.
 const pairingMaxMs = 7 * 24 * 3_600_000

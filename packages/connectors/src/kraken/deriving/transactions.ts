@@ -4,14 +4,14 @@
  * drafts.
  */
 import { isZero, type Category, type TransactionDraft } from '@assay/core'
-import type { StoredRecord } from '../kit/connector.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
 import { labelOf, toDraft, toLeglessDraft, toUnknownDraft } from './draft.ts'
 import { bookOf, families, familyOf, isPairedByAmount, type Family } from './families.ts'
 import { findAnnouncedDraft, toFundingDraft } from './funding.ts'
 import { findZeroLeg, netLegs, type Legs } from './legs.ts'
 import { toMigrationDrafts } from './migrations.ts'
 import { pairMoves, toMoveDraft } from './moves.ts'
-import { parseFundingRecord, parseLedgerRow, type FundingRecord, type LedgerRow } from './records.ts'
+import { parseFundingRecord, parseLedgerRow, type FundingRecord, type LedgerRow } from '../records.ts'
 
 type Rows = readonly [LedgerRow, ...LedgerRow[]]
 

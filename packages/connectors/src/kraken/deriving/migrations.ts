@@ -3,7 +3,7 @@ import { absolute, isNegative, isPositive, isZero, type TransactionDraft } from 
 import { labelOf, toDraft, toLeglessDraft } from './draft.ts'
 import { netLegs } from './legs.ts'
 import { toMoveDraft } from './moves.ts'
-import type { LedgerRow } from './records.ts'
+import type { LedgerRow } from '../records.ts'
 import { hasSuccessor, migrationKey } from './families.ts'
 
 type Rows = readonly [LedgerRow, ...LedgerRow[]]

@@ -2,7 +2,7 @@
 import type { Category, TransactionDraft, TransactionType } from '@assay/core'
 import { bookOf } from './families.ts'
 import type { Legs } from './legs.ts'
-import type { LedgerRow } from './records.ts'
+import type { LedgerRow } from '../records.ts'
 
 interface Kind {
   type: TransactionType

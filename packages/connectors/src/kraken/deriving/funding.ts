@@ -5,7 +5,7 @@
 import { isZero, type Leg, type TransactionDraft, type TransactionStatus } from '@assay/core'
 import { toDraft, toUnknownDraft } from './draft.ts'
 import { netLegs, type Legs } from './legs.ts'
-import type { FundingRecord, LedgerRow } from './records.ts'
+import type { FundingRecord, LedgerRow } from '../records.ts'
 
 type FundingKind = 'deposit' | 'withdrawal'
 

@@ -7,8 +7,8 @@
  * and what rotki and others have met beyond those. The list grows; a type that is not here is `other`, never an error.
  */
 import { absolute } from '@assay/core'
-import type { StoredRecord } from '../kit/connector.ts'
-import { parseFundingRecord, parseLedgerRow, type LedgerRow } from './records.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
+import { parseFundingRecord, parseLedgerRow, type LedgerRow } from '../records.ts'
 
 // The transactions of one group come out in this order.
 export const families = [

@@ -4,8 +4,8 @@
  */
 import { absolute, add, isNegative, isPositive, isZero, negate, zero } from '@assay/core'
 import type { Asset, Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
-import type { Place } from './assets.ts'
-import type { LedgerRow } from './records.ts'
+import type { Place } from '../assets.ts'
+import type { LedgerRow } from '../records.ts'
 
 export interface Legs {
   inputs: Leg[]
