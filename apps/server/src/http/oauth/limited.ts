@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AskedLimits } from '../../limits/index.ts'
-import { findClaim, OAuthError, type OauthRequest } from '../../oauth/index.ts'
+import { findClaim, OAuthError, type OAuthErrorCode, type OauthRequest } from '../../oauth/index.ts'
 import { apply, tell } from '../request/admission.ts'
 import { toOauthRequest } from './form.ts'
 
@@ -37,6 +37,12 @@ export function limited(limits: AskedLimits, answer: (request: OauthRequest) => 
   }
 }
 
+/**
+ * Refusals that only a client with the right secret meets. A client's id is public: if a malformed request counted, any
+ * caller could use up the limit of a client, or fill memory with names that no client has.
+ */
+const provesSecret: ReadonlySet<OAuthErrorCode> = new Set(['invalid_grant', 'invalid_scope', 'unauthorized_client'])
+
 async function countFailure(
   { oauth }: AskedLimits,
   reply: FastifyReply,
@@ -46,7 +52,7 @@ async function countFailure(
 ): Promise<void> {
   if (claim?.secretSent === true) {
     if (error.code === 'invalid_client') await oauth.countWrongSecret(claim.clientId, address)
-    else await oauth.countClient(claim.clientId)
+    else if (provesSecret.has(error.code)) await oauth.countClient(claim.clientId)
   }
   // Over the limit the answer no longer gives the reason of the failure.
   await apply(reply, oauth.countFailure(address))
