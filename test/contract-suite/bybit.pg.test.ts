@@ -1,7 +1,7 @@
 /**
- * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are requested in pieces of days,
- * about four hundred calls for a first read: the parts for strange records, keys and resuming, and the scenario `flaky`,
- * are run by hand.
+ * Bybit, read by the connector over ccxt, keeps the contract of a provider. Its lists are asked for in pieces of days, about
+ * four hundred calls for a first read: the parts for strange records, keys and resuming, and the scenarios forgotten and
+ * flaky, are run by hand.
  */
 import { msUntilNoon } from '../noon.ts'
 import { describeContract } from './suite.ts'
@@ -43,7 +43,6 @@ describeContract(
     codes: { known: 'BTC', unknown: 'ZQNT' },
     decimals: 8,
     untold: { type: 'airdrop', code: 'LINK', amount: '1.5' },
-    scenarios: ['forgotten'],
     faults: {
       'HTTP 503': { arm: { kind: 'http_5xx' }, expects: 'venue_down' },
       'HTTP 429 with Retry-After': { arm: { kind: 'http_429_retry_after' }, expects: 'rate_limited' },
