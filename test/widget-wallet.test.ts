@@ -119,12 +119,12 @@ describe('a wallet in the widget', () => {
         [seedPhrase, 'These are your recovery words.'],
         [xprv, 'This is an extended private key'],
         [`wpkh(${xprv}/0/*)`, 'This is an extended private key'],
-        [wif, 'This is a private key: with it'],
-        ['e9'.repeat(32), 'This is a private key or the number of a transaction.'],
+        [wif, 'This is a private key, which gives'],
+        ['e9'.repeat(32), 'This is a private key or a transaction ID.'],
         ['vitalik.eth', 'This is a name, not an address.'],
         ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'This belongs to Ethereum.'],
         ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', 'This belongs to Solana.'],
-        [JSON.stringify(Array.from({ length: 64 }, (_, byte) => byte)), 'This is a private key: with it'],
+        [JSON.stringify(Array.from({ length: 64 }, (_, byte) => byte)), 'This is a private key, which gives'],
         ['tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', 'This belongs to a test network.'],
       ] as const) {
         await page.getByLabel(field).fill(text)

@@ -360,7 +360,7 @@ describe('the connect widget', () => {
       visit(async (page, { widgetUrl }) => {
         await page.goto(`${widgetUrl}?client_id=cli_nobody&redirect_uri=https://evil.example/`)
         await seeHeading(page, 'This link does not work')
-        await page.getByText(/name this number: req_/).waitFor()
+        await page.getByText(/mention this number: req_/).waitFor()
         await seeAccessible(page, 'bad client')
         assert.ok(page.url().startsWith(widgetUrl))
       }))
