@@ -157,8 +157,9 @@ async function runSuite(clusterUrl: string): Promise<string[]> {
 
 // ---------------------------------------------------------------------------------------------------------- the nodes
 
-const userNames = ['ann', 'ben', 'cid', 'dora']
-const [downMaxMs, upMaxMs] = [2_000, 5_000]
+const userNames = ['ann', 'ben', 'cid']
+/** A node that dies more often than a first read takes would leave nothing to compare. */
+const [downMaxMs, upMaxMs] = [2_000, 20_000]
 
 async function killNodes(clusterUrl: string, workers: Workers): Promise<string[]> {
   if (workers.directories.length === 0) {

@@ -109,8 +109,9 @@ export async function listUserDifferences(
   limit: number,
 ): Promise<Difference[]> {
   return sql.rows<Difference>(
-    `with counted as (${counted('all')}),
-       kept as (select ${keptColumns} from user_statistics where tenant_key = $1::integer)
+    `with counted as materialized (${counted('all')}),
+       noticed as materialized (select distinct user_key from user_notices where tenant_key = $1::integer),
+       kept as materialized (select ${keptColumns} from user_statistics where tenant_key = $1::integer)
      select ${ids}, coalesce((select u.id from tenant_users u where u.user_key = d.user_key), d.user_key::text) as user_id,
        measure, subject, kept, counted
      from (
@@ -118,7 +119,7 @@ export async function listUserDifferences(
        from kept k full join counted c using (user_key, measure, subject)
        where (k.label, k.amount, k.quantity, k.recount_at) is distinct from (c.label, c.amount, c.quantity, c.recount_at)
      ) d
-     where not exists (select from user_notices n where n.tenant_key = $1::integer and n.user_key in (d.user_key, 0))
+     where d.user_key not in (select n.user_key from noticed n) and 0 not in (select n.user_key from noticed n)
        and not exists (select from user_statistics u where u.user_key = d.user_key and u.recount_at <= $2::timestamptz)
      order by user_id, measure, subject limit $3`,
     [tenantKey, at, limit],
