@@ -249,7 +249,7 @@ async function retry<T>(what: string, work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      if (/: 503 |no connection/.test(message)) return undefined
+      if (/\b503 |no connection/.test(message)) return undefined
       throw new Error(`${what}: ${message}`, { cause: error })
     }
   })
