@@ -180,11 +180,19 @@ async function killNodes(clusterUrl: string, workers: Workers): Promise<string[]
   delete process.env['ASSAY_TEST_CLUSTER']
   const postgres = await startTestPostgres()
   process.env['ASSAY_TEST_POSTGRES'] = postgres.address
-  const expected = await withService(play).finally(() => postgres.stop())
+  const expected = await playOnOneNode(postgres)
   say(`  ${killer.kills} kills of a worker, ${JSON.stringify(served).length} bytes served to ${userNames.length} users`)
   return userNames.flatMap((user) =>
     isDeepStrictEqual(served.get(user), expected.get(user)) ? [] : [`${user} reads something else than on one node`],
   )
+}
+
+async function playOnOneNode(postgres: Awaited<ReturnType<typeof startTestPostgres>>): ReturnType<typeof play> {
+  try {
+    return await withService(play)
+  } finally {
+    await postgres.stop()
+  }
 }
 
 async function withService<T>(work: (service: TestService) => Promise<T>): Promise<T> {

@@ -79,8 +79,8 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
       method: 'GET',
       anyOrigin: true,
       headers: { 'Cache-Control': 'public, max-age=300' },
-      handle: (request, reply) => {
-        apply(reply, limits.countAddress(request.ip))
+      handle: async (request, reply) => {
+        await apply(reply, limits.countAddress(request.ip))
         return claims.jwks()
       },
     })
