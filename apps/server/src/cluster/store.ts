@@ -102,9 +102,18 @@ export async function copyEverywhere(tx: Sql, table: string): Promise<void> {
   await tx.execute(`select create_reference_table('${table}')`)
 }
 
-/** Beside the tables that are distributed already: a user's rows of all tables are on one node. */
+/**
+ * Beside the tables that are distributed already: a user's rows of all tables are on one node. A shard is moved to another
+ * node by logical replication while the service writes, which finds a row by its primary key or else by all its columns.
+ */
 export async function distributeByUser(tx: Sql, table: string, beside: string | undefined): Promise<void> {
+  if (!(await hasPrimaryKey(tx, table))) await tx.execute(`alter table ${table} replica identity full`)
   await tx.execute(`select create_distributed_table('${table}', 'user_key', colocate_with => '${beside ?? 'default'}')`)
+}
+
+async function hasPrimaryKey(tx: Sql, table: string): Promise<boolean> {
+  const found = 'exists (select from pg_index where indrelid = $1::text::regclass and indisprimary)'
+  return (await tx.row<{ has: boolean }>(`select ${found} as has`, [table])).has
 }
 
 export async function dropForeignKey(tx: Sql, { table, name }: ForeignKey): Promise<void> {
