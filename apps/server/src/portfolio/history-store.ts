@@ -38,10 +38,9 @@ const observed = `
 /** The day of a transaction's row. */
 const dayOf = (alias: string): string => `(${alias}.occurred_at at time zone 'UTC')::date`
 
-// inputs − outputs − fees, which is the law of a transaction, for everything that the balances contain. Only confirmed
-// transactions have postings. A transaction confirmed after the balances were read is not in them, so it is subtracted
-// again. A pending transaction has no postings: a deposit on its way is not in the balances either, but an outgoing
-// amount has left them from the moment it was requested. So pending documents are read; they are few.
+// inputs − outputs − fees, which is the law of a transaction, for everything that the balances contain: what is posted. A
+// pending transaction is posted only once the provider has taken its amount. A transaction posted after the balances
+// were read is not in them, so it is subtracted again.
 const moves = `
   select d.asset_key, d.day, d.amount
   from shown s join daily_changes d on d.user_key = $1::bigint and d.connection_key = s.connection_key
@@ -54,20 +53,7 @@ const moves = `
   lateral (select p.asset_key, p.occurred_at, p.amount from postings p
     where p.user_key = $1::bigint and p.asset_key = late.asset_key and p.occurred_at > late.balances_at
       and p.connection_key = late.connection_key and not p.spam offset 0) p
-  where ${dayOf('p')} > $2::date
-  union all
-  select a.asset_key, ${dayOf('t')}, leg.amount
-  from transactions t
-  join shown s on s.connection_key = t.connection_key
-  cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
-  cross join lateral (
-    select x ->> 'asset_id' as asset_id, (x ->> 'amount')::numeric as amount from jsonb_array_elements(d.body -> 'inputs') x
-    union all
-    select x ->> 'asset_id', -(x ->> 'amount')::numeric
-    from jsonb_array_elements((d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) x) leg
-  join assets a on a.id = leg.asset_id
-  where t.user_key = $1::bigint and t.pending and t.type <> 'receive' and not (d.body ->> 'spam')::boolean
-    and t.occurred_at <= coalesce(s.balances_at, 'infinity') and ${dayOf('t')} > $2::date`
+  where ${dayOf('p')} > $2::date`
 
 // A day is valued by what was held at its end, at the first price of the next day. Today has not ended, so the present
 // price is used. A dollar is worth a dollar without a source.

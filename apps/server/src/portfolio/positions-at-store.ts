@@ -102,23 +102,11 @@ const moved = `
 
 const stakedMoved = sumOf(`${postingsOf} and m.staked and ${between('m.occurred_at')}`)
 
-// A transaction that is not final yet has no postings, but its outgoing amount has already left the balance.
-const leaving = `
-  select t.connection_key, a.asset_key, t.occurred_at, -(x ->> 'amount')::numeric as amount
-  from transactions t
-  join wanted w on w.connection_key = t.connection_key
-  cross join lateral (select ('{' || t.document)::jsonb as body offset 0) d
-  cross join lateral jsonb_array_elements((d.body -> 'outputs') || (d.body -> 'fees' -> 'items')) x
-  join assets a on a.id = x ->> 'asset_id'
-  where t.user_key = $1::bigint and t.pending and t.type <> 'receive'`
-
 const held = `
   select f.connection_key, f.asset_key, f.is_derived, f.read_at,
-    f.liquid + f.sign * (f.moved - f.staked_moved + f.leaving) as liquid, f.staked + f.sign * f.staked_moved as staked
+    f.liquid + f.sign * (f.moved - f.staked_moved) as liquid, f.staked + f.sign * f.staked_moved as staked
   from (
-    select f.*, ${moved} as moved, ${stakedMoved} as staked_moved,
-      case when f.sign < 0 then ${sumOf(`leaving m where m.connection_key = f.connection_key
-        and m.asset_key = f.asset_key and ${between('m.occurred_at')}`)} else 0 end as leaving
+    select f.*, ${moved} as moved, ${stakedMoved} as staked_moved
     from (
       select n.*, least(n.from_at, ${at}) as low, greatest(n.from_at, ${at}) as high,
         case when n.from_at > ${at} then -1 else 1 end as sign
@@ -136,7 +124,7 @@ const price = `
 const heldCtes = (moments: { at: string; now: string }, condition: string): string =>
   `moment as materialized (select ${moments.at}::timestamptz as at, ${moments.now}::timestamptz as now),
    wanted as materialized (${wantedWhere(condition)}), moved_assets as (${movedAssets}),
-   around as materialized (${around}), leaving as materialized (${leaving}), held as materialized (${held})`
+   around as materialized (${around}), held as materialized (${held})`
 const columns = 'c.balances_since, c.history_from, c.connection_type, c.proof_grade'
 
 /** Positions `h` with what is known of their assets; those of zero and zero are not listed. */
