@@ -43,7 +43,7 @@ scenarios.push(
 )
 const sandbox = await startSandbox({
   seed: 'bench',
-  pace: 'fast',
+  pace: 'fastest',
   log: (message, fields) => console.error(message, fields),
 })
 console.log(`ready at ${sandbox.controlUrl}`)
