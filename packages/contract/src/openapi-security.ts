@@ -3,6 +3,7 @@
  * of the OAuth 2.0 flows of the authorization server (RFC 6749), each with its scope; the connect calls take the secret
  * of their session.
  */
+import { consentScopes } from '@assay/core/consent'
 import type { Endpoint, Scope } from './endpoint.ts'
 import type { JsonObject } from './json.ts'
 
@@ -24,14 +25,6 @@ const meanings: Readonly<Record<Scope, string>> = {
   'enterprise:manage': 'End consents of the tenant’s users.',
 }
 
-const platformScopes = [
-  'providers:read',
-  'providers:write',
-  'assets:read',
-  'transactions:read',
-  'offline_access',
-  'claims:read',
-] as const satisfies Scope[]
 const enterpriseScopes = ['enterprise:read', 'enterprise:manage'] as const satisfies Scope[]
 
 type SchemeName = 'user' | 'tenant' | 'session' | 'manage'
@@ -45,7 +38,7 @@ const schemes: Readonly<Record<SchemeName, (hosts: Hosts) => JsonObject>> = {
         authorizationUrl: widgetUrl,
         tokenUrl: `${authUrl}/oauth/token`,
         refreshUrl: `${authUrl}/oauth/token`,
-        scopes: describe(platformScopes),
+        scopes: describe(consentScopes),
       },
     },
   }),

@@ -10,6 +10,7 @@ export type ConsentLanguage = (typeof consentLanguages)[number]
 /** Changes with every change of the words. */
 export const consentVersion = '2026-11-3'
 
+/** What a user can give an application. The order is the order on the wire. */
 export const consentScopes = [
   'providers:read',
   'providers:write',

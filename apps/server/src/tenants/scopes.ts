@@ -2,14 +2,9 @@
  * What an access token may allow. Platform scopes are a user's to give (authorization code), enterprise scopes are the
  * tenant's own (client credentials); no token carries both. The order here is the order on the wire.
  */
-export const platformScopes = [
-  'providers:read',
-  'providers:write',
-  'assets:read',
-  'transactions:read',
-  'offline_access',
-  'claims:read',
-] as const
+import { consentScopes } from '@assay/core/consent'
+
+export const platformScopes = consentScopes
 export const enterpriseScopes = ['enterprise:read', 'enterprise:manage'] as const
 
 export type PlatformScope = (typeof platformScopes)[number]
