@@ -18,7 +18,7 @@ const tags: readonly (Tag & { fits: RegExp })[] = [
   { name: 'Enterprise', description: 'What a tenant sees of its users.', fits: /^\/enterprise\// },
   {
     name: 'Providers',
-    description: 'Exchanges, wallets and chains: what can be connected, what is, and what was read of it.',
+    description: 'Exchanges, wallets and chains: what can be connected, what is connected, and what was read.',
     fits: /\/(providers?|oauth)(\/|$)/,
   },
   { name: 'Refreshes', description: 'Reading again, on request.', fits: /\/refresh(es\/|$)/ },
