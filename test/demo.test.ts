@@ -112,7 +112,7 @@ describe('the demo application', () => {
       await page.getByText('No account is connected.').waitFor()
     }))
 
-  it('in the middle of a long history it counts the entries that were read, and no share of what nobody knows', () =>
+  it('in the middle of a long history it counts the entries that were read, and shows no share of an unknown total', () =>
     visit(async (page, { service }) => {
       await connectAs(page, 'long', 'empty')
       await page.getByText('up to date · 0 transactions').waitFor()

@@ -185,7 +185,7 @@ declare const tenant: EnterpriseClient`
   })
 })
 
-/** What the commands of a guide print that read a user's data or nobody's. */
+/** What the commands of a guide print, with a user's token or without one. */
 const readerGuides: Readonly<Record<string, RegExp>> = {
   'copy.md': /"cursor":"/,
   'integrate.md': /^\d+\n[^]*"token_type":"Bearer"/,

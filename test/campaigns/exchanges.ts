@@ -1,6 +1,6 @@
 /**
  * An application that gets tokens all the time: a code, its exchange, a refresh. Each answer is 200, or 503 with
- * Retry-After; after a 503 nobody knows whether the code was spent, so the application begins again with a new one. A
+ * Retry-After; after a 503 it is unknown whether the code was spent, so the application begins again with a new one. A
  * token that was handed out must work afterwards.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'

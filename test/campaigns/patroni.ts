@@ -71,7 +71,7 @@ export async function startPatroni(directory: string, { synchronous }: { synchro
   }
   const get = (name: string): Node => {
     const node = nodes.find((candidate) => candidate.name === name)
-    if (node === undefined) throw new Error(`there is no node ${name}`)
+    if (node === undefined) throw new Error(`the cluster has no node ${name}`)
     return node
   }
   const untilLeader = (isIt: (members: readonly Member[], leader: string) => boolean): Promise<string> =>

@@ -109,7 +109,7 @@ async function runChild(config: Config): Promise<void> {
   }
 }
 
-/** Undefined when it was asked to stop while it waited for its database: there is nothing to stop. */
+/** Undefined when it was asked to stop while it waited for its database, before anything was started. */
 async function startOrLeave<T extends Pick<Service, 'url'>>(
   signal: AbortSignal,
   starting: Promise<T>,

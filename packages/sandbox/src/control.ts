@@ -40,7 +40,7 @@ export interface Controlled {
   mint(scenario: string, account: string): Eventually<Minted | undefined>
   /** A further key of an account, named by a text. Absent where accounts have no keys. */
   addKey?(accountId: string, text: string): Minted | undefined
-  /** The account that somebody signed in to, by its code or a token. Absent where there are keys only. */
+  /** The account that a person signed in to, by its code or a token. Absent where there are keys only. */
   findSignedIn?(token: string): string | undefined
   state(accountId: string): Eventually<object | undefined>
   /** Throws a RangeError when the entries cannot be booked. `refid`: the reference that all of them get. */

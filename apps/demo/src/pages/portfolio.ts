@@ -48,7 +48,7 @@ export function portfolioPage(portfolio: Portfolio): string {
   })
 }
 
-/** Before the first balances are read nobody knows the sum, and "$0.00" would be wrong. */
+/** The sum is unknown until the first balances are read, and "$0.00" would be wrong. */
 const noSumYet = html`<span class="sum bone"><i></i><span class="visually-hidden">not read yet</span></span>`
 
 function total(

@@ -214,7 +214,7 @@ export async function recordRead(
  * The whole end of a run that found nothing: one statement, because most runs are such. False, with nothing done, when
  * anything is otherwise; `recordRead` decides then. It announces nothing: that time has passed is not news.
  *
- * A statement that only names one user's tables is sent to the user's shard as a whole, and there is no queue there. The
+ * A statement that only names one user's tables is sent to the user's shard as a whole, and the queue is not on it. The
  * one row of the clock, a table of the coordinator, keeps the call that adds the job where the queue is.
  */
 export async function recordIdleRead(

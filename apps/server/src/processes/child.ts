@@ -34,7 +34,7 @@ export function findParent(options: {
     })
   }
 
-  // Without a parent nobody accepts connections, so Node ends a child whose channel is gone. No answer stays open for it.
+  // Only the parent accepts connections, so Node ends a child whose channel is gone. No answer stays open for it.
   process.on('message', (message: ToChild, socket: Socket | undefined) => {
     // Without a socket the caller hung up while the connection was on its way.
     if (message.kind === 'connection') return void (socket && take(socket))

@@ -19,15 +19,14 @@ export interface TestAccountDeps {
 /** A new key of the account that the connection reads, as a person makes one to repair it. */
 export async function createKeyOf(deps: TestAccountDeps, connectionId: string): Promise<TestFields> {
   const accountId = await findAccountByKey(deps, connectionId)
-  if (accountId === undefined) throw new Refusal('not_found', 'There is no connection of that id that has an API key.')
+  if (accountId === undefined) throw new Refusal('not_found', 'No connection with an API key has that id.')
   return deps.control.addKey(accountId, deps.newAccount())
 }
 
 /** All keys and sign-ins of the account that the connection reads, as a person ends them at the provider. */
 export async function revokeKeysOf(deps: TestAccountDeps, connectionId: string): Promise<void> {
   const accountId = (await findAccountByKey(deps, connectionId)) ?? (await findAccountBySignIn(deps, connectionId))
-  if (accountId === undefined)
-    throw new Refusal('not_found', 'There is no connection of that id that has an API key or a sign-in.')
+  if (accountId === undefined) throw new Refusal('not_found', 'No connection with an API key or a sign-in has that id.')
   await deps.control.revokeKeys(accountId)
 }
 

@@ -78,7 +78,7 @@ type Key = Pick<DueAnnouncement, 'user_key' | 'connection_key'>
 
 const isDue = 'user_key = $1::bigint and connection_key = $2::integer and due_at <= $3::timestamptz'
 
-/** There is nothing to say of it. False when it has counted something since it was listed, or another worker was here. */
+/** Deletes counts that no message will report. False when they changed since they were listed, or another worker took them. */
 export async function deleteCounts(sql: Sql, due: Key & ChangeCounts): Promise<boolean> {
   const deleted = await sql.execute(
     `delete from pending_announcements where ${isDue} and (added, changed, removed) = ($4::bigint, $5::bigint, $6::bigint)`,
