@@ -64,6 +64,13 @@ const waitMs = `coalesce((
   select ceil(1000 * greatest(max((needed - tokens) / refill), max(blocked_seconds), 0.001)) from filled), 1
 )::double precision`
 
+/**
+ * The transaction of this statement commits without waiting for the disk, or for a standby. A crash gives back the tokens
+ * of its last moments, and a call would otherwise wait for a flush before it is made: 3 to 7 ms on a cloud disk, which a
+ * history of thousands of pages pays thousands of times.
+ */
+const withoutFlush = "set_config('synchronous_commit', 'off', true)"
+
 function toValues(sql: Sql, buckets: readonly BucketRequest[]): unknown[] {
   return [JSON.stringify(buckets), buckets.map(({ key }) => key), sql.now()]
 }
@@ -71,7 +78,7 @@ function toValues(sql: Sql, buckets: readonly BucketRequest[]): unknown[] {
 /** Zero when the tokens were taken; otherwise the wait until enough are available, and none were taken. */
 export async function takeTokens(sql: Sql, buckets: readonly BucketRequest[]): Promise<{ waitMs: number }> {
   const row = await sql.row<{ taken: boolean; wait_ms: number }>(
-    `with ${takeIf('true')} select ${isTaken} as taken, ${waitMs} as wait_ms`,
+    `with ${takeIf('true')} select ${isTaken} as taken, ${waitMs} as wait_ms, ${withoutFlush}`,
     toValues(sql, buckets),
   )
   return { waitMs: row.taken ? 0 : row.wait_ms }
@@ -109,7 +116,8 @@ export interface CallAdmission {
 /**
  * Whether a call may be made now: the budgets, the fence around the key, and, for the first call of a job, the circuit.
  * One statement, because every call to a provider waits for it. The nonces are reserved with the first call, in one write
- * for the whole job, and two jobs never get the same: one updates the row after the other.
+ * for the whole job, and two jobs never get the same: one updates the row after the other. That write is durable: a key
+ * whose nonces went back would be refused by its exchange.
  */
 export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdmission> {
   const { nonces } = request
@@ -141,7 +149,8 @@ export async function admitCall(sql: Sql, request: CallRequest): Promise<CallAdm
      )
      select ${isTaken} as taken, ${waitMs} as wait_ms, (select held from fence) as holds_key,
        (select high_water from reserved) as last_nonce, (select row_to_json(circuit) from circuit) as circuit,
-       (select json_object_agg(bucket, tokens) from taken) as left`,
+       (select json_object_agg(bucket, tokens) from taken) as left,
+       case when $6::bigint is not null then ${withoutFlush} end`,
     [...toValues(sql, request.buckets), request.providerId, request.keyLane, last, atLeast, count],
   )
   return {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
 import { createStillClock } from '../../../../test/still-clock.ts'
-import { markInstallation, type Database } from '../db/index.ts'
+import { markInstallation, type Database, type Sql } from '../db/index.ts'
 import { createBudgets, OverBudget, type Budgets } from './budgets.ts'
 import {
   admitCall,
@@ -105,8 +105,8 @@ describe('a call to a provider', () => {
   interface More extends Partial<Omit<CallRequest, 'buckets'>> {
     cost?: number
   }
-  const ask = (db: Database, { cost = 1, ...more }: More = {}): Promise<CallAdmission> =>
-    admitCall(db, {
+  const ask = (sql: Sql, { cost = 1, ...more }: More = {}): Promise<CallAdmission> =>
+    admitCall(sql, {
       ...{ buckets: [of('bucket', cost)], providerId: 'kraken', keyLane: 'lane' },
       nonces: { atLeast: 1_000_000, count: 500 },
       ...more,
@@ -129,6 +129,19 @@ describe('a call to a provider', () => {
     assert.ok(third - 500n > second)
     assert.equal(await last(db, { nonces: { atLeast: 9_000_000, count: 500 } }), 9_000_500n)
     assert.equal(await last(db, { keyLane: 'another lane' }), 1_000_500n)
+  })
+
+  it('waits for the disk only when it reserves nonces', async (t) => {
+    const { db } = await testDatabase(t)
+    const durabilityAfter = (nonces: CallRequest['nonces']): Promise<string> =>
+      db.transaction(async (tx) => {
+        await tx.execute('set local synchronous_commit = on')
+        await ask(tx, { nonces })
+        return (await tx.row<{ now: string }>("select current_setting('synchronous_commit') as now")).now
+      })
+    const mine = await last(db)
+    assert.equal(await durabilityAfter({ last: mine }), 'off')
+    assert.equal(await durabilityAfter({ atLeast: 1_000, count: 10 }), 'on')
   })
 
   it('never shares a nonce with a call made at the same moment', async (t) => {
