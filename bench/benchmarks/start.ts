@@ -58,7 +58,8 @@ function round(values: readonly number[]): number {
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return { ...benchKeys, ASSAY_DATA_DIRECTORY: directory, ASSAY_LOG_LEVEL: 'warn' }
+  // A process that answers requests is refused when it could open credentials.
+  return { ...benchKeys, ASSAY_SEALING_PRIVATE_KEYS: '', ASSAY_DATA_DIRECTORY: directory, ASSAY_LOG_LEVEL: 'warn' }
 }
 
 async function startAssay(): Promise<number> {
