@@ -4,7 +4,7 @@
  */
 import { binanceDefinition } from './binance/definition.ts'
 import { bitcoinDefinition } from './bitcoin/definition.ts'
-import { ccxtDefinitions } from './ccxt/definitions.ts'
+import { ccxtDefinitions } from './ccxt/catalogue/definitions.ts'
 import { coinbaseDefinition } from './coinbase/definition.ts'
 import { evmDefinition } from './evm/definition.ts'
 import type { Connector } from './kit/connector.ts'

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
 import type { Account } from '../kit/connector.ts'
-import { findAbout, type Rights } from './about.ts'
+import { findAbout, type Rights } from './catalogue/about.ts'
 import { fetchBalances } from './balances.ts'
 import type { CcxtClient } from './client.ts'
 

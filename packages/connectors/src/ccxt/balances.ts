@@ -3,7 +3,7 @@ import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal }
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
-import { findAbout } from './about.ts'
+import { findAbout } from './catalogue/about.ts'
 import { readCode } from './assets.ts'
 import { Unsupported, type CcxtClient } from './client.ts'
 

@@ -13,7 +13,7 @@ import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
 import { conceal } from '../kit/secret.ts'
 import { createDigitReader } from './digits.ts'
-import type { CcxtCredential, ExchangeFacts, ListCall } from './facts.ts'
+import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 
 /** What a person handed in, by ccxt's names. */
 export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>

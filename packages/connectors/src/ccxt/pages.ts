@@ -12,7 +12,7 @@ import { SourceError } from '@assay/core'
 import type { Page, PageRequest, Window } from '../kit/connector.ts'
 import { keepInside } from '../kit/records.ts'
 import { UnknownSymbol, Unsupported, type CcxtClient } from './client.ts'
-import type { ReadList } from './lists.ts'
+import type { ReadList } from './catalogue/lists.ts'
 import { readRow, type ReadRow } from './records.ts'
 import { withAssets, withLost } from './state.ts'
 

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { RawRecord, Window } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
 import type { CcxtClient, Market } from './client.ts'
-import type { StreamName } from './facts.ts'
+import type { StreamName } from './catalogue/facts.ts'
 
 const text = z.string().nullish()
 /** ccxt gives text where `number: String` reaches, and numbers where a parser computes on its own. */

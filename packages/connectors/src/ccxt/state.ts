@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
 import type { Market } from './client.ts'
-import type { ListFacts } from './facts.ts'
+import type { ListFacts } from './catalogue/facts.ts'
 
 /** While a connection is younger than this, every market of a seen asset is read. */
 const newForMs = 6 * 3_600_000

@@ -21,7 +21,7 @@ import {
 import type { StoredRecord } from '../kit/connector.ts'
 import { toDraft } from '../kit/draft.ts'
 import { readCode } from './assets.ts'
-import { getFacts } from './definitions.ts'
+import { getFacts } from './catalogue/definitions.ts'
 import { parseEntry, parseTrade, parseTransfer, toProgress, type Entry, type Trade, type Transfer } from './records.ts'
 
 export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {

@@ -6,10 +6,10 @@ import type { Connector, Credentials, Io, Session } from '../kit/connector.ts'
 import { verifyKey, verifySignIn } from './account.ts'
 import { createClient } from './client.ts'
 import { coinbaseDefinition } from './definition.ts'
-import { linkKeys } from './families.ts'
+import { linkKeys } from './deriving/families.ts'
 import { fetchPage } from './pages.ts'
 import { findLearned, readState } from './state.ts'
-import { toTransactions } from './transactions.ts'
+import { toTransactions } from './deriving/transactions.ts'
 import { fetchWallets, toBalances } from './wallets.ts'
 
 export const connector: Connector = {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TransactionDraft } from '@assay/core'
-import type { StoredRecord } from '../kit/connector.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
 import { linkKeys } from './families.ts'
 import { toTransactions } from './transactions.ts'
 

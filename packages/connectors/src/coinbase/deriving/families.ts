@@ -10,8 +10,8 @@
  *   single  one row is the whole event
  */
 import { absolute, hourMs } from '@assay/core'
-import type { StoredRecord } from '../kit/connector.ts'
-import { parseTransaction, type Transaction } from './records.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
+import { parseTransaction, type Transaction } from '../records.ts'
 
 export type Family = 'fill' | 'deal' | 'swap' | 'move' | 'send' | 'single'
 

@@ -12,13 +12,13 @@ import {
   type Decimal,
   type TransactionDraft,
 } from '@assay/core'
-import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
+import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
 import { toDraft, toHalfDraft } from './draft.ts'
 import { familyOf, isEcho, moveKey, pairingMaxMs, swapKey } from './families.ts'
 import { toLegs, withCommission, withIncludedFee, type Entries, type Entry } from './legs.ts'
-import { parseTransaction } from './records.ts'
+import { parseTransaction } from '../records.ts'
 import { toSingleDraft } from './singles.ts'
-import { readState } from './state.ts'
+import { readState } from '../state.ts'
 
 export function toTransactions(
   records: readonly StoredRecord[],

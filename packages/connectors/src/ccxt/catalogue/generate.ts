@@ -1,5 +1,5 @@
 /**
- * Writes exchanges.ts: `node packages/connectors/src/ccxt/generate.ts`. To be run after an update of ccxt; a test compares
+ * Writes exchanges.ts: `node packages/connectors/src/ccxt/catalogue/generate.ts`. To be run after an update of ccxt; a test compares
  * the file with what this would write.
  */
 import { writeFileSync } from 'node:fs'

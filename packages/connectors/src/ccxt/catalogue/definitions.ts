@@ -1,8 +1,8 @@
 /** Definitions of all exchanges that the generic connector reads, made from data. Every process loads this. */
 import { dayMs, hourMs } from '@assay/core'
-import type { Budget, Stream } from '../kit/connector.ts'
-import type { ProviderDefinition } from '../kit/definition.ts'
-import type { CredentialField, KeyGuide, ProviderMetadata } from '../kit/metadata.ts'
+import type { Budget, Stream } from '../../kit/connector.ts'
+import type { ProviderDefinition } from '../../kit/definition.ts'
+import type { CredentialField, KeyGuide, ProviderMetadata } from '../../kit/metadata.ts'
 import { findAbout, type About } from './about.ts'
 import { exchanges } from './exchanges.ts'
 import type { ExchangeFacts } from './facts.ts'

@@ -4,7 +4,7 @@
  */
 import { absolute, add, compare, isNegative, isPositive, isZero, subtract } from '@assay/core'
 import type { Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
-import type { Money, Transaction } from './records.ts'
+import type { Money, Transaction } from '../records.ts'
 
 /** A row and where it lies. */
 export interface Entry extends Transaction {
