@@ -2,7 +2,7 @@
 import { listEnterpriseTransactions, listTransactions } from '@assay/contract'
 import { createCursors } from '../../apps/server/src/http/paging/cursor.ts'
 import { subjectOf } from '../../apps/server/src/http/request/serve.ts'
-import { readPage } from '../../apps/server/src/enterprise/page-store.ts'
+import { readPage } from '../../apps/server/src/enterprise/transactions/page-store.ts'
 import { testKeyring } from '../../apps/server/src/test-keys.ts'
 import { readTransactions } from '../../apps/server/src/portfolio/pages-store.ts'
 import type { LoadRequest } from './load.ts'

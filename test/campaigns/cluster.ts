@@ -31,8 +31,8 @@ const suite = [
   'test/first-light.test.ts',
   'test/sdk-walk.test.ts',
   'apps/server/src/http/enterprise/enterprise.pg.test.ts',
-  'apps/server/src/enterprise/transactions.pg.test.ts',
-  'apps/server/src/enterprise/feed.pg.test.ts',
+  'apps/server/src/enterprise/transactions/transactions.pg.test.ts',
+  'apps/server/src/enterprise/feed/feed.pg.test.ts',
   'apps/server/src/connections/removal.pg.test.ts',
 ]
 

@@ -31,7 +31,7 @@ export const sabotages = {
   },
   /** The tenant's feed announces all changes of a user but the last. */
   tenant: {
-    file: '/enterprise/feed-numbers-store.ts',
+    file: '/enterprise/feed/feed-numbers-store.ts',
     rewrites: [
       [
         'select user_key, user_id, false, coalesce(numbered_seq, 0), change_seq from looked',

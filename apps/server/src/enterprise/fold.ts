@@ -8,8 +8,8 @@
  */
 import type { Database, Sql } from '../db/index.ts'
 import * as store from './fold-store.ts'
-import { numberUsers } from './feed-numbers-store.ts'
-import { foldUsers } from './statistics-store.ts'
+import { numberUsers } from './feed/feed-numbers-store.ts'
+import { foldUsers } from './statistics/statistics-store.ts'
 
 export interface UpToDate {
   /**

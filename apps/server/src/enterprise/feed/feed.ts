@@ -14,11 +14,11 @@
  * removal.
  */
 import { Refusal } from '@assay/core'
-import type { Database } from '../db/index.ts'
-import { noteUser } from '../notices.ts'
-import { listUserChanges, type FeedPlace, type UserChange } from '../portfolio/index.ts'
+import type { Database } from '../../db/index.ts'
+import { noteUser } from '../../notices.ts'
+import { listUserChanges, type FeedPlace, type UserChange } from '../../portfolio/index.ts'
 import * as store from './feed-store.ts'
-import { bringUpToDate } from './fold.ts'
+import { bringUpToDate } from '../fold.ts'
 
 /** A reader's position. */
 export type TenantPlace =

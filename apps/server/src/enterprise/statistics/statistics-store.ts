@@ -2,8 +2,8 @@
  * The SQL that keeps the statistics of a tenant. A fold (fold.ts) counts each user who has a notice again, and adds the
  * difference to the user's kept counts and to the tenant's sums.
  */
-import type { Sql } from '../db/index.ts'
-import { isLive } from './grants.ts'
+import type { Sql } from '../../db/index.ts'
+import { isLive } from '../grants.ts'
 
 const keptColumns = 'user_key, measure, subject, label, amount, quantity, recount_at'
 

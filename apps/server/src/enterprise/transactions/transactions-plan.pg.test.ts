@@ -3,12 +3,12 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { testDatabase } from '../../../../test/postgres.ts'
-import type { Database, Sql } from '../db/index.ts'
-import { ownedBySuite } from '../oauth/test-oauth.ts'
-import type { Owner } from '../owner.ts'
-import { createEnterprise } from './index.ts'
-import { insertAssets, insertConnection, insertTenant, insertUser, putGrant } from './test-tenant.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { ownedBySuite } from '../../oauth/test-oauth.ts'
+import type { Owner } from '../../owner.ts'
+import { createEnterprise } from '../index.ts'
+import { insertAssets, insertConnection, insertTenant, insertUser, putGrant } from '../test-tenant.ts'
 import type { TransactionRequest } from './transactions-store.ts'
 
 const total = 50_000

@@ -4,7 +4,7 @@
  * the moment with its numeric type, which is exact, and returns decimal text.
  */
 import type { Decimal } from '@assay/core'
-import type { Sql } from '../db/index.ts'
+import type { Sql } from '../../db/index.ts'
 import { counted } from './statistics-store.ts'
 
 /** Rows of measure, subject, label, users, amount and quantity, as the schema explains them. */

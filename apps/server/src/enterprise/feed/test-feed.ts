@@ -1,13 +1,13 @@
 /** A tenant's users in random steps, and clients that keep a copy of its transactions by the feed. */
 import fc from 'fast-check'
-import type { Database, Sql } from '../db/index.ts'
-import { takeChangeNumbers } from '../ledger/changes-store.ts'
-import { noteAllUsers, noteUser } from '../notices.ts'
-import type { Owner } from '../owner.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { takeChangeNumbers } from '../../ledger/changes-store.ts'
+import { noteAllUsers, noteUser } from '../../notices.ts'
+import type { Owner } from '../../owner.ts'
 import type { TenantPlace } from './feed.ts'
-import type { Enterprise } from './index.ts'
-import type { TestTenant } from './test-statistics.ts'
-import { insertConnection, putGrant, putTransaction } from './test-tenant.ts'
+import type { Enterprise } from '../index.ts'
+import type { TestTenant } from '../statistics/test-statistics.ts'
+import { insertConnection, putGrant, putTransaction } from '../test-tenant.ts'
 
 export const usersMax = 3
 

@@ -1,9 +1,9 @@
 /**
  * The statistics of tenants, as upkeep and the operator use them. fold.ts keeps them, stats-store.ts shows them.
  */
-import type { Database } from '../db/index.ts'
-import { listTenants, lockTenant, noteEveryUser } from './fold-store.ts'
-import { bringUpToDate, foldAll } from './fold.ts'
+import type { Database } from '../../db/index.ts'
+import { listTenants, lockTenant, noteEveryUser } from '../fold-store.ts'
+import { bringUpToDate, foldAll } from '../fold.ts'
 import * as store from './statistics-store.ts'
 
 export type Statistics = ReturnType<typeof createStatistics>

@@ -11,8 +11,8 @@
  * `user_ledgers`, and the lock on that row is held until it has committed. So when a number is visible here, all smaller
  * ones of that user are committed, and their rows are visible to every later reader of the announced range.
  */
-import type { Sql } from '../db/index.ts'
-import { isLive } from './grants.ts'
+import type { Sql } from '../../db/index.ts'
+import { isLive } from '../grants.ts'
 
 /** The caller holds the tenant's lock (fold-store.ts), so that the numbers have no gaps. */
 export async function numberUsers(tx: Sql, tenantKey: number, at: string, userKeys: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** The SQL that reads a tenant's feed. feed-numbers-store.ts writes it. */
-import type { Sql } from '../db/index.ts'
-import { listCovered } from './users-store.ts'
+import type { Sql } from '../../db/index.ts'
+import { listCovered } from '../users-store.ts'
 
 export interface Feed {
   /** The newest number. */

@@ -12,10 +12,10 @@
  *   they took 0.3 ms.
  */
 import type { ErrorItem } from '@assay/core'
-import { toIssue, type IssueRow } from '../connections/index.ts'
-import type { Sql } from '../db/index.ts'
-import { clientCallerCte, type Caller } from '../oauth/index.ts'
-import { coveredRowByRow } from './grants.ts'
+import { toIssue, type IssueRow } from '../../connections/index.ts'
+import type { Sql } from '../../db/index.ts'
+import { clientCallerCte, type Caller } from '../../oauth/index.ts'
+import { coveredRowByRow } from '../grants.ts'
 import type { TenantPageRequest } from './transactions-query-store.ts'
 
 export interface TenantReading {

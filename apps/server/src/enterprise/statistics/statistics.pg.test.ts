@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { testDatabase } from '../../../../test/postgres.ts'
-import type { Database, Sql } from '../db/index.ts'
-import { noteAllUsers, noteUser } from '../notices.ts'
-import { ownedBySuite } from '../oauth/test-oauth.ts'
-import { bringUpToDate } from './fold.ts'
-import { createEnterprise, createStatistics } from './index.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import type { Database, Sql } from '../../db/index.ts'
+import { noteAllUsers, noteUser } from '../../notices.ts'
+import { ownedBySuite } from '../../oauth/test-oauth.ts'
+import { bringUpToDate } from '../fold.ts'
+import { createEnterprise, createStatistics } from '../index.ts'
 import { addTenant, applyStep, prepare, readPlainly, step, usersMax, type TestTenant } from './test-statistics.ts'
 
 describe('statistics', async () => {

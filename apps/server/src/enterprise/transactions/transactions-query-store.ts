@@ -20,8 +20,8 @@
  * every part joins by the user's key, and a lateral with a LIMIT refers to tables of users only. So kinds and assets of a
  * tenant's page are parts of the text, one after the other, and not rows that a lateral refers to.
  */
-import type { Filter, Lead, TransactionFilters } from '../portfolio/index.ts'
-import { coveredRowByRow, isLive } from './grants.ts'
+import type { Filter, Lead, TransactionFilters } from '../../portfolio/index.ts'
+import { coveredRowByRow, isLive } from '../grants.ts'
 
 /** The filters of one user's list, except connections, which TenantReach resolves first. */
 export type TenantFilters = Omit<TransactionFilters, 'connectionIds'>

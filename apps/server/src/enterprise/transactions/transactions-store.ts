@@ -8,9 +8,9 @@
  * 3. With several filters, the first one that matches fewer than 1,000 rows leads, and the others are conditions.
  * 4. When all of them match often, the walk is long only if they exclude each other.
  */
-import type { Sql } from '../db/index.ts'
-import type { Filter, Lead } from '../portfolio/index.ts'
-import { coveredRowByRow } from './grants.ts'
+import type { Sql } from '../../db/index.ts'
+import type { Filter, Lead } from '../../portfolio/index.ts'
+import { coveredRowByRow } from '../grants.ts'
 import {
   countStatement,
   kindsStatement,

@@ -1,8 +1,8 @@
 /** Random steps of a tenant, and its statistics counted directly, as the contract defines them. */
 import fc from 'fast-check'
-import { markInstallation, type Database } from '../db/index.ts'
-import { noteAllUsers, noteUser } from '../notices.ts'
-import type { Owner, Tenant } from '../owner.ts'
+import { markInstallation, type Database } from '../../db/index.ts'
+import { noteAllUsers, noteUser } from '../../notices.ts'
+import type { Owner, Tenant } from '../../owner.ts'
 import {
   insertAssets,
   insertConnection,
@@ -11,7 +11,7 @@ import {
   putGrant,
   replaceHoldings,
   type TestHolding,
-} from './test-tenant.ts'
+} from '../test-tenant.ts'
 
 export const usersMax = 6
 const scopes = ['providers:read', 'assets:read', 'transactions:read']

@@ -1,7 +1,7 @@
 /** Upkeep: deletes old announcements of tenants' feeds, which expires the cursors that point before them. */
-import type { Database } from '../db/index.ts'
+import type { Database } from '../../db/index.ts'
 import { deleteAnnounced, findOld } from './feed-numbers-store.ts'
-import { lockTenant } from './fold-store.ts'
+import { lockTenant } from '../fold-store.ts'
 
 const batch = 5_000
 /**
