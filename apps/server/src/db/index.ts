@@ -1,20 +1,20 @@
 /** The database: where it is, the handle every store takes, and its schema. Plain arguments; config.ts reads settings. */
-import { joinEmbedded, startEmbedded } from './embedded.ts'
-import type { DatabaseAddress } from './open-pool.ts'
-import { createDatabase, type DatabaseLog } from './pool.ts'
+import { joinEmbedded, startEmbedded } from './embedded/embedded.ts'
+import type { DatabaseAddress } from './pool/open-pool.ts'
+import { createDatabase, type DatabaseLog } from './pool/pool.ts'
 import type { Database } from './sql.ts'
 
 export { isDatabaseAway, isPassing } from './away.ts'
 export { backUp } from './backup/back-up.ts'
 export { restore } from './backup/restore.ts'
-export { startEmbedded } from './embedded.ts'
+export { startEmbedded } from './embedded/embedded.ts'
 export { findBinaries, readVersion } from './embedded/binaries.ts'
 export { emptySandbox, markInstallation } from './installation.ts'
 export { checkMigrations, migrate, type MigrationState } from './migrate.ts'
-export { openPool, type DatabaseAddress } from './open-pool.ts'
-export { createDatabase, type DatabaseLog } from './pool.ts'
-export { examineHosts, type HostState } from './primary.ts'
-export { whenAnswering } from './when-answering.ts'
+export { openPool, type DatabaseAddress } from './pool/open-pool.ts'
+export { createDatabase, type DatabaseLog } from './pool/pool.ts'
+export { examineHosts, type HostState } from './pool/primary.ts'
+export { whenAnswering } from './pool/when-answering.ts'
 export type { Clock, Database, Sql } from './sql.ts'
 
 export interface OpenOptions {

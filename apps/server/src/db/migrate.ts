@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { DatabaseLog } from './pool.ts'
+import type { DatabaseLog } from './pool/pool.ts'
 import type { Database, Sql } from './sql.ts'
 
 export const migrationsDirectory = path.join(import.meta.dirname, 'migrations')

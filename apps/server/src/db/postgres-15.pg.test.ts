@@ -16,7 +16,7 @@ test('pool, migrations and installation hold on PostgreSQL 15', async (t) => {
   const { version } = await db.row<{ version: string }>("select current_setting('server_version') as version")
   assert.match(version, /^15\./)
 
-  const files = ['pool.pg.test.ts', 'migrate.pg.test.ts', 'installation.pg.test.ts']
+  const files = ['pool/pool.pg.test.ts', 'migrate.pg.test.ts', 'installation.pg.test.ts']
   const paths = files.map((name) => path.join(import.meta.dirname, name))
   // Nothing else of our environment: a test run that knows it is inside another one refuses to begin.
   const env = { ASSAY_TEST_POSTGRES: server.address }

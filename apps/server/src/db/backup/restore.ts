@@ -12,7 +12,7 @@ import { describeCluster, ensureSocketDirectory, forgetPassword, toSocketDirecto
 import { claimDataDirectory } from '../embedded/owner.ts'
 import { startPostmaster, stopOrphan, stopPostmaster, syncDirectory, type Cluster } from '../embedded/postmaster.ts'
 import { codeOf, ignore } from '../error-code.ts'
-import type { DatabaseLog } from '../pool.ts'
+import type { DatabaseLog } from '../pool/pool.ts'
 import { clusterFolder, keysName, openArchive, type Description, type OpenedArchive } from './archive.ts'
 import { collect, type TarEntry } from './tar.ts'
 

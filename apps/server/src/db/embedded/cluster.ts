@@ -8,7 +8,7 @@ import { chown, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node
 import os from 'node:os'
 import path from 'node:path'
 import { codeOf } from '../error-code.ts'
-import type { DatabaseLog } from '../pool.ts'
+import type { DatabaseLog } from '../pool/pool.ts'
 import { ensureReachable, findBinaries, type Binaries, type ServerIdentity } from './binaries.ts'
 import type { Cluster } from './postmaster.ts'
 

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf } from '../error-code.ts'
-import type { DatabaseLog } from '../pool.ts'
+import type { DatabaseLog } from '../pool/pool.ts'
 import { cannotSwitch, type Binaries, type ServerIdentity } from './binaries.ts'
 import { isPostmasterOf, isRunning } from './processes.ts'
 

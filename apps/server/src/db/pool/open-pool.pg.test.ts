@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { testDatabase } from '../../../../test/postgres.ts'
-import { patienceMs } from '../../../../test/until.ts'
+import { testDatabase } from '../../../../../test/postgres.ts'
+import { patienceMs } from '../../../../../test/until.ts'
 import { openPool, type PoolEvents } from './open-pool.ts'
 
 const toEvents = (onLost: PoolEvents['onLost']): PoolEvents => ({ onLost, onPrimary: () => undefined })

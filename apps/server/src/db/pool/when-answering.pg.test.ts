@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { pino, type Logger } from 'pino'
-import { openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
-import type { Database } from './sql.ts'
+import { openTestDatabase, testDatabase } from '../../../../../test/postgres.ts'
+import type { Database } from '../sql.ts'
 import { whenAnswering } from './when-answering.ts'
 
 function collectWarnings(): { log: Logger; lines: string[] } {

@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { listHostUrls } from '../database-url.ts'
+import { listHostUrls } from '../../database-url.ts'
 import { createPrimaryClient } from './primary.ts'
 
 /** Where a database is. A host that begins with "/" is the directory of a Unix socket. A URL may name several hosts. */

@@ -9,8 +9,8 @@
  * recovery, and also where default_transaction_read_only fences a former primary off.
  */
 import pg from 'pg'
-import { isDatabaseAway } from './away.ts'
-import { codeOf } from './error-code.ts'
+import { isDatabaseAway } from '../away.ts'
+import { codeOf } from '../error-code.ts'
 
 export interface HostState {
   /** Host and port. */

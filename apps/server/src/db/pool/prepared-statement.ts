@@ -10,7 +10,7 @@
  */
 import type pg from 'pg'
 import { prepareValue } from 'pg/lib/utils.js'
-import type { Answer } from './sql.ts'
+import type { Answer } from '../sql.ts'
 import { parserOf, type Parser } from './value-types.ts'
 
 /** The parts of a node-postgres connection that its types leave out. */

@@ -3,10 +3,10 @@
  * of a start may therefore be done twice.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDatabaseAway } from './away.ts'
-import { codeOf } from './error-code.ts'
+import { isDatabaseAway } from '../away.ts'
+import { codeOf } from '../error-code.ts'
 import type { DatabaseLog } from './pool.ts'
-import type { Database } from './sql.ts'
+import type { Database } from '../sql.ts'
 
 export interface Waiting {
   /** Left out when the database is known to have answered before. */

@@ -10,14 +10,14 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { openTestDatabase, silentLog } from '../../../../test/postgres.ts'
-import { patienceMs, until as untilThere } from '../../../../test/until.ts'
-import { isDatabaseAway } from './away.ts'
+import { openTestDatabase, silentLog } from '../../../../../test/postgres.ts'
+import { patienceMs, until as untilThere } from '../../../../../test/until.ts'
+import { isDatabaseAway } from '../away.ts'
 import { joinEmbedded, startEmbedded, type EmbeddedServer } from './embedded.ts'
-import { findBinaries } from './embedded/binaries.ts'
-import { isRunning } from './embedded/processes.ts'
-import { openDatabase } from './index.ts'
-import type { Database } from './sql.ts'
+import { findBinaries } from './binaries.ts'
+import { isRunning } from './processes.ts'
+import { openDatabase } from '../index.ts'
+import type { Database } from '../sql.ts'
 
 let root = ''
 before(async () => {
@@ -47,7 +47,7 @@ function startOwner(dataDirectory: string, work: string): { child: ChildProcess;
   const module = (name: string): string => JSON.stringify(import.meta.resolve(name))
   const program = `
     import { startEmbedded } from ${module('./embedded.ts')}
-    import { openTestDatabase, silentLog } from ${module('../../../../test/postgres.ts')}
+    import { openTestDatabase, silentLog } from ${module('../../../../../test/postgres.ts')}
     const print = (text) => process.stdout.write(text + '\\n')
     const starting = startEmbedded({ dataDirectory: ${JSON.stringify(dataDirectory)}, log: silentLog })
     const server = await starting.catch((error) => { print(error.message); process.exit(1) })

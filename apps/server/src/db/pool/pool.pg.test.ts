@@ -4,11 +4,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
-import { silentLog, testDatabase } from '../../../../test/postgres.ts'
-import { patienceMs, until } from '../../../../test/until.ts'
-import { isDatabaseAway } from './away.ts'
+import { silentLog, testDatabase } from '../../../../../test/postgres.ts'
+import { patienceMs, until } from '../../../../../test/until.ts'
+import { isDatabaseAway } from '../away.ts'
 import { createDatabase, type DatabaseOptions } from './pool.ts'
-import type { Database } from './sql.ts'
+import type { Database } from '../sql.ts'
 
 /** A handle with one connection, so that two statements meet the same session. */
 async function singleConnection(t: TestContext, options: Partial<DatabaseOptions> = {}): Promise<Database> {

@@ -14,7 +14,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, realpath, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { codeOf, ignore } from './error-code.ts'
+import { codeOf, ignore } from '../error-code.ts'
 import {
   describeCluster,
   ensureSocketDirectory,
@@ -23,8 +23,8 @@ import {
   newPassword,
   toSocketDirectory,
   type ClusterOptions,
-} from './embedded/cluster.ts'
-import { claimDataDirectory, findOwner } from './embedded/owner.ts'
+} from './cluster.ts'
+import { claimDataDirectory, findOwner } from './owner.ts'
 import {
   createCluster,
   databaseName,
@@ -36,7 +36,7 @@ import {
   stopOrphan,
   stopPostmaster,
   type Cluster,
-} from './embedded/postmaster.ts'
+} from './postmaster.ts'
 
 interface SocketAddress {
   host: string
