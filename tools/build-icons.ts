@@ -1,5 +1,5 @@
 /**
- * Writes apps/server/src/http/icon-drawings.json: the icons of the providers and curated assets that @web3icons/core (MIT)
+ * Writes apps/server/src/http/system/icon-drawings.json: the icons of the providers and curated assets that @web3icons/core (MIT)
  * has. The package weighs 81 MB and is needed for this alone, so it is not a dependency: fetch and unpack it, then run
  *
  *   npm pack @web3icons/core@4.0.56 && tar xzf web3icons-core-4.0.56.tgz && node tools/build-icons.ts package
@@ -14,7 +14,7 @@ import { listCatalog } from '@assay/connectors/catalog'
 import { tokens } from '@web3icons/common'
 import { curatedAssets } from '../packages/core/src/assets/known-assets.ts'
 
-const outputFile = path.resolve(import.meta.dirname, '../apps/server/src/http/icon-drawings.json')
+const outputFile = path.resolve(import.meta.dirname, '../apps/server/src/http/system/icon-drawings.json')
 
 /** A drawing above this is a picture rather than a sign; its asset keeps the monogram. */
 const drawingBytesMax = 26_000

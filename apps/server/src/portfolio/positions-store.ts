@@ -57,7 +57,7 @@ export const text = (value: string): string => `coalesce(to_json(${value})::text
 const number = (value: string): string => `coalesce(trim_scale(${value})::text, 'null')`
 const decimalText = (value: string): string => `coalesce('"' || trim_scale(${value})::text || '"', 'null')`
 
-/** Relative to the base URL. Characters that would end a path are encoded, as in http/icons.ts. */
+/** Relative to the base URL. Characters that would end a path are encoded, as in http/system/icons.ts. */
 const iconUrl = `'/icons/assets/' || replace(replace(replace(a.id, '%', '%25'), '?', '%3F'), '#', '%23') || '.svg'`
 
 /** A row of v2 over the connection `s`, the position `h`, its asset `a` and its price `p`; further members are SQL text. */

@@ -2,7 +2,7 @@
 import type { ProviderMetadata } from '@assay/connectors/catalog'
 import type { Position } from '../paging/cursor.ts'
 import { cutRows } from '../paging/pages.ts'
-import { toProviderIconUrl } from '../icons.ts'
+import { toProviderIconUrl } from '../system/icons.ts'
 
 interface CatalogPage {
   limit: number

@@ -9,7 +9,7 @@ import { findProvider } from '@assay/connectors/catalog'
 import { getAsset, Refusal } from '@assay/core'
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { toDocument, type Document } from './request/conditional.ts'
+import { toDocument, type Document } from '../request/conditional.ts'
 import drawings from './icon-drawings.json' with { type: 'json' }
 
 /** Relative to the base URL, as `page.next` is. */

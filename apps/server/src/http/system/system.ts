@@ -1,29 +1,13 @@
 /** The routes that belong to no version: health, metrics, icons, the OpenAPI documents and the pages that show them. */
 import { toOpenApi, type OpenApi, type Version } from '@assay/contract'
-import { Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import { sendDocument, toDocument } from './request/conditional.ts'
-import { docsScript, docsStyle, renderDocs } from './docs/page.ts'
+import type { FastifyInstance } from 'fastify'
+import { sendDocument, toDocument } from '../request/conditional.ts'
+import { docsScript, docsStyle, renderDocs } from '../docs/page.ts'
+import { registerHealth, type StatusOptions } from './health.ts'
 import { registerIcons } from './icons.ts'
-import type { FleetMetrics } from '../telemetry/index.ts'
-import { checkMetricsAccess, type MetricsAccess } from './metrics.ts'
-import type { RouteGroup } from './transport/route-table.ts'
-import { helmetOptions } from './transport/security-headers.ts'
-
-/** Of this process, or of all that share its port. */
-export interface Scraped {
-  contentType: string
-  metrics(): Promise<string>
-}
-
-export interface StatusOptions {
-  metrics: { registry: Scraped }
-  fleetMetrics: Pick<FleetMetrics, 'registry' | 'read'>
-  metricsAccess: MetricsAccess
-  findUnready: () => Promise<string | undefined>
-  build: { version: string; commit: string | undefined }
-}
+import type { RouteGroup } from '../transport/route-table.ts'
+import { helmetOptions } from '../transport/security-headers.ts'
 
 export interface SystemOptions extends StatusOptions {
   baseUrl: () => string
@@ -40,42 +24,6 @@ export function systemRoutes(options: SystemOptions): RouteGroup[] {
     { cors: 'anyone', register: (app) => registerOpenApi(app, options) },
     { cors: 'anyone', register: registerIcons },
   ]
-}
-
-/** Also all that a worker answers (status-server.ts). */
-export function registerHealth(app: FastifyInstance, options: StatusOptions): void {
-  const { version, commit } = options.build
-
-  app.get('/healthz', async (_, reply) => sendJson(reply, { status: 'alive', version, commit: commit ?? null }))
-
-  app.get('/readyz', async (_, reply) => {
-    const reason = await options.findUnready()
-    if (reason !== undefined) throw new Refusal('unavailable', reason)
-    return sendJson(reply, { status: 'ready', version, commit: commit ?? null })
-  })
-
-  app.get('/metrics', async (request, reply) => {
-    checkMetricsAccess(options.metricsAccess, request.headers.authorization)
-    const { registry } = options.metrics
-    return sendMetrics(reply, registry.contentType, await registry.metrics())
-  })
-
-  app.get('/metrics/fleet', async (request, reply) => {
-    checkMetricsAccess(options.metricsAccess, request.headers.authorization)
-    const { registry, read } = options.fleetMetrics
-    return sendMetrics(reply, registry.contentType, await read())
-  })
-}
-
-function sendMetrics(reply: FastifyReply, contentType: string, text: string): FastifyReply {
-  return reply.header('Cache-Control', 'no-store').type(contentType).send(text)
-}
-
-function sendJson(reply: FastifyReply, value: object): FastifyReply {
-  return reply
-    .header('Cache-Control', 'no-store')
-    .type('application/json')
-    .send(Buffer.from(JSON.stringify(value)))
 }
 
 const versions = ['v1', 'v2', 'connect'] as const

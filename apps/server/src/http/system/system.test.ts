@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Agent, get } from 'node:http'
-import { createFleetMetrics, createMetrics } from '../telemetry/index.ts'
-import { startStatusServer } from './status-server.ts'
-import { fleet, sendRaw, startTestServer } from './test-server.ts'
+import { createFleetMetrics, createMetrics } from '../../telemetry/index.ts'
+import { startStatusServer } from './health.ts'
+import { fleet, sendRaw, startTestServer } from '../test-server.ts'
 
 describe('health', () => {
   it('/healthz and /readyz say version and commit', async (t) => {

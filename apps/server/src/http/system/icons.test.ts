@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import drawings from './icon-drawings.json' with { type: 'json' }
 import { toAssetIconUrl, toProviderIconUrl } from './icons.ts'
-import { startTestServer } from './test-server.ts'
+import { startTestServer } from '../test-server.ts'
 
 describe('an icon', () => {
   it('of a provider is its drawing, without a token, for pages of any origin, and cacheable', async (t) => {

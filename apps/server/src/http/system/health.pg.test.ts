@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { emptyDatabase, openTestDatabase, testDatabase } from '../../../../test/postgres.ts'
-import { findUnready } from './readiness.ts'
+import { emptyDatabase, openTestDatabase, testDatabase } from '../../../../../test/postgres.ts'
+import { findUnready } from './health.ts'
 
 it('a migrated database is ready', async (t) => {
   const { db } = await testDatabase(t)
