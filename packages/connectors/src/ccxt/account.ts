@@ -1,8 +1,8 @@
 /**
- * Who a key belongs to and what it may do. ccxt has no call for either, so both come from a table (about.ts) that says where
- * an exchange tells: an endpoint, a place in its answer, and which words are harmless there. A right that is not among them
- * is one too many, also when the exchange invents it tomorrow. Without an entry the key is only tried, and the person
- * confirms that it reads (`permission_check: none`).
+ * Which account a key belongs to and what the key may do. ccxt has no call for either, so a table (catalogue/about.ts)
+ * names the endpoint, the place in its answer, and the permissions that are harmless. Every other permission counts as
+ * excess, including ones that the exchange adds later. If an exchange has no entry, we only try the key, and the user
+ * confirms that it is read-only (`permission_check: none`).
  */
 import { createHash } from 'node:crypto'
 import { SourceError } from '@assay/core'
@@ -14,17 +14,17 @@ import type { CcxtClient } from './client.ts'
 export async function fetchAccount(client: CcxtClient, providerId: string, identity: string): Promise<Account> {
   const { rights } = findAbout(providerId)
   if (rights === undefined) {
-    // The cheapest proof that a key works.
+    // Reading balances is the cheapest proof that a key works.
     await fetchBalances(client, providerId)
     return { fingerprint: hash(providerId, 'key', identity), excess: [], missing: [], keyExpiresAtMs: null }
   }
   const answer = await client.ask(rights.endpoint)
-  // A flag says what a key may do too much, and not what it lacks: that shows when something is read.
+  // A flag shows excess permissions but not missing ones. Those only show when something is read.
   if (rights.kind === 'flag' && listExcess(rights, answer).length === 0) await fetchBalances(client, providerId)
   const account = rights.account === undefined ? undefined : textAt(answer, rights.account)
   return {
-    // Without an account's number the same key is still recognised, and a new one counts as another account rather than
-    // overwrite the wrong connection.
+    // Without an account number we still recognise the same key. A new key then counts as a new account, because it
+    // must not overwrite the wrong connection.
     fingerprint: account === undefined ? hash(providerId, 'key', identity) : hash(providerId, 'account', account),
     excess: listExcess(rights, answer),
     missing: listMissing(rights, answer),
@@ -45,7 +45,7 @@ function listMissing(rights: Rights, answer: unknown): string[] {
   return rights.needed.filter((right) => !granted.includes(right))
 }
 
-/** `words`: text with commas, or a list of texts. `table`: rows of [scope, may read, may write]. */
+/** `words`: comma-separated text, or a list of texts. `table`: rows of [scope, may read, may write]. */
 function listGranted(rights: Exclude<Rights, { kind: 'flag' }>, answer: unknown): string[] {
   const found = at(answer, rights.place)
   if (rights.kind === 'words') {

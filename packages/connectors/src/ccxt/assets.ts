@@ -1,6 +1,6 @@
 /**
- * What ccxt's codes mean. ccxt gives one code to one asset over all exchanges (`commonCurrencies` undoes what an exchange
- * calls differently, such as XBT), but only the large coins and currencies are beyond doubt: those are listed in core's
+ * Maps ccxt's codes to assets. ccxt uses one code per asset across all exchanges (`commonCurrencies` translates an
+ * exchange's own names, such as XBT), but only the large coins and currencies are certain. Those are listed in core's
  * codes.ts under `ccxt`. Every other code stays an asset of its exchange.
  */
 import { assetOf, isKnownAsset, type Asset } from '@assay/core'

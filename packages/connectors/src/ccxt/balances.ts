@@ -1,4 +1,7 @@
-/** Holdings: what the exchange's wallets hold together. ccxt's `total` is free and on hold; it does not tell what is staked. */
+/**
+ * Holdings, summed over the wallets of an account. ccxt's `total` is free plus on hold; it does not show what is
+ * staked.
+ */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
@@ -56,7 +59,7 @@ function toAmount(code: string, value: string): Decimal {
   return quantity
 }
 
-/** Two codes of one asset are one position. */
+/** Two codes of the same asset make one position. */
 function toBalances(providerId: string, codes: readonly string[], held: ReadonlyMap<string, Decimal>): Balance[] {
   const folded = new Map<string, { asset: Asset; liquid: Decimal }>()
   for (const code of codes) {

@@ -1,10 +1,10 @@
 /**
- * One exchange behind ccxt, for one credential. ccxt signs, knows endpoints, parameters and error classes, and parses. Its
- * throttle is off (the engine meters), its floats are off (`number: String`, digits.ts), its clock is the service's, and it
- * says who we are instead of pretending to be a browser.
+ * A ccxt client for one exchange and one credential. ccxt signs and parses, and knows endpoints, parameters and error
+ * classes. We turn off its throttle (the engine meters calls) and its floats (`number: String`, digits.ts), give it the
+ * service's clock, and send our own user agent instead of a browser's.
  *
- * Unlike kit/ccxt.ts, which knows what a refusal of its exchange looks like, this client leaves every status to ccxt:
- * most exchanges explain a refusal in the body of a 4xx.
+ * kit/ccxt.ts knows how its exchange reports a refusal. This client leaves every status to ccxt, because most exchanges
+ * explain a refusal in the body of a 4xx.
  */
 import { hourMs, SourceError } from '@assay/core'
 import type { Exchange } from 'ccxt'
@@ -15,7 +15,7 @@ import { conceal } from '../kit/secret.ts'
 import { createDigitReader } from './digits.ts'
 import type { CcxtCredential, ExchangeFacts, ListCall } from './catalogue/facts.ts'
 
-/** What a person handed in, by ccxt's names. */
+/** The user's credentials, by ccxt's names. */
 export type CcxtKeys = Readonly<Partial<Record<CcxtCredential, string>>>
 
 export interface Market {
@@ -46,10 +46,10 @@ export interface CcxtClient {
 
 /** ccxt says that the exchange cannot do this. */
 export class Unsupported extends Error {}
-/** The exchange does not know this symbol, or no longer. */
+/** The exchange does not list this symbol, or has delisted it. */
 export class UnknownSymbol extends Error {}
 
-// The markets of an exchange are megabytes that hardly change and that all its users share.
+// The market list of an exchange is several megabytes, hardly changes, and is the same for all users.
 const marketsByHost = new Map<string, { source: Promise<Exchange>; loadedAtMs: number }>()
 
 export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): CcxtClient {
@@ -72,7 +72,7 @@ export function createCcxtClient(facts: ExchangeFacts, keys: CcxtKeys, io: Io): 
       return await call(await opening)
     } catch (error) {
       if (last === undefined) opening = undefined
-      // Nothing was sent, and ccxt did not object: the secret could not be signed with. Such errors may quote the key.
+      // ccxt raised no error of its own and nothing was sent, so signing failed. Such an error may quote the key.
       if (last === undefined && isUnsigned(error))
         throw new SourceError('invalid_credentials', `${what}: cannot be signed`)
       throw toFault(error, what, last, io)
@@ -113,7 +113,7 @@ interface RequestInit {
   body?: string
 }
 
-/** Only functions leave this file: the ccxt object has the keys in it. */
+/** The ccxt object holds the keys, so this file exports only functions. */
 async function openExchange(
   facts: ExchangeFacts,
   keys: CcxtKeys,
@@ -121,11 +121,11 @@ async function openExchange(
   parse: (text: string) => unknown,
   remember: (answer: HttpAnswer) => HttpAnswer,
 ): Promise<Exchange> {
-  // 0.8 s and 80 MB, so at the first call and not before.
+  // Loading ccxt takes 0.8 s and 80 MB, so it waits for the first call.
   const { default: ccxt } = await import('ccxt')
   const exchangeClass = (ccxt as unknown as Record<string, new (config: object) => Exchange>)[facts.id]
   if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${JSON.stringify(facts.id)}`)
-  // Answers that were found to be JSON, until ccxt asks for them: a page that is not JSON must not pass for an empty list.
+  // Responses are parsed before ccxt asks for them, because ccxt would treat a page that is not JSON as an empty list.
   const parsed = new Map<string, unknown>()
   const exchange = conceal(
     new exchangeClass({
@@ -155,7 +155,7 @@ async function openExchange(
   return exchange
 }
 
-/** The body of an error may be anything; ccxt then goes by the status. */
+/** The body of an error may not be JSON. ccxt then decides by the status. */
 function findJson(text: string, parse: (text: string) => unknown): unknown {
   try {
     return parse(text)
@@ -166,8 +166,8 @@ function findJson(text: string, parse: (text: string) => unknown): unknown {
 }
 
 /**
- * A nonce in milliseconds or finer has to grow with every call, also within one millisecond. One in seconds is a timestamp
- * that the exchange compares with its clock, and stays as it is.
+ * A nonce in milliseconds or finer must grow with every call, even within one millisecond. A nonce in seconds is a
+ * timestamp that the exchange compares with its clock, so it stays unchanged.
  */
 function useClock(exchange: Exchange, io: Io): void {
   exchange.milliseconds = () => Math.floor(io.now())
@@ -193,7 +193,7 @@ function loadMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exch
   return source
 }
 
-/** What all users of an exchange share has no keys in it, also where only a key opens the list of markets (Alpaca). */
+/** All users share the result, so it must not hold keys, even where listing markets requires one (Alpaca). */
 async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promise<Exchange> {
   let last: HttpAnswer | undefined
   const { parse } = createDigitReader()
@@ -216,14 +216,16 @@ async function fetchMarkets(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Promi
 }
 
 async function loadSpotMarkets(exchange: Exchange, facts: ExchangeFacts): Promise<void> {
-  // The list of currencies often asks for a key, and everything that is read names its currency.
+  // Listing currencies often requires a key, and we do not need the list: every row names its currency.
   exchange.has['fetchCurrencies'] = false
   const { fetchMarkets: choice } = exchange.options as { fetchMarkets?: { types?: unknown } }
   if (facts.spot && Array.isArray(choice?.types) && choice.types.includes('spot')) choice.types = ['spot']
   await exchange.loadMarkets()
 }
 
-/** Text that cannot be sent in a header would fail deep inside, with the key in the message. A PEM has several lines. */
+/**
+ * Text that does not fit in a header would fail deep inside ccxt, with the key in the message. A PEM has several lines.
+ */
 function assertUsable(keys: CcxtKeys): void {
   for (const [name, value] of Object.entries(keys)) {
     const isText =
@@ -239,7 +241,7 @@ function isUnsigned(error: unknown): boolean {
   return !isOurs && !(error instanceof RangeError) && !isCcxtError(error)
 }
 
-/** Told by name, as kit/ccxt-faults.ts does it: ccxt is loaded at the first call. */
+/** Compares class names, as kit/ccxt-faults.ts does, because ccxt is loaded only at the first call. */
 function isCcxtError(error: unknown): boolean {
   for (let of: unknown = error; of instanceof Error; of = Object.getPrototypeOf(of)) {
     if (of.constructor.name === 'BaseError') return true
@@ -269,16 +271,17 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
   const detail = `${what}: ${name}, HTTP ${last?.status ?? 'none'}`
   const fault = toSourceError(error, detail)
   if (!(fault instanceof SourceError)) {
-    // Arguments that the exchange does not accept, or an answer that ccxt's parser did not expect.
+    // The exchange did not accept the arguments, or ccxt could not parse the answer.
     return new SourceError('unreadable_answer', detail)
   }
-  // A refusal that ccxt does not know (OKX's 50119 and 50120 are such) would pass for an outage, and be tried for ever.
+  // ccxt reports refusals that it does not know (such as OKX's 50119 and 50120) as outages, which we would retry
+  // forever.
   if (name === 'ExchangeError') {
     if (aboutKey.test(words)) return new SourceError('invalid_credentials', detail)
     if (aboutRights.test(words)) return new SourceError('missing_permission', detail)
   }
-  // ccxt has no classes for these two. The message is inspected and not passed on, because it may quote the whole
-  // response.
+  // ccxt has no error classes for these two. We inspect the message but do not pass it on, because it may quote the
+  // whole response.
   if (fault.fault === 'invalid_credentials' || fault.fault === 'missing_permission') {
     if (aboutAddress.test(words)) return new SourceError('ip_not_allowed', detail)
     if (/\bexpired?\b/i.test(words) && /key/i.test(words)) return new SourceError('key_expired', detail)

@@ -1,13 +1,12 @@
 /**
- * Every exchange that ccxt reads, by one implementation: nothing here or beside it is code for one exchange. What differs
- * between them is data: exchanges.ts (found out from ccxt, generated) and about.ts (from the exchanges' documents).
+ * One connector for every exchange that ccxt reads. No code in this room is specific to one exchange; the differences
+ * are data: catalogue/exchanges.ts (generated from ccxt) and catalogue/about.ts (from the exchanges' documents).
  *
- * Trades, deposits and withdrawals are the source of truth, and the ledger adds only what those three cannot tell: interest,
- * rewards, rebates, airdrops. The opposite choice, the ledger first, was ruled out because ccxt does not unify ledgers:
- * several cover one wallet of many, some write a trade's fee into its amount and some beside it, references join the legs of
- * a trade at some exchanges and nothing at others, and half of the exchanges have none. So an entry that speaks of
- * something that another list of this exchange has is stored and counts nothing, and no movement is counted twice
- * (transactions.ts).
+ * Trades, deposits and withdrawals are the source of truth. The ledger adds only what those lists lack: interest,
+ * rewards, rebates and airdrops. We decided against starting from the ledger, because ccxt does not unify ledgers:
+ * several cover only one of many wallets, some include a trade's fee in its amount and some list it separately,
+ * references connect the legs of a trade at some exchanges only, and half of the exchanges have no ledger. So a ledger
+ * entry that another list also covers is stored but not counted, and no movement counts twice (transactions.ts).
  */
 import type { Connector, Credentials, Io, Session } from '../kit/connector.ts'
 import { fetchAccount } from './account.ts'
@@ -32,7 +31,7 @@ export function createCcxtConnector(providerId: string): Connector {
   }
 }
 
-/** The third field of a connection by API key is whatever the exchange asks for beside key and secret. */
+/** The third field of an API key connection holds what the exchange asks for in addition to key and secret. */
 function toKeys({ id, credentials: asked }: ExchangeFacts, given: Credentials): CcxtKeys {
   if (given.type === 'wallet' && asked.includes('walletAddress') && given.address !== undefined) {
     return { walletAddress: given.address }
@@ -64,7 +63,7 @@ function openSession(facts: ExchangeFacts, keys: CcxtKeys, io: Io): Session {
     },
     async fetchPage(request) {
       const list = lists.find(({ stream }) => stream === request.stream)
-      // An exchange whose history cannot be read has one list that is always empty (definitions.ts).
+      // An exchange without a readable history has one list that is always empty (catalogue/definitions.ts).
       if (list === undefined) return { records: [], next: null }
       return fetchPage(client, list, request)
     },

@@ -1,7 +1,7 @@
 /**
- * JSON for ccxt's parsers without losing a digit. Numbers that JavaScript writes as they were sent stay numbers, because
- * ccxt compares codes such as `0` with them; every other number is handed over as its text, which ccxt's parsers take as
- * well. What was sent is remembered, so that a record is kept as the exchange wrote it.
+ * Parses JSON for ccxt without losing a digit. A number that JavaScript would print exactly as it was sent stays a
+ * number, because ccxt compares codes such as `0` with numbers. Every other number becomes text, which ccxt's parsers
+ * accept too. We remember the original text, so that a record is stored as the exchange wrote it.
  */
 import { SourceError } from '@assay/core'
 
@@ -13,14 +13,14 @@ const { parse, rawJSON } = JSON as unknown as {
 }
 
 export interface DigitReader {
-  /** Text that is not JSON is a SourceError. */
+  /** Throws a SourceError for text that is not JSON. */
   parse(text: string): unknown
-  /** JSON of anything that contains parts of a parsed answer: those are written with the numbers that came in. */
+  /** Writes a value that contains parts of a parsed answer. Those parts keep the numbers exactly as they were sent. */
   write(value: unknown): string
 }
 
 export function createDigitReader(): DigitReader {
-  // The numbers that became text, by the object or array that they are in. ccxt hands the exchange's objects on as `info`.
+  // The numbers that became text, by the object or array they are in. ccxt passes the exchange's objects on as `info`.
   const sources = new WeakMap<object, Map<string, string>>()
   return {
     parse(text) {
@@ -34,7 +34,7 @@ export function createDigitReader(): DigitReader {
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
         const size = `${text.length} characters`
-        // A page for browsers comes from a gateway that stands in for an API that is down or being maintained.
+        // A gateway answers with an HTML page while the API behind it is down or in maintenance.
         if (text.trimStart().startsWith('<')) throw new SourceError('venue_down', `HTML instead of JSON (${size})`)
         throw new SourceError('unreadable_answer', `truncated or malformed JSON (${size})`)
       }

@@ -1,12 +1,12 @@
 /**
- * One page of any list. Exchanges page in dozens of ways that ccxt does not unify, but nearly all of them take a start, and
- * most of them an end. So a window is walked by time, in pieces that the exchange accepts, and a piece is over only when
- * what lies before and behind the rows that came has nothing more: whether an exchange starts with the oldest or the newest
- * rows, how long its pages are, and whether it says so, makes no difference. Each piece with rows costs two calls more than
- * it would otherwise, unless the exchange documents how long its pages are.
+ * Fetches one page of any list. Exchanges page in dozens of ways that ccxt does not unify, but nearly all of them
+ * accept a start, and most accept an end. So a window is read by time, in pieces that the exchange accepts. A piece is
+ * complete only when there is nothing left before the oldest row and after the newest row that came back. It therefore
+ * does not matter whether an exchange starts with the oldest or the newest rows, or how long its pages are. The price
+ * is two extra calls for each piece with rows, unless the exchange documents its page length.
  *
- * Where a start or an end is not accepted, the walk goes in the other direction only, and the stream's `providerLimit` says
- * what may be missing.
+ * If an exchange does not accept a start or an end, the walk goes in the other direction only, and the stream's
+ * `providerLimit` says what may be missing.
  */
 import { SourceError } from '@assay/core'
 import type { Page, PageRequest, Window } from '../kit/connector.ts'
@@ -18,15 +18,15 @@ import { withAssets, withLost } from './state.ts'
 
 type Step = 'whole' | 'before' | 'behind' | 'long_before' | 'long_behind'
 
-/** The position of a walk: a piece of the window, and which part of it is requested. */
+/** The position of a walk: a piece of the window, and the part of it to request next. */
 interface Place {
   startMs: number
   endMs: number
   step: Step
-  /** Times of the oldest and the newest row of this piece so far. */
+  /** The times of the oldest and newest row of this piece so far. */
   oldestMs: number
   newestMs: number
-  /** Rows or pages behind us, or the next id, for lists that are not walked by time. */
+  /** For lists that are not read by time: the rows or pages read so far, or the next id. */
   passed: number
 }
 
@@ -35,8 +35,8 @@ export async function fetchPage(client: CcxtClient, list: ReadList, request: Pag
     return await fetchRows(client, list, request)
   } catch (error) {
     if (error instanceof UnknownSymbol && list.by !== null) {
-      // The exchange never gives this list back, and `data_hole` would keep the whole connection from being up to date. What
-      // the symbol moved shows as the difference between balance and history.
+      // The exchange will not return this list again, and `data_hole` would keep the whole connection out of date. What
+      // the symbol moved shows as a difference between balance and history.
       const lost = withLost(request.state, request.partition)
       return { records: [], next: null, ...(lost === undefined ? {} : { state: lost }) }
     }
@@ -82,7 +82,7 @@ interface Question {
   params: Record<string, unknown>
 }
 
-/** One millisecond more on either side, because some exchanges exclude the edges that they are given. */
+/** Adds one millisecond on either side, because some exchanges exclude the bounds they are given. */
 function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, passed }: Place): Question {
   if (list.paging !== undefined) {
     const { param, kind, first = 0 } = list.paging
@@ -95,7 +95,7 @@ function toQuestion(list: ReadList, { startMs, endMs, step, oldestMs, newestMs, 
   const ends =
     list.until === true ? { until: untilMs } : list.until === false ? {} : { [list.until]: toUnit(list, untilMs) }
   const starts = typeof list.since === 'string' ? { [list.since]: toUnit(list, sinceMs) } : {}
-  // A start that the exchange does not take would only make ccxt throw rows away.
+  // If the exchange does not accept a start, passing one would only make ccxt discard rows.
   return { sinceMs: list.since === false ? undefined : sinceMs, params: { ...list.params, ...starts, ...ends } }
 }
 
@@ -103,11 +103,11 @@ function toUnit({ unit }: ReadList, atMs: number): number {
   return unit === 's' ? Math.ceil(atMs / 1_000) : atMs
 }
 
-/** Undefined when the window is over. */
+/** Returns undefined when the window is complete. */
 function nextPlace(list: ReadList, place: Place, read: readonly ReadRow[], window: Window): Place | undefined {
   if (list.paging !== undefined) return nextCounted(list, place, read)
   const times = read.filter(({ record }) => record.unreadable === undefined).map(({ record }) => record.occurredAtMs)
-  // The rows that ccxt leaves out of a page count as well, so a page has to be clearly shorter.
+  // ccxt may leave rows out of a full page, so only a clearly shorter page counts as the last.
   if (list.pageSize !== null && read.length < list.pageSize / 2) return nextPiece(list, place, window)
   const span = { oldestMs: Math.min(...times), newestMs: Math.max(...times), count: times.length }
   if (place.step === 'whole') return nextOfWhole(list, place, span) ?? nextPiece(list, place, window)
@@ -133,10 +133,10 @@ function nextBefore(list: ReadList, place: Place, { oldestMs, newestMs, count }:
     if (list.since === false && oldestMs < place.startMs) return undefined
     return { ...place, step: 'before', oldestMs, passed: 1 }
   }
-  // Several rows of one moment may be all that a page holds: earlier rows are requested without that moment.
+  // A page may hold only rows of the same moment. The next request then excludes that moment.
   const isOneMoment = count > 1 && oldestMs === newestMs
   if (place.step === 'before' && isOneMoment) return { ...place, step: 'long_before' }
-  // Older rows were found: this exchange starts with the newest ones, and nothing lies behind those.
+  // Older rows were found, so this exchange starts with the newest rows and has none after those.
   return place.passed > 0 || list.since === false ? undefined : { ...place, step: 'behind' }
 }
 
@@ -152,7 +152,7 @@ function nextPiece(list: ReadList, { endMs }: Place, window: Window): Place | un
   return endMs >= window.end ? undefined : toPiece(list, endMs, window)
 }
 
-/** Lists by offset, page or id end with a page that has nothing. */
+/** Lists by offset, page or id end with an empty page. */
 function nextCounted({ paging }: ReadList, place: Place, read: readonly ReadRow[]): Place | undefined {
   if (read.length === 0 || paging === undefined) return undefined
   if (paging.kind === 'offset') return { ...place, passed: place.passed + read.length }

@@ -1,7 +1,7 @@
 /**
- * Records as they are kept: `{"ccxt":{…},"info":…}`. `info` is the exchange's own row, digits untouched; `ccxt` is what
- * ccxt's parser made of it, without which a row means nothing to code that knows no exchange. Deriving needs no ccxt then,
- * and a better parser can read the rows again.
+ * The stored form of a record: `{"ccxt":{…},"info":…}`. `info` is the exchange's own row with its digits unchanged.
+ * `ccxt` is what ccxt's parser made of it, because code that does not know the exchange cannot read `info`. So deriving
+ * does not need ccxt, and a better parser can read the rows again.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ import type { CcxtClient, Market } from './client.ts'
 import type { StreamName } from './catalogue/facts.ts'
 
 const text = z.string().nullish()
-/** ccxt gives text where `number: String` reaches, and numbers where a parser computes on its own. */
+/** ccxt returns text wherever it uses `number: String`, and numbers where a parser computes a value itself. */
 const amount = z.union([z.string(), z.number().transform(String)]).nullish()
 const ms = z.union([
   z.number(),
@@ -33,7 +33,9 @@ const tradeSchema = z.object({
   cost: amount,
   fee: fee.nullish(),
   fees: z.array(fee).nullish(),
-  /** Ours: the market's two sides when the trade was read; missing for a market that the exchange does not list. */
+  /**
+   * Added by us: the two sides of the market when the trade was read. Missing if the exchange does not list the market.
+   */
   base: text,
   quote: text,
   isSpot: z.boolean().nullish(),
@@ -65,9 +67,9 @@ const entrySchema = z.object({
   fee: fee.nullish(),
   referenceId: text,
   status: text,
-  /** Ours: the exchange's own word for the type, where it is one. */
+  /** Added by us: the exchange's own word for the type, if it has one. */
   ownType: text,
-  /** Ours: the exchange's own sentence about an entry, where it has no word for the type. */
+  /** Added by us: the exchange's own sentence about an entry, if it has no word for the type. */
   ownText: text,
 })
 
@@ -96,7 +98,7 @@ export interface ReadRow {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row that ccxt could not parse is kept and marked, and the rest of its page is read. */
+/** Keeps and marks a row that ccxt could not parse, so that the rest of its page can be read. */
 export function readRow(
   { write }: CcxtClient,
   stream: StreamName,
@@ -138,7 +140,7 @@ function additions(stream: StreamName, row: Row, markets: ReadonlyMap<string, Ma
   return market === undefined ? {} : { base: market.base, quote: market.quote, isSpot: market.isSpot }
 }
 
-/** The first text of several words in a row, which some exchanges write as an array and ccxt may wrap in an object. */
+/** Finds the first text with several words. Some exchanges send a row as an array, which ccxt may wrap in an object. */
 function findSentence(info: unknown): string | undefined {
   if (typeof info === 'string') return /\S \S/.test(info) ? info : undefined
   if (typeof info !== 'object' || info === null) return undefined
@@ -150,7 +152,7 @@ function findSentence(info: unknown): string | undefined {
 function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: string): ReadRow {
   if (stream === 'trades') {
     const { id, symbol, timestamp, base, quote } = tradeSchema.parse(known)
-    // Trade ids count by market at many exchanges.
+    // Many exchanges number trades per market.
     const key = `${symbol}#${id ?? hash(body)}`
     return { record: { key, occurredAtMs: timestamp, body }, codes: listCodes(base, quote) }
   }
@@ -165,18 +167,18 @@ function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: strin
   return { record: toProgress(row) === 'pending' ? { ...record, pending: true } : record, codes: [row.currency] }
 }
 
-/** What stays the same while a transfer makes its way, where the exchange gives it no id. */
+/** If the exchange gives a transfer no id, the key is made of the members that stay the same until it is final. */
 function transferKey({ id, txid, type, currency, amount: moved, addressTo, address, timestamp }: Transfer): string {
   if (typeof id === 'string' && id !== '') return id
   const place = txid ?? String(timestamp)
   return hash(JSON.stringify([place, type, currency, moved, addressTo ?? address ?? '']))
 }
 
-/** ccxt means to know `ok`, `pending`, `failed` and `canceled`, and hands on what it does not know (Bybit: `fail`, `processing`). */
+/** ccxt maps to `ok`, `pending`, `failed` and `canceled`, and passes other words on (Bybit: `fail`, `processing`). */
 export function toProgress({ status }: Pick<Transfer, 'status'>): 'pending' | 'confirmed' | 'failed' {
   if (typeof status !== 'string' || /^(?:ok|success\w*|complete\w*|done|credited|confirmed)$/i.test(status))
     return 'confirmed'
-  // A word that is not understood counts as pending: it neither invents money nor is it forgotten.
+  // An unknown word counts as pending, so the transfer neither creates money nor is lost.
   return /fail|cancel|reject|expire|refund|revert|error/i.test(status) ? 'failed' : 'pending'
 }
 

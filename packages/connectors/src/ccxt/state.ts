@@ -1,7 +1,7 @@
 /**
- * What is remembered of an account: the assets that were ever seen, and the symbols that its exchange does not answer for.
- * Lists that exist only by symbol or by code follow from it (kit: partitions), as Binance's own connector does it: the user
- * is not asked what they traded.
+ * What we remember about an account: every asset it has held, and the symbols that the exchange does not answer for.
+ * The partitions of lists that exist only by symbol or by code are derived from it, as in the Binance connector, so
+ * users do not have to say what they traded.
  */
 import { dayMs } from '@assay/core'
 import { createHash } from 'node:crypto'
@@ -10,9 +10,9 @@ import type { ConnectorState, Partition } from '../kit/connector.ts'
 import type { Market } from './client.ts'
 import type { ListFacts } from './catalogue/facts.ts'
 
-/** While a connection is younger than this, every market of a seen asset is read. */
+/** Until a connection is this old, every market of a known asset is read. */
 const newForMs = 6 * 3_600_000
-/** Later, a market with only one seen side is read once in this many days. */
+/** After that, a market with only one known side is read once in this many days. */
 const rotationDays = 28
 
 const stateSchema = z.object({
@@ -21,11 +21,11 @@ const stateSchema = z.object({
   connectedAtMs: z.number().optional(),
 })
 
-/** A code longer than this is not an asset's; the state has a limit. */
+/** Longer codes are not asset codes. The state has a size limit. */
 const codeLengthMax = 40
 const assetsMax = 10_000
 
-/** The state with these assets in it; undefined when it knows them all. */
+/** Returns the state with these assets added, or undefined when it has them all. */
 export function withAssets(state: ConnectorState, codes: Iterable<string>): ConnectorState | undefined {
   const { assets = [] } = stateSchema.parse(state)
   const known = new Set(assets)
@@ -37,7 +37,7 @@ export function withConnectedAt(state: ConnectorState, nowMs: number): Connector
   return stateSchema.parse(state).connectedAtMs === undefined ? { ...state, connectedAtMs: Math.round(nowMs) } : state
 }
 
-/** The state with this symbol among the lost ones; undefined when it is there already. */
+/** Returns the state with this symbol added to the lost ones, or undefined when it is there already. */
 export function withLost(state: ConnectorState, symbol: string): ConnectorState | undefined {
   const { lost = [] } = stateSchema.parse(state)
   return lost.includes(symbol) ? undefined : { ...state, lost: [...lost, symbol].toSorted() }

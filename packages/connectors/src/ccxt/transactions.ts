@@ -1,7 +1,7 @@
 /**
- * From stored records to transactions, for every exchange alike. The fills of one order are one transaction; every other
- * record is a separate one. Fills of contracts change a coin balance only by their fee and, later, by a profit that the
- * lists do not have: they are kept, and say that they are incomplete.
+ * Turns stored records into transactions, in the same way for every exchange. The fills of one order make one
+ * transaction; every other record is its own. A fill of a contract changes a coin balance only by its fee and, later,
+ * by a profit that no list contains. Such fills are kept and marked as incomplete.
  */
 import {
   absolute,
@@ -31,7 +31,7 @@ export function linkKeys({ stream, partition, key, body }: StoredRecord): [strin
   }
   if (stream === 'ledger') {
     const entry = parseEntry(body)
-    // Both sides of a conversion are booked at one moment.
+    // Both sides of a conversion are booked at the same moment.
     if (isConversion(entry)) return [`convert:${entry.timestamp}`]
   }
   return [`${stream}:${partition}:${key}`]
@@ -69,7 +69,7 @@ function toLegs({ providerId, atMs }: Place, code: string, amount: Decimal): Leg
 
 interface Charged {
   fees: FeeLeg[]
-  /** A fee below zero is a rebate, which comes in. */
+  /** A negative fee is a rebate, which is an input. */
   rebates: Leg[]
   isUnknown: boolean
 }
@@ -92,7 +92,7 @@ function toCharged(place: Place, kind: FeeKind, listed: readonly Fee[]): Charged
   return charged
 }
 
-/** One leg for each asset. */
+/** Merges the legs of each asset into one. */
 function joinLegs<Kept extends Leg>(legs: readonly Kept[]): Kept[] {
   const byAsset = new Map<string, Kept>()
   for (const leg of legs) {
@@ -130,7 +130,7 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
   const isUnknown = incomplete.has('inputs')
   const { order, symbol, side, timestamp } = first.trade
   return toDraft({
-    // An order that is filled over weeks makes several groups of records, and each needs its own key.
+    // An order that fills over several weeks makes several groups of records, and each needs its own key.
     naturalKey: `trade:${first.key}`,
     occurredAtMs: timestamp,
     type: isUnknown ? 'uncategorized' : 'input_and_output',
@@ -145,8 +145,8 @@ function toOrderDraft(providerId: string, records: readonly StoredRecord[]): Tra
 }
 
 /**
- * Undefined for a contract, and for a market that the exchange does not list: ccxt then has its raw name alone. A pair that
- * reads `BTC/USDT` says its two sides even when it is not listed any more.
+ * Returns undefined for a contract, and for a market that the exchange does not list, because ccxt then has only its
+ * raw name. A name such as `BTC/USDT` shows both sides even after the pair was delisted.
  */
 function findSides({ base, quote, isSpot, symbol }: Trade): { base: string; quote: string } | undefined {
   if (isSpot === false) return undefined
@@ -167,8 +167,8 @@ function toTransferDraft(providerId: string, key: string, row: Transfer, stream:
   const status = toProgress(row)
   const hasMoved = status !== 'failed'
   const legs = hasMoved ? toLegs(place, row.currency, absolute(toAmount('amount', row.amount))) : []
-  // What is deposited is what arrives: exchanges that charge for it have taken the fee off already. The amount of a
-  // withdrawal is what the other side gets, and the fee is taken beside it.
+  // The amount of a deposit is what arrives: an exchange that charges a fee has already deducted it. The amount of a
+  // withdrawal is what the recipient gets, and the fee is charged on top.
   const listed =
     row.fee && hasMoved && isOut ? [{ currency: row.fee.currency ?? row.currency, cost: row.fee.cost }] : []
   const charged = toCharged(
@@ -191,7 +191,7 @@ function toTransferDraft(providerId: string, key: string, row: Transfer, stream:
   })
 }
 
-/** Fees of transfers are written with either sign, and are never given back. */
+/** Exchanges write transfer fees with either sign, and never refund them. */
 function positive(cost: string | null | undefined): string | null | undefined {
   return cost?.replace(/^-/, '')
 }
@@ -214,7 +214,7 @@ function textOf(value: string | null | undefined): string | null {
   return value === undefined || value === null || value === '' ? null : value
 }
 
-/** Words of entries that no other list tells, and what they mean. The first that fits counts. */
+/** Words for entries that no other list contains, and their categories. The first match counts. */
 const gains: readonly (readonly [RegExp, Category])[] = [
   [/stak/i, 'staking_reward'],
   [/interest|earn|lending|payout|yield/i, 'interest'],
@@ -223,7 +223,7 @@ const gains: readonly (readonly [RegExp, Category])[] = [
   [/cash ?back|referral|reward|bonus|prize|refund|gift|promo|compensation/i, 'other'],
 ]
 
-/** Conversions are trades that no list of trades has. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
+/** Conversions are trades that are missing from the list of trades. Bybit: CURRENCY_BUY and CURRENCY_SELL. */
 const convertWords = /currency_(?:buy|sell)|convert|conversion|dust/i
 
 /**
@@ -237,20 +237,20 @@ function isConversion(entry: Entry): boolean {
 }
 
 /**
- * Words of movements that the other lists have, where the exchange has those lists. A rebate is a trade's fee below zero:
- * Bitfinex books it in its ledger as well, and it must not be counted twice.
+ * Words for movements that the other lists contain, if the exchange has those lists. A rebate is a negative trading
+ * fee. Bitfinex also books it in its ledger, and it must not count twice.
  */
 const tradeWords = /rebate|trad|order|buy|sell|exchange|match|fill|commission|fee|liquidat/i
 const depositWords = /deposit/i
 const withdrawalWords = /withdraw/i
-/** Movements inside the account, and words that may mean anything; never counted. */
+/** Movements inside the account, and words that may mean anything. These never count. */
 const innerWords = /transaction|transfer|funding|margin|settle|deliver|position|pnl/i
 
-/** What an entry means that no other list has; undefined when it counts nothing. */
+/** Returns the meaning of an entry that no other list contains, or undefined when the entry does not count. */
 function findMeaning(words: readonly string[], isOut: boolean, streams: ReadonlySet<string>): Meaning | undefined {
   const [own = ''] = words
   const says = (pattern: RegExp): boolean => words.some((word) => pattern.test(word))
-  // The exchange's own word first: ccxt has few of its own, and calls Bybit's INTEREST a transaction.
+  // The exchange's own word comes first, because ccxt has only a few types and calls Bybit's INTEREST a transaction.
   const gain = gains.find(([pattern]) => pattern.test(own))
   if (gain !== undefined)
     return isOut ? { type: 'uncategorized', category: 'other' } : { type: 'input_only', category: gain[1] }
@@ -270,7 +270,7 @@ type Meaning = Pick<TransactionDraft, 'type' | 'category'>
 function toEntryDrafts(providerId: string, key: string, entry: Entry): TransactionDraft[] {
   const words = wordsOf(entry)
   const [word] = words
-  // A numeric type cannot be distinguished from a trade.
+  // A numeric type could be a trade.
   if (word === undefined || entry.status === 'failed' || entry.status === 'canceled') return []
   const amount = toAmount('amount', entry.amount)
   const isOut = entry.direction === 'out' || isNegative(amount)
@@ -296,7 +296,7 @@ function toEntryDrafts(providerId: string, key: string, entry: Entry): Transacti
   ]
 }
 
-/** Prefers the exchange's own type to ccxt's. A numeric type cannot be distinguished from a trade. */
+/** The exchange's own type comes before ccxt's. Numeric types are left out, because they could mean a trade. */
 function wordsOf({ ownType, type }: Entry): string[] {
   return [ownType, type].filter((word) => typeof word === 'string').filter((word) => /[a-z]/i.test(word))
 }

@@ -1,7 +1,7 @@
 /**
- * What exchanges say about themselves and ccxt cannot be asked: names, where a list takes its end, which wallets belong to an
- * account, where the rights of a key are told. Data only. Each entry names its source; where there is none, the fact is from
- * the exchange's own website or app.
+ * Facts about exchanges that ccxt does not provide: names, the parameter that ends a list, the wallets of an account,
+ * and where an exchange reports the permissions of a key. Data only. Each entry names its source; an entry without one
+ * comes from the exchange's own website or app.
  */
 import type { StreamName } from './facts.ts'
 
@@ -12,18 +12,18 @@ export interface Paging {
   first?: number
 }
 
-/** Overrides what was found out from ccxt about one list. */
+/** Overrides what we found out from ccxt about one list. */
 export interface ListAbout {
-  /** The exchange's own parameter, where ccxt knows none; ccxt hands it on. */
+  /** The exchange's own parameter, if ccxt has none. ccxt passes it on unchanged. */
   since?: string | false
   until?: string
   unit?: 's' | 'ms'
   params?: Readonly<Record<string, unknown>>
   paging?: Paging
-  /** The longest page, as documented: a shorter one is believed to be the last. */
+  /** The documented page length. A shorter page counts as the last one. */
   limit?: number
   spanDays?: number
-  /** Null where ccxt takes the widest range of a question for how far back the exchange remembers. */
+  /** Null where ccxt confuses the widest range of one call with how far back the history goes. */
   retentionDays?: number | null
 }
 
@@ -31,7 +31,7 @@ interface RightsPlace {
   /** ccxt's name of the endpoint. */
   endpoint: string
   place: string
-  /** Where the account's own number is, which every key of it shares. */
+  /** Where the account's own number is. All keys of an account share it. */
   account?: string
   expires?: string
 }
@@ -66,8 +66,9 @@ export interface About {
   rights?: Rights
 }
 
-// bybit-exchange.github.io/docs/v5: deposits and withdrawals 30 days and 50 rows, executions 7 days within 2 years and 100
-// rows, transaction log 7 days and 50 rows; user/apikey-info for the rights, "readOnly: 0 read and write, 1 read only".
+// bybit-exchange.github.io/docs/v5: deposits and withdrawals 30 days and 50 rows, executions 7 days within 2 years and
+// 100 rows, transaction log 7 days and 50 rows; user/apikey-info for the rights, "readOnly: 0 read and write, 1 read
+// only".
 const bybit: About = {
   permissions: ['Read-Only', 'Unified Trading', 'Assets - Wallet'],
   leaveEmpty: ['Read-Write', 'Withdrawal', 'Account Transfer'],
@@ -91,13 +92,13 @@ const bybit: About = {
     expires: 'result.expiredAt',
   },
   limits: [
-    'Bybit tells trades of the last two years only.',
-    'Interest of Earn, and deposits from other Bybit accounts, are in no list that is read.',
+    'Bybit reports only the last two years of trades.',
+    'Interest from Earn and deposits from other Bybit accounts are not read.',
   ],
 }
 
-// www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows; account/config
-// has `perm` ("read_only,withdraw,trade") and `uid`.
+// www.okx.com/docs-v5: fills-history 3 months, bills-archive 3 months, deposit and withdrawal history 100 rows;
+// account/config has `perm` ("read_only,withdraw,trade") and `uid`.
 const okx: About = {
   permissions: ['Read'],
   leaveEmpty: ['Trade', 'Withdraw'],
@@ -124,7 +125,7 @@ const okx: About = {
     needed: ['read_only'],
     account: 'data.0.uid',
   },
-  limits: ['OKX tells trades of the last three months only. Older ones are in the files of its Report center.'],
+  limits: ['OKX reports only the last three months of trades. Older ones are in the files of its Report center.'],
 }
 
 // hitbtc.com's API v3, which BeQuant and FMFW.io share: `till`, and 1,000 rows.
@@ -181,7 +182,7 @@ const abouts: Readonly<Record<string, About>> = {
       transfers: { until: 'end', limit: 1000 },
       ledger: { limit: 2500 },
     },
-    limits: ['Conversions outside the order book are in no list that is read.'],
+    limits: ['Conversions outside the order book are not read.'],
     wallets: [{ type: 'exchange' }, { type: 'margin' }, { type: 'funding' }],
     rights: {
       kind: 'table',
@@ -256,7 +257,7 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['Coinbase INTX', 'INTX'],
     color: '#0052ff',
     third: 'Passphrase',
-    limits: ['Profits and losses of contracts are not in the history.'],
+    limits: ['Profits and losses on contracts are not in the history.'],
   },
   coincheck: { aliases: ['コインチェック'] },
   coinex: {
@@ -278,16 +279,17 @@ const abouts: Readonly<Record<string, About>> = {
     color: '#002d74',
     permissions: ['Can Read'],
     leaveEmpty: ['Enable Trading', 'Enable Withdrawal'],
-    // exchange-docs.crypto.com: get-trades "the maximum duration between start and end is 24 hours", six months are kept.
+    // exchange-docs.crypto.com: get-trades "the maximum duration between start and end is 24 hours"; it keeps six
+    // months.
     lists: { trades: { retentionDays: 180 }, ledger: { retentionDays: 180 } },
     limits: [
-      'The Crypto.com App is another product whose history can only be exported by hand.',
-      'Crypto.com tells trades of the last six months only.',
+      'The Crypto.com App is a separate product. Its history can only be exported by hand.',
+      'Crypto.com reports only the last six months of trades.',
     ],
   },
   cryptomus: { limits: ['Only balances can be read.'] },
   deepcoin: { third: 'Passphrase' },
-  delta: { limits: ['Profits and losses of contracts are not in the history.'] },
+  delta: { limits: ['Profits and losses on contracts are not in the history.'] },
   deribit: { rank: 25, aliases: ['Deribit by Coinbase'] },
   digifinex: { aliases: ['DFT'] },
   fmfwio: { ...hitbtc, aliases: ['Bitcoin.com Exchange', 'FMFW'] },
@@ -306,8 +308,9 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['GUSD', 'Winklevoss'],
     permissions: ['Auditor'],
     leaveEmpty: ['Trading', 'Fund Management', 'Administrator'],
-    // docs.gemini.com: transfers has `limit_transfers` (at most 50) and `timestamp`, from which it tells the newest first.
-    limits: ['Gemini tells the newest 50 transfers behind a date: of a longer history some may be missing.'],
+    // docs.gemini.com: transfers has `limit_transfers` (at most 50) and `timestamp`, and returns the newest after it
+    // first.
+    limits: ['Gemini reports at most 50 transfers after a date, so a long history may lack some of them.'],
   },
   hashkey: { name: 'HashKey Global', aliases: ['HashKey Exchange'] },
   hitbtc: { ...hitbtc, name: 'HitBTC' },
@@ -323,17 +326,17 @@ const abouts: Readonly<Record<string, About>> = {
   hyperliquid: {
     aliases: ['HYPE', 'HL'],
     rank: 21,
-    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
   dydx: {
     aliases: ['dYdX Chain', 'dYdX v4'],
-    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
   nado: {
-    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
   pacifica: {
-    limits: ['The account is read by its public address. Profits and losses of contracts are not in the history.'],
+    limits: ['The account is read by its public address. Profits and losses on contracts are not in the history.'],
   },
   indodax: { name: 'Indodax', aliases: ['Bitcoin Indonesia'] },
   independentreserve: { aliases: ['IR'] },
@@ -376,7 +379,7 @@ const abouts: Readonly<Record<string, About>> = {
     aliases: ['MEXC Global', 'MX'],
     rank: 11,
     color: '#1972e2',
-    limits: ['MEXC tells trades of the last 30 days only.'],
+    limits: ['MEXC reports only the last 30 days of trades.'],
     lists: {
       deposits: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
       withdrawals: { until: 'endTime', spanDays: 7, retentionDays: 90, limit: 1000 },
@@ -394,8 +397,9 @@ const abouts: Readonly<Record<string, About>> = {
     rank: 22,
     lists: { deposits: { until: 'end', unit: 's' }, withdrawals: { until: 'end', unit: 's' } },
   },
-  // developer.revolut.com/docs/api/revolut-x-crypto-exchange: "The difference between start_date and end_date must be <= 30
-  // days." Pages grew from 100 to 1,900 rows in 2026; the smaller number is right for both. It opened in May 2024.
+  // developer.revolut.com/docs/api/revolut-x-crypto-exchange: "The difference between start_date and end_date must be
+  // <= 30 days." Pages grew from 100 to 1,900 rows in 2026; the smaller number is right for both. It opened in May
+  // 2024.
   revolutx: {
     aliases: ['Revolut', 'RevX'],
     limits: ['Revolut X does not report the fee of a trade.'],

@@ -1,4 +1,6 @@
-/** Definitions of all exchanges that the generic connector reads, made from data. Every process loads this. */
+/**
+ * The definitions of all exchanges that the generic connector reads, built from data. Every process loads this file.
+ */
 import { dayMs, hourMs } from '@assay/core'
 import type { Budget, Stream } from '../../kit/connector.ts'
 import type { ProviderDefinition } from '../../kit/definition.ts'
@@ -27,7 +29,8 @@ function toDefinition(facts: ExchangeFacts): ProviderDefinition {
   return {
     metadata: toMetadata(facts, about, name, lists),
     streams: first === undefined ? [noHistory(name)] : [first, ...others],
-    // The fills of one order. A limit order may stay open longer; its later fills then form a separate transaction.
+    // This span joins the fills of one order. If a limit order stays open longer, its later fills are a new
+    // transaction.
     storySpanMs: 7 * dayMs,
     settlesMs: 60_000,
     baseUrl: `https://${facts.hosts[0] ?? ''}`,
@@ -47,10 +50,10 @@ function toStream(name: string, list: ReadList): Stream {
     name: list.stream,
     unit: 'ms',
     partitioned: list.by !== null,
-    // Pages are requested in pieces that the exchange accepts (pages.ts), so that years before it existed cost little.
+    // pages.ts splits the window into pieces that the exchange accepts, so the years before it existed cost little.
     windowMax: null,
     retentionMs: list.retentionDays === null ? null : list.retentionDays * dayMs,
-    // Transfers change until they are over. Unfinished ones are read again however old they are; this is for late rows.
+    // Transfers change until they are final. Unfinished ones are read again at any age; the overlap is for late rows.
     overlap: list.stream === 'trades' || list.stream === 'ledger' ? hourMs : dayMs,
     cost: { calls: list.cost },
     required: list.isRequired,
@@ -61,9 +64,7 @@ function toStream(name: string, list: ReadList): Stream {
 
 function findLimit(name: string, what: string, list: ReadList): string | null {
   if (list.retentionDays !== null) return `${name} keeps ${what} for ${list.retentionDays} days.`
-  return list.isWhole
-    ? null
-    : `${name} cannot be asked for ${what} between two dates: of a long history only a part is read.`
+  return list.isWhole ? null : `${name} cannot list ${what} between two dates, so only part of a long history is read.`
 }
 
 function noHistory(name: string): Stream {
@@ -89,7 +90,7 @@ function toMetadata(facts: ExchangeFacts, about: About, name: string, lists: rea
     aliases: about.aliases ?? [],
     kind: 'exchange',
     connection_types: [isAddress ? 'wallet' : 'api_key'],
-    // An address has no rights; a key's are checked where the exchange tells them.
+    // An address has no permissions. A key's permissions are checked if the exchange reports them.
     permission_check: isAddress || about.rights !== undefined ? 'full' : 'none',
     credential_fields: isAddress ? [addressField(name)] : toKeyFields(facts, about, name),
     required_permissions: isAddress ? [] : (about.permissions ?? ['Read']),
@@ -119,7 +120,7 @@ function toKeyFields({ credentials }: ExchangeFacts, about: About, name: string)
       name: 'api_key',
       label: key,
       secret: false,
-      hint: `Made at ${name}, with the right to read and no other.`,
+      hint: `Create it at ${name} with read permission only.`,
     },
     credentials.includes('privateKey')
       ? {
@@ -146,8 +147,8 @@ function toKeyFields({ credentials }: ExchangeFacts, about: About, name: string)
 
 function thirdHint(third: string): string {
   return third === 'password'
-    ? 'The one that you chose for this key. It is not your login password.'
-    : 'Shown beside the key.'
+    ? 'The passphrase that you chose for this key, not your login password.'
+    : 'Shown next to the key.'
 }
 
 function toGuide({ menu, page, leaveEmpty }: About): KeyGuide | null {
@@ -165,22 +166,22 @@ function listLimits(facts: ExchangeFacts, about: About, name: string, lists: rea
     ...(lists.length > 0 && !streams.has('trades') ? [`Trades at ${name} cannot be read.`] : []),
     ...(lists.length > 0 && !hasFunding ? [`Some or all deposits and withdrawals at ${name} cannot be read.`] : []),
     ...(lists.some(({ by }) => by === 'symbol')
-      ? [`${name} lists trades by pair only: trades of delisted pairs may be missing.`]
+      ? [`${name} lists trades by pair only, so trades of delisted pairs may be missing.`]
       : []),
     ...(partial.length > 0
-      ? [`Of a long history at ${name} only a part is read (${partial.map(({ stream }) => stream).join(', ')}).`]
+      ? [`Only part of a long history at ${name} is read (${partial.map(({ stream }) => stream).join(', ')}).`]
       : []),
-    ...(facts.spot ? [] : ['Profits and losses of contracts are not in the history.']),
-    'What is staked or lent is shown only if the exchange counts it as part of the balance.',
+    ...(facts.spot ? [] : ['Profits and losses on contracts are not in the history.']),
+    'Staked or lent assets are shown only if the exchange includes them in the balance.',
   ]
 }
 
-/** ccxt's own measure of an exchange's limit, for everything behind our address: most exchanges count addresses. */
+/** ccxt's rate limit for an exchange. It applies to our IP address, because most exchanges count calls by address. */
 export function toBudget(facts: ExchangeFacts): Budget {
   const { intervalMs, balanceCost } = facts
   const balances = balanceCost * (findAbout(facts.id).wallets?.length ?? 1)
   const perSecond = 1_000 / Math.max(1, intervalMs)
-  // Room for the dearest call, and for the requests that load the markets.
+  // The capacity covers the most expensive call and the requests that load the markets.
   const capacity = Math.ceil(Math.max(perSecond, balances + 10, ...facts.lists.map(({ cost }) => cost)))
   const tier = (share: number): { capacity: number; refillPerSecond: number } => ({
     capacity,

@@ -1,11 +1,11 @@
 /**
- * What is known about an exchange that ccxt reads: the form of exchanges.ts, which generate.ts writes. Plain data, because
- * the catalogue of every process is made of it.
+ * The shape of exchanges.ts, which generate.ts writes: what we know about an exchange that ccxt reads. It is plain
+ * data, because every process builds the catalogue from it.
  */
 
 export type StreamName = 'trades' | 'deposits' | 'withdrawals' | 'transfers' | 'ledger'
 
-/** ccxt's unified methods that list something. */
+/** ccxt's unified list methods. */
 export type ListCall =
   | 'fetchMyTrades'
   | 'fetchLedger'
@@ -17,22 +17,22 @@ export type ListCall =
 export interface ListFacts {
   stream: StreamName
   call: ListCall
-  /** What the call cannot do without; null when one list has everything. */
+  /** The argument that the call requires; null when one list has everything. */
   by: 'symbol' | 'code' | null
-  /** Whether a start and an end reach the exchange. ccxt drops either in silence where it does not know a parameter for it. */
+  /** Whether a start and an end reach the exchange. ccxt silently drops a bound that it has no parameter for. */
   since: boolean
   until: boolean
-  /** The longest page; null when ccxt does not tell. */
+  /** The longest page; null when ccxt does not say. */
   limit: number | null
-  /** The widest range that one call may ask for. */
+  /** The widest range of one call. */
   spanDays: number | null
-  /** How far back the exchange remembers. */
+  /** How far back the history goes. */
   retentionDays: number | null
-  /** In ccxt's units: `intervalMs` of the exchange each. */
+  /** In ccxt's units. One unit takes `intervalMs` of the exchange's limit. */
   cost: number
 }
 
-/** ccxt's name for something that a person has to hand in. */
+/** ccxt's name for a credential that the user enters. */
 export type CcxtCredential = 'apiKey' | 'secret' | 'privateKey' | 'password' | 'uid' | 'accountId' | 'walletAddress'
 
 export interface ExchangeFacts {
@@ -40,12 +40,12 @@ export interface ExchangeFacts {
   name: string
   website: string
   credentials: readonly CcxtCredential[]
-  /** Whether it trades coins themselves, and not only contracts about them. */
+  /** Whether it trades coins, and not only contracts on coins. */
   spot: boolean
-  /** The time that a call of cost 1 takes from the exchange's limit. */
+  /** How much of the exchange's limit a call of cost 1 uses. */
   intervalMs: number
   balanceCost: number
-  /** Every host that ccxt has an address of for this exchange. */
+  /** Every host for which ccxt has a URL of this exchange. */
   hosts: readonly string[]
   lists: readonly ListFacts[]
 }

@@ -1,6 +1,6 @@
 /**
- * Writes exchanges.ts: `node packages/connectors/src/ccxt/catalogue/generate.ts`. To be run after an update of ccxt; a test compares
- * the file with what this would write.
+ * Writes exchanges.ts. Run `node packages/connectors/src/ccxt/catalogue/generate.ts` after an update of ccxt; a test
+ * compares the file with what this script would write.
  */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** Exchanges that ccxt knows and that this connector does not offer, each with the reason. */
+/** Exchanges that ccxt supports and this connector does not offer, each with the reason. */
 
 const privateKey = 'asks for the private key of a wallet, which can spend'
 const ownConnector = 'has a connector of its own'

@@ -1,25 +1,28 @@
-/** The lists of an exchange as they are read: what ccxt does (exchanges.ts), corrected by what exchanges document (about.ts). */
+/**
+ * How each list of an exchange is read: what ccxt does (exchanges.ts), corrected by the exchange's documents
+ * (about.ts).
+ */
 import { dayMs } from '@assay/core'
 import { findAbout, type ListAbout, type Paging } from './about.ts'
 import type { ExchangeFacts, ListFacts } from './facts.ts'
 
-/** Before this, an exchange that answers for a few days at a time is not asked: it hardly existed. */
+/** Exchanges that answer for a few days at a time are not read before this date, because few of them existed then. */
 const narrowSinceMs = Date.UTC(2017, 0, 1)
 
 export interface ReadList extends Omit<ListFacts, 'since' | 'until'> {
-  /** True when ccxt knows the parameter; text for the exchange's own, which ccxt passes on; false without one. */
+  /** True when ccxt has a parameter; text for the exchange's own, which ccxt passes on; false when there is neither. */
   since: boolean | string
   until: boolean | string
   unit: 's' | 'ms'
   params: Readonly<Record<string, unknown>>
-  /** Set for a list that is not walked by time. */
+  /** Set for a list that is paged by count or id instead of time. */
   paging: Paging | undefined
   spanMs: number | null
-  /** A page with fewer rows is the last of its piece; null when the length of pages is not documented. */
+  /** A page with fewer rows is the last of its piece; null when the page length is not documented. */
   pageSize: number | null
   sinceMs: number
   isRequired: boolean
-  /** Whether a walk shows everything in its window. */
+  /** Whether reading a window returns everything in it. */
   isWhole: boolean
 }
 
@@ -43,7 +46,7 @@ function toReadList(list: ListFacts, about: ListAbout, sinceMs: number): ReadLis
     limit,
     pageSize: about.limit ?? null,
     retentionDays: about.retentionDays === undefined ? list.retentionDays : about.retentionDays,
-    // A little less than allowed, because a question starts a millisecond early.
+    // A little less than allowed, because a request starts a millisecond early.
     spanMs: spanDays === null || until === false ? null : spanDays * dayMs - 1_000,
     sinceMs: spanDays === null || until === false ? 0 : sinceMs,
     isRequired: list.stream !== 'ledger',

@@ -1,7 +1,7 @@
 /**
- * What ccxt does, found out by letting it: every method is called on a real instance whose requests are recorded instead of
- * sent. ccxt's own tables (`has`, `features`) are believed only for numbers, because they name methods that throw, and say
- * nothing about arguments that are dropped on the way to the exchange.
+ * Finds out what ccxt does by running it: each method is called on a real instance whose requests are recorded instead
+ * of sent. We use ccxt's own tables (`has`, `features`) only for numbers, because they list methods that throw and do
+ * not say which arguments ccxt drops on the way to the exchange.
  */
 import { dayMs } from '@assay/core'
 import ccxt, { type Exchange } from 'ccxt'
@@ -11,7 +11,7 @@ const nowMs = Date.UTC(2026, 0, 1)
 const [earlier, later] = [nowMs - 20 * dayMs, nowMs - 19 * dayMs]
 const [sooner, farther] = [nowMs - 16 * dayMs, nowMs - 15 * dayMs]
 
-/** More than any first call needs to find the account that it is about. */
+/** More requests than any first call needs to find its account. */
 const requestsMax = 8
 
 interface Sent {
@@ -32,7 +32,7 @@ function openProbe(exchangeId: string): Probe {
   if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${exchangeId}`)
   const credentials = { apiKey: 'k', secret: 's', password: 'p', uid: '1', login: 'l', accountId: '1' }
   const wallet = { walletAddress: `0x${'1'.repeat(40)}` }
-  // Coinbase International looks for the portfolio in an answer, which is empty here.
+  // Coinbase International looks up the portfolio in a response, which is empty here.
   const options = { portfolio: '1' }
   const exchange = new exchangeClass({ ...credentials, ...wallet, options, enableRateLimit: false })
   if (isSpot(exchange)) exchange.options['defaultType'] = 'spot'
@@ -64,7 +64,7 @@ function openProbe(exchangeId: string): Probe {
       } catch (error) {
         if (error instanceof ccxt.NotSupported || error instanceof ccxt.ArgumentsRequired) return { kind: 'refused' }
         if (error instanceof ccxt.BadSymbol || error instanceof ccxt.AuthenticationError) return { kind: 'refused' }
-        // Every other error comes from the empty answers.
+        // Every other error is caused by the empty responses.
       }
       return sent.length === 0 ? { kind: 'refused' } : { kind: 'sent', sent }
     },
@@ -111,8 +111,8 @@ export async function probeExchange(exchangeId: string): Promise<ExchangeFacts |
 }
 
 /**
- * ccxt's addresses are text or groups of texts, with `{hostname}` for a host that depends on the region, or on the product
- * where there is a list of `hostnames` (HTX).
+ * ccxt's URLs are text or groups of texts. `{hostname}` stands for a host that depends on the region, or on the product
+ * if there is a list of `hostnames` (HTX).
  */
 function listHosts(exchange: Exchange): string[] {
   const listTexts = (urls: unknown): string[] => {
@@ -126,13 +126,13 @@ function listHosts(exchange: Exchange): string[] {
 }
 
 /**
- * Exchanges whose `privateKey` in ccxt is half of an API key: the user makes a key pair, registers its public half and
- * signs requests with the other. It has the rights that the API key was given, and it spends nothing on a chain.
+ * Exchanges whose `privateKey` in ccxt is half of an API key: the user creates a key pair, registers the public key and
+ * signs requests with the private key. The private key has the permissions of the API key and cannot spend on a chain.
  * Source for Revolut X: developer.revolut.com/docs/api/revolut-x-crypto-exchange, "Generate an Ed25519 key pair".
  */
 export const registeredKeyPairs: ReadonlySet<string> = new Set(['revolutx'])
 
-/** A venue whose users sign with the key of their wallet is read by the wallet's address. */
+/** If users of a venue sign with their wallet's key, we read the venue by the wallet's address instead. */
 function toCredentials(id: string, required: Readonly<Record<string, boolean>>): CcxtCredential[] {
   const asked = Object.keys(required).filter((key) => required[key])
   if (registeredKeyPairs.has(id)) return asked as CcxtCredential[]
@@ -149,7 +149,7 @@ async function probeLists(probe: Probe): Promise<ListFacts[]> {
       : ((await probeAs('transfers', 'fetchDepositsWithdrawals')) ?? (await probeAs('transfers', 'fetchTransactions')))
   const trades = await probeAs('trades', 'fetchMyTrades')
   const ledger = await probeAs('ledger', 'fetchLedger')
-  // One list of both is preferred to one list of one.
+  // A list of both kinds is better than a list of one kind.
   const funding = transfers === undefined ? [deposits, withdrawals] : [transfers]
   return [...funding, ledger, trades].filter((list) => list !== undefined)
 }
@@ -164,7 +164,7 @@ async function probeList(probe: Probe, stream: StreamName, call: ListCall): Prom
   const first = await ask(earlier, {})
   if (first.kind !== 'sent') return undefined
   const bounded = await ask(earlier, { until: sooner })
-  // ccxt passes unknown parameters on unchanged, and the exchange would not understand them.
+  // ccxt passes unknown parameters on unchanged, and the exchange does not understand them.
   const isHandedOn = bounded.kind === 'sent' && bounded.sent.some(({ params }) => 'until' in params)
   const limits = features?.['spot']?.[call] ?? features?.['default']?.[call] ?? {}
   return {
