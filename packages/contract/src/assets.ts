@@ -1,8 +1,7 @@
 /** Asset positions. The six fields of v1 are the reference's, to the letter. */
 import { z } from 'zod'
-import { connectionId, CryptoSourceId, ProviderId } from './provider-ids.ts'
+import { connectionId, CryptoSourceId, decimalText, exactNumber, iconUrl, ProviderId, time } from './values.ts'
 import { ProofGrade } from './proof.ts'
-import { decimalText, exactNumber, iconUrl, time } from './values.ts'
 
 const assetSymbol = z.string().meta({ description: 'Ticker-like; case is significant and mixed.', examples: ['BTC'] })
 

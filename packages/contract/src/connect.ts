@@ -3,9 +3,8 @@ import { causes } from '@assay/core'
 import { consentScopes } from '@assay/core/consent'
 import { z } from 'zod'
 import { ProofGrade, proofCauses } from './proof.ts'
-import { connectionId, ProviderId } from './provider-ids.ts'
+import { connectionId, decimalText, ProviderId, text, time } from './values.ts'
 import { connectionStatus, recordCount } from './providers.ts'
-import { decimalText, text, time } from './values.ts'
 
 const sessionId = z.string().meta({ description: 'Names the session; not its secret.' })
 

@@ -1,9 +1,8 @@
 /** What a tenant sees of its users: people, their connections, and sums over all of them. */
 import { z } from 'zod'
-import { connectionId, ProviderId } from './provider-ids.ts'
+import { connectionId, decimalText, ProviderId, time } from './values.ts'
 import { connectedMembers } from './providers.ts'
 import { EnterpriseTransaction } from './transactions.ts'
-import { decimalText, time } from './values.ts'
 
 export const userId = z.string().meta({ description: 'One person within the tenant.', examples: ['usr_01jq8n…'] })
 

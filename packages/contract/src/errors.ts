@@ -4,7 +4,7 @@
  */
 import { causes, refusalCodes, type RefusalCode } from '@assay/core'
 import { z } from 'zod'
-import { CryptoSourceId, ProviderId } from './provider-ids.ts'
+import { CryptoSourceId, ProviderId } from './values.ts'
 
 export const statusOf: Readonly<Record<RefusalCode, number>> = {
   invalid_request: 400,

@@ -3,8 +3,7 @@ import { causes } from '@assay/core'
 import { z } from 'zod'
 import { successErrors } from './errors.ts'
 import { ConnectionProof } from './proof.ts'
-import { connectionId, ProviderId } from './provider-ids.ts'
-import { iconUrl, text, time } from './values.ts'
+import { connectionId, iconUrl, ProviderId, text, time } from './values.ts'
 
 const connectionTypes = ['api_key', 'wallet', 'oauth2'] as const
 

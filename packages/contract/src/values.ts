@@ -125,3 +125,21 @@ export function refuseEmptyRange(context: {
   if (start === undefined || end === undefined || start < end) return
   context.issues.push({ code: 'custom', path: ['start_time'], message: 'must be before end_time', input: start })
 }
+
+/** JSON, as a document is made of it. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json }
+export interface JsonObject {
+  [member: string]: Json
+}
+
+// The name of a provider is ProviderId in v2 and CryptoSourceId in v1: one value with two names.
+const providerDescription = 'The exchange, wallet or chain, by its name in the catalogue.'
+
+export const ProviderId = text(64).meta({ id: 'ProviderId', description: providerDescription, examples: ['kraken'] })
+export const CryptoSourceId = text(64).meta({
+  id: 'CryptoSourceId',
+  description: providerDescription,
+  examples: ['kraken'],
+})
+
+export const connectionId = z.string().meta({ description: 'One link of one user to one account at a provider.' })

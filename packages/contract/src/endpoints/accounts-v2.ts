@@ -3,12 +3,26 @@ import { z } from 'zod'
 import { AssetPosition } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
-import { knownAt, refuseBesideKnownAt, transactionFilters } from '../filters.ts'
+import {
+  knownAt,
+  refuseBesideKnownAt,
+  RemovedTransaction,
+  Transaction,
+  TransactionChange,
+  transactionFilters,
+} from '../transactions.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
-import { connectionId, ProviderId } from '../provider-ids.ts'
+import {
+  connectionId,
+  isoTimeParameter,
+  list,
+  oneOf,
+  parameter,
+  ProviderId,
+  refuseEmptyRange,
+  text,
+} from '../values.ts'
 import { addedAnswer, callbackBody, ConnectedProvidersMetadata, connection, ProviderMetadata } from '../providers.ts'
-import { RemovedTransaction, Transaction, TransactionChange } from '../transactions.ts'
-import { isoTimeParameter, list, oneOf, parameter, refuseEmptyRange, text } from '../values.ts'
 import * as examples from './examples.ts'
 
 const family = 'accounts_v2'

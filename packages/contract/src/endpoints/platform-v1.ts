@@ -4,10 +4,9 @@ import { AssetPositionV1 } from '../assets.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { ErrorItemV1 } from '../errors.ts'
 import { linksV1 } from '../pages.ts'
-import { connectionId, CryptoSourceId } from '../provider-ids.ts'
+import { anyTimeParameter, connectionId, CryptoSourceId, list, refuseEmptyRange, text } from '../values.ts'
 import { connectedMembers, connection, connectionStatus } from '../providers.ts'
 import { TransactionV1 } from '../transactions.ts'
-import { anyTimeParameter, list, refuseEmptyRange, text } from '../values.ts'
 import {
   addedV1,
   apiConnection,

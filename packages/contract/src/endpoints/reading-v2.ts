@@ -1,9 +1,8 @@
 /** What was read of a connection, and reading it again now. */
 import { z } from 'zod'
-import { StreamCoverage } from '../coverage.ts'
+import { refreshBody, RefreshResponse, StreamCoverage } from '../reading.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { successErrors } from '../errors.ts'
-import { RefreshResponse, refreshBody } from '../refresh.ts'
 import { pageOf, pagesV2 } from '../pages.ts'
 import { AssetProof, Explanation, ProofSummary } from '../proof.ts'
 import {

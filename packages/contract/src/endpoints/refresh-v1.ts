@@ -1,6 +1,6 @@
 /** Refreshes of platform v1: the same rules as in v2, the answer bare. */
 import { defineEndpoint } from '../endpoint.ts'
-import { RefreshResponseV1, refreshBody } from '../refresh.ts'
+import { RefreshResponseV1, refreshBody } from '../reading.ts'
 import { connectionId, refreshedV1 } from './examples.ts'
 
 const refresh = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { endpoints } from './endpoints/index.ts'
-import type { Json } from './json.ts'
+import { endpoints } from '../endpoints/index.ts'
+import type { Json } from '../values.ts'
 import { toOpenApi } from './openapi.ts'
-import { pageParameters } from './pages.ts'
+import { pageParameters } from '../pages.ts'
 
 const hosts = {
   baseUrl: 'https://api.example',

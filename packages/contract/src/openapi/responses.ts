@@ -3,9 +3,9 @@
  * call, so a document holds them once and its operations refer to them.
  */
 import { refusalCodes, type RefusalCode } from '@assay/core'
-import type { Endpoint } from './endpoint.ts'
-import { statusOf, titleOf } from './errors.ts'
-import type { JsonObject } from './json.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { statusOf, titleOf } from '../errors.ts'
+import type { JsonObject } from '../values.ts'
 
 const headerMeanings = {
   'X-Request-Id': 'Names this request; tell it when you ask for help.',

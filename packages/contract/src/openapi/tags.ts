@@ -1,5 +1,5 @@
 /** What a document is divided into, for people: calls that are about one thing, in the order they are needed. */
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from '../endpoint.ts'
 
 export interface Tag {
   name: string

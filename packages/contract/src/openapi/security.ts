@@ -4,8 +4,8 @@
  * of their session.
  */
 import { consentScopes } from '@assay/core/consent'
-import type { Endpoint, Scope } from './endpoint.ts'
-import type { JsonObject } from './json.ts'
+import type { Endpoint, Scope } from '../endpoint.ts'
+import type { JsonObject } from '../values.ts'
 
 /** The three addresses of an installation; nothing may assume that they are one host. */
 export interface Hosts {

@@ -5,10 +5,10 @@
  * the prefix is taken off here: within one document a name means one thing.
  */
 import { z } from 'zod'
-import type { Endpoint, Family } from './endpoint.ts'
-import { endpoints } from './endpoints/index.ts'
-import { ErrorResponse, ErrorResponseV1, statusOf } from './errors.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { Endpoint, Family } from '../endpoint.ts'
+import { endpoints } from '../endpoints/index.ts'
+import { ErrorResponse, ErrorResponseV1, statusOf } from '../errors.ts'
+import type { Json, JsonObject } from '../values.ts'
 import {
   isKeepable,
   refusalsOf,
@@ -16,10 +16,10 @@ import {
   toHeaderComponents,
   toHeaders,
   toRefusalComponents,
-} from './openapi-responses.ts'
-import { toSecurity, toSecuritySchemes, type Hosts } from './openapi-security.ts'
-import { findTag, toTags, type Tag } from './openapi-tags.ts'
-import { limitDefault, pageParameters } from './pages.ts'
+} from './responses.ts'
+import { toSecurity, toSecuritySchemes, type Hosts } from './security.ts'
+import { findTag, toTags, type Tag } from './tags.ts'
+import { limitDefault, pageParameters } from '../pages.ts'
 
 export interface OpenApiOperation {
   operationId: string
