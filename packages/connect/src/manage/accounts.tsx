@@ -1,9 +1,9 @@
 /** The connected accounts, with their state and what was read last. */
 import type { JSX } from 'preact'
 import type { ManageApi, Me, OwnConnection } from '../api/manage-api.ts'
-import { ProviderMark } from '../parts/mark.tsx'
+import { ProviderMark } from '../parts/icons.tsx'
 import { useSpeech } from '../texts/index.ts'
-import type { Question } from './question.ts'
+import type { Question } from '../parts/confirm.tsx'
 
 type Counted = Pick<OwnConnection, 'status' | 'record_count' | 'transaction_count'>
 

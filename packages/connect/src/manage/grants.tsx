@@ -1,9 +1,9 @@
 /** Who may read since when, what they read, and the button that ends it. */
 import type { JSX } from 'preact'
 import type { Access, Claim, Grant, ManageApi, Me } from '../api/manage-api.ts'
-import { ApplicationMark } from '../parts/mark.tsx'
+import { ApplicationMark } from '../parts/icons.tsx'
 import { useSpeech, type TextKey } from '../texts/index.ts'
-import type { Question } from './question.ts'
+import type { Question } from '../parts/confirm.tsx'
 
 interface GrantsProps {
   me: Me

@@ -29,3 +29,11 @@ export function Confirm({ title, body, yes, no, onYes, onNo }: ConfirmProps): JS
     </dialog>
   )
 }
+
+/** What is about to be lost, and the question about it. */
+export interface Question {
+  title: string
+  body: string
+  yes: string
+  act: () => Promise<unknown>
+}

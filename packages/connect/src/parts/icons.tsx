@@ -1,5 +1,6 @@
-/** The few signs of the pages, drawn in one weight. All are decoration: the words beside them say it. */
-import type { JSX } from 'preact'
+/** Icons, and the marks of providers and applications. All of them are decoration: the words beside them say it. */
+import { createContext, type JSX } from 'preact'
+import { useContext, useState } from 'preact/hooks'
 
 const paths = {
   eye: 'M2 12s3.6-6.5 10-6.5S22 12 22 12s-3.6 6.5-10 6.5S2 12 2 12Zm10 2.8a2.8 2.8 0 1 0 0-5.6 2.8 2.8 0 0 0 0 5.6Z',
@@ -19,4 +20,49 @@ export function Icon({ name, size = 20 }: { name: keyof typeof paths; size?: num
       <path d={paths[name]} />
     </svg>
   )
+}
+
+/*
+ * A mark is always a square of 36 px, so that a list of a hundred looks calm. It shows the service's icon of the provider, or
+ * else the first letter on a colour made from the name.
+ */
+
+/** The base URL of the service, which serves the icons. */
+const IconsContext = createContext<string | null>(null)
+export const IconsProvider = IconsContext.Provider
+
+export function ProviderMark({ id, name }: { id: string; name: string }): JSX.Element {
+  const baseUrl = useContext(IconsContext)
+  const [broken, setBroken] = useState(false)
+  if (baseUrl === null || broken) return <Monogram name={name} />
+  const address = `${baseUrl}/icons/providers/${encodeURIComponent(id)}.svg`
+  return (
+    <span class="mark mark-image" aria-hidden="true">
+      <img src={address} alt="" width="36" height="36" loading="lazy" onError={() => setBroken(true)} />
+    </span>
+  )
+}
+
+export function ApplicationMark({ name, logo }: { name: string; logo: string | null }): JSX.Element {
+  const [broken, setBroken] = useState(false)
+  if (logo === null || broken) return <Monogram name={name} />
+  return (
+    <span class="mark mark-image" aria-hidden="true">
+      <img src={logo} alt="" width="36" height="36" referrerpolicy="no-referrer" onError={() => setBroken(true)} />
+    </span>
+  )
+}
+
+function Monogram({ name }: { name: string }): JSX.Element {
+  return (
+    <span class="mark mark-letter" aria-hidden="true" style={{ '--hue': hueOf(name) }}>
+      {[...name][0]?.toUpperCase() ?? '?'}
+    </span>
+  )
+}
+
+function hueOf(name: string): string {
+  let sum = 7
+  for (const character of name) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 360
+  return String(sum)
 }

@@ -10,14 +10,12 @@ import type { CredentialField, Provider } from '../api/catalog.ts'
 import type { AddRequest } from '../api/session-api.ts'
 import type { View } from '../flow/view.ts'
 import { Card } from '../parts/card.tsx'
-import { Icon } from '../parts/icons.tsx'
-import { ProviderMark } from '../parts/mark.tsx'
+import { Icon, ProviderMark } from '../parts/icons.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
 import { Field } from './field.tsx'
-import { KeySteps } from './key-steps.tsx'
+import { KeySteps, WhereToFind } from './key-steps.tsx'
 import { TestKeys } from './test-keys.tsx'
-import { WhereToFind } from './where-to-find.tsx'
 
 type CredentialsView = Extract<View, { name: 'credentials' }>
 

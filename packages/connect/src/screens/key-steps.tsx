@@ -1,6 +1,7 @@
 /**
- * Three steps to a read-only key. The catalogue has the provider's own words for its menus, boxes and permissions where we
- * know its page; elsewhere one honest template is used. The sentences around those words are in every language.
+ * How to get what has to be pasted: three steps to a read-only key, or where a wallet app shows its address. If we know the
+ * provider's page, the catalogue has its own words for menus, boxes and permissions; otherwise a general template is used. The
+ * sentences around those words exist in every language.
  */
 import type { ComponentChildren, JSX } from 'preact'
 import type { Provider } from '../api/catalog.ts'
@@ -64,4 +65,44 @@ function Ticks({ names }: { names: readonly string[] }): ComponentChildren {
       ))}
     </ul>
   )
+}
+
+type WalletApp = Provider['wallet_apps'][number]
+
+interface WhereToFindProps {
+  apps: readonly WalletApp[]
+  /** The name of the app that was searched for. */
+  chosen: string | undefined
+}
+
+/** Shows the app that was searched for, or else all that we know. */
+export function WhereToFind({ apps, chosen }: WhereToFindProps): JSX.Element | null {
+  const { t } = useSpeech()
+  const app = apps.find(({ name }) => name === chosen)
+  if (app !== undefined) {
+    return (
+      <p class="secondary">
+        <Path app={app} />
+      </p>
+    )
+  }
+  if (apps.length === 0) return null
+  return (
+    <details class="find">
+      <summary>{t('credentials.find')}</summary>
+      <ul>
+        {apps.map((one) => (
+          <li key={one.name} class="secondary">
+            <Path app={one} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function Path({ app: { name, menu, shows } }: { app: WalletApp }): JSX.Element {
+  const { t } = useSpeech()
+  const key = shows === 'address' ? 'credentials.find_address' : 'credentials.find_extended_key'
+  return <>{t(key, { app: name, menu: menu.join(' › ') })}</>
 }

@@ -1,4 +1,4 @@
-/** Who is the person? One field, then six boxes. */
+/** Asks who the person is: one field for the e-mail address, then six boxes for the code. */
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { Card } from '../parts/card.tsx'
@@ -29,6 +29,21 @@ export function SignIn({ flow, onLeave }: ScreenProps): JSX.Element {
       ownFocus
     >
       <EmailSignIn calls={calls} sentTo={codeSentTo} onSentTo={(email) => flow.setCodeSentTo(email)} />
+    </Card>
+  )
+}
+
+/** E-mail is off and the application did not vouch for a user, so this page cannot identify the person. */
+export function SignInOff({ flow, onLeave }: ScreenProps): JSX.Element {
+  const { t } = useSpeech()
+  const app = flow.session.client.name
+  return (
+    <Card screen="sign_in_off" title={t('sign_in.off_title', { app })} lead={t('sign_in.off', { app })}>
+      <div class="actions">
+        <button type="button" class="button" disabled={flow.busy} onClick={onLeave}>
+          {t('common.return', { app })}
+        </button>
+      </div>
     </Card>
   )
 }

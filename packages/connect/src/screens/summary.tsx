@@ -1,13 +1,11 @@
-/** What was found, in one line and a small bar for each account; then another one, or the way back. */
+/** What was found in each account: one line, a small bar, and whether it adds up. Then another account, or the way back. */
 import type { JSX } from 'preact'
-import type { SessionConnection } from '../api/session-api.ts'
+import type { Difference, Proof, SessionConnection } from '../api/session-api.ts'
 import type { Flow } from '../flow/use-flow.ts'
 import { toTrouble } from '../flow/view.ts'
-import { AssetBar } from '../parts/asset-bar.tsx'
 import { Card } from '../parts/card.tsx'
-import { ProviderMark } from '../parts/mark.tsx'
-import { useSpeech } from '../texts/index.ts'
-import { ProofLine } from './proof-line.tsx'
+import { Icon, ProviderMark } from '../parts/icons.tsx'
+import { useSpeech, type Speech } from '../texts/index.ts'
 import type { ScreenProps } from './screen-props.ts'
 
 export function Summary({ flow, onLeave }: ScreenProps): JSX.Element {
@@ -88,4 +86,79 @@ function FoundLine({ connection }: { connection: SessionConnection }): JSX.Eleme
       : [t('connected.transactions', { count: transactions, date: month(history_from) })]),
   ]
   return <p class="secondary numbers">{parts.join(' · ')}</p>
+}
+
+/** Whether an account adds up, in plain words. Applications read the same verdict as a grade (docs/proof.md). */
+function ProofLine({ connection }: { connection: SessionConnection }): JSX.Element | null {
+  const speech = useSpeech()
+  const { progress, name } = connection
+  // Before the history is read there is nothing to check, and an empty account has nothing to add up.
+  if (!progress.done || (progress.transactions === 0 && progress.assets === 0)) return null
+  const { proof } = progress
+  const isGood = proof !== null && (proof.grade === 'proved' || proof.grade === 'explained')
+  return (
+    <p class={proof === null ? 'secondary' : isGood ? 'remark remark-good' : 'remark'} role="status">
+      {proof !== null && <Icon name={isGood ? 'check' : 'warn'} size={16} />}
+      <span>{toWords(speech, name, proof)}</span>
+    </p>
+  )
+}
+
+function toWords(speech: Speech, provider: string, proof: Proof | null): string {
+  const { t, month } = speech
+  if (proof === null) return t('proof.checking')
+  const { grade, proved_since: since, difference } = proof
+  if (grade === 'unprovable') return t('proof.unprovable', { provider })
+  if (difference !== null) return toDifferenceWords(speech, provider, difference)
+  return since === null ? t('proof.proved_plain') : t('proof.proved', { date: month(since) })
+}
+
+function toDifferenceWords({ t, amount, month }: Speech, provider: string, difference: Difference): string {
+  const { cause, asset_symbol: asset, assets } = difference
+  const isExact = /^-?0(\.0+)?$/.test(difference.amount)
+  const from = month(difference.start_time)
+  const until = month(difference.end_time)
+  const words =
+    cause === 'coverage_hole' && isExact
+      ? t('proof.not_read', { from, until })
+      : t(`proof.${cause}`, { amount: amount(difference.amount), asset, provider, from, until })
+  return assets === 1 ? words : `${words} ${t('proof.more', { count: assets - 1 })}`
+}
+
+interface AssetBarProps {
+  top: readonly { asset_symbol: string; share: number }[]
+  label: string
+  other: string
+}
+
+/** Under this a slice is too thin to see and joins the rest. */
+const shareMin = 0.015
+const slicesMax = 4
+
+/** The largest assets as one bar with a legend. Shares are for display only: no amount is computed from them. */
+function AssetBar({ top, label, other }: AssetBarProps): JSX.Element | null {
+  const { language } = useSpeech()
+  const shown = top.filter(({ share }) => share >= shareMin).slice(0, slicesMax)
+  if (shown.length === 0) return null
+  const rest = Math.max(0, 1 - shown.reduce((sum, { share }) => sum + share, 0))
+  const slices = rest >= 0.005 ? [...shown, { asset_symbol: other, share: rest }] : shown
+  const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 })
+  return (
+    <figure class="asset-bar">
+      <figcaption class="visually-hidden">{label}</figcaption>
+      <div class="bar" aria-hidden="true">
+        {slices.map(({ asset_symbol, share }, index) => (
+          <span key={asset_symbol} class={`slice slice-${index}`} style={{ flexGrow: share }} />
+        ))}
+      </div>
+      <ul class="legend numbers">
+        {slices.map(({ asset_symbol, share }, index) => (
+          <li key={asset_symbol}>
+            <span class={`dot slice-${index}`} aria-hidden="true" />
+            {asset_symbol} <span class="quiet">{percent.format(share)}</span>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
 }

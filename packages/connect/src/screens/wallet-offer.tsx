@@ -10,8 +10,7 @@ import {
 import type { JSX } from 'preact'
 import type { Provider } from '../api/catalog.ts'
 import type { Flow } from '../flow/use-flow.ts'
-import { Icon } from '../parts/icons.tsx'
-import { ProviderMark } from '../parts/mark.tsx'
+import { Icon, ProviderMark } from '../parts/icons.tsx'
 import { useSpeech } from '../texts/index.ts'
 import type { Catalog } from './use-catalog.ts'
 
