@@ -42,7 +42,7 @@ const commands: Record<keyof typeof usage, Command> = {
     summary: 'workers, queue, connections by state and cause',
   },
   hosts: {
-    load: async () => (await import('./hosts.ts')).hosts,
+    load: async () => (await import('./operate.ts')).hosts,
     summary: 'every host that it may call for providers and prices',
   },
   doctor: {

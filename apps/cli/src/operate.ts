@@ -1,6 +1,6 @@
-/** `assay status`, `assay doctor` and `assay keys`: for the operator. */
-import { runDoctor, type Admin } from '@assay/server/admin'
-import { readEnvironment } from '@assay/server/config'
+/** `assay status`, `assay doctor`, `assay keys` and `assay hosts`: what an operator looks at. */
+import { listHosts, runDoctor, type Admin } from '@assay/server/admin'
+import { parseConfig, readEnvironment } from '@assay/server/config'
 import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
@@ -131,4 +131,12 @@ async function rotate({ json: asJson }: { json: boolean }): Promise<void> {
     writeLine(
       `No key of the ring opens the fingerprint key of tenants: ${tenantKeys.join(', ')}. Put the key that sealed it back.`,
     )
+}
+
+/** The hosts that this service may call for providers and prices, for a person or for a firewall. */
+export async function hosts(words: string[]): Promise<void> {
+  const { values } = parseArgs({ args: words, options: { json: { type: 'boolean', default: false } } })
+  const listed = listHosts(parseConfig(readEnvironment(), 'files').chainUrls)
+  if (values.json) return writeJson(listed)
+  writeTable([['HOST', 'CALLED FOR'], ...listed.map(({ host, for: reasons }) => [host, reasons.join(', ')])])
 }

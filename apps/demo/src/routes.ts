@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { ConnectionError, OAuthError, ProblemError } from '@assay/sdk'
 import { begin, beginEmbedded, beginSample, complete, disconnect, receiveEvent, signOut } from './handlers.ts'
-import { failedPage, missingPage } from './pages/failed.ts'
+import { failedPage, missingPage } from './pages/layout.ts'
 import { showCoverage, showEvents, showMore, showPortfolio } from './show.ts'
 import { BodyBroken, BodyTooLarge, goTo, page, type Answer, type DemoDeps, type Visit } from './visit.ts'
 

@@ -20,7 +20,7 @@ import { z } from 'zod'
 import type { KeyChange } from './core/accounts.ts'
 import type { Clock } from './core/clock.ts'
 import { faultSchema, type Faults } from './core/faults.ts'
-import type { KeyList, KeyRecord } from './core/key-list.ts'
+import type { KeyList, KeyRecord } from './core/issued-lists.ts'
 import type { Journal } from './core/journal.ts'
 import type { WireAnswer, WireRequest } from './core/listener.ts'
 

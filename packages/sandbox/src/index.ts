@@ -4,14 +4,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { answerControl, mintAgain, type Controlled } from './control.ts'
-import { createClock } from './core/clock.ts'
+import { createClock, type Pace } from './core/clock.ts'
 import { createFaults, type Faults } from './core/faults.ts'
 import { createJournal } from './core/journal.ts'
-import { createKeyList, type KeyList } from './core/key-list.ts'
+import { createKeyList, createWalletList, type KeyList } from './core/issued-lists.ts'
 import { listen, type Listener } from './core/listener.ts'
-import type { Pace } from './core/pace.ts'
 import { createProviderServer, type Provider } from './core/provider-server.ts'
-import { createWalletList } from './core/wallet-list.ts'
 import { createCoinGecko } from './coingecko/index.ts'
 import { simulators, type AllControls, type Simulator, type SimulatorName } from './simulators.ts'
 
@@ -20,9 +18,9 @@ export interface SandboxOptions {
   seed: string
   pace: Pace
   log: (message: string, fields?: Record<string, unknown>) => void
-  /** Where the list of opened wallets is kept for the next process; see `core/wallet-list.ts`. */
+  /** Where the list of opened wallets is kept for the next process; see `core/issued-lists.ts`. */
   walletsFile?: string
-  /** Where the list of keys that were given out is kept for the next process; see `core/key-list.ts`. */
+  /** Where the list of issued keys is kept for the next process; see `core/issued-lists.ts`. */
   keysFile?: string
   /** Milliseconds since 1970; the machine's clock unless told. */
   now?: () => number

@@ -4,8 +4,7 @@ import { toAmount, toDecimal, toDollars, toScaled, toShare, toShortAmount } from
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
 import { toAddress, type View } from '../view.ts'
-import { figure } from './figure.ts'
-import { skeletonRows } from './skeleton.ts'
+import { figure, skeletonRows } from './layout.ts'
 import { chip } from './value-chart.ts'
 
 interface Holding {

@@ -1,4 +1,4 @@
-/** The frame of every Northwind page. */
+/** What the Northwind pages share: the frame, placeholders, aligned amounts, and the two pages for errors. */
 import { html, type Html } from '../html.ts'
 
 export interface PageParts {
@@ -29,4 +29,52 @@ export function layout({ title, body, actions, live = false }: PageParts): strin
 </body>
 </html>
 `.html
+}
+
+/** The placeholder for a part that is still being read, as large as its content so that nothing jumps. */
+export function skeletonRows(words: string, count: number): Html {
+  return html`<div class="skeleton" role="status">
+    <p class="quiet small">${words}</p>
+    ${Array.from({ length: count }, () => html`<div class="bone" aria-hidden="true"><i></i><i></i><i></i></div>`)}
+  </div>`
+}
+
+export function failedPage(): string {
+  return layout({
+    title: 'Try again in a minute · Northwind',
+    body: html`<section class="welcome">
+      <h1>Your accounts cannot be read at the moment</h1>
+      <p class="lead">Nothing is lost, and you are still connected. Try again in a minute.</p>
+      <a class="button" href="/">Try again</a>
+    </section>`,
+  })
+}
+
+export function missingPage(): string {
+  return layout({
+    title: 'No such page · Northwind',
+    body: html`<section class="welcome">
+      <h1>There is no such page</h1>
+      <p class="lead">The address may be old or misspelled.</p>
+      <a class="button" href="/">Go to your portfolio</a>
+    </section>`,
+  })
+}
+
+/** Longer amounts are rare, and may be broken into two lines on a small screen. */
+const lengthMax = 14
+
+/** It does not break, and does not vanish where no digits come before it. */
+const firmSpace = '\u00a0'
+
+/**
+ * An amount in two parts, so that a column of amounts lines up at the decimal point. `symbol` follows the last digit and does
+ * not move the point.
+ */
+export function figure(amount: string, { sign = '', symbol = '' } = {}): Html {
+  const [whole = '', fraction = ''] = amount.split('.')
+  const digits = fraction === '' ? '' : `.${fraction}`
+  const code = symbol === '' ? '' : html`${firmSpace}<span class="symbol">${symbol}</span>`
+  const kind = amount.length > lengthMax ? 'figure long' : 'figure'
+  return html`<span class="${kind}">${sign}${whole}<span class="rest-of">${digits}${code}</span></span>`
 }

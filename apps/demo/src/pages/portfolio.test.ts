@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { createIcons } from '../icons.ts'
 import { toView } from '../view.ts'
 import { coveragePage } from './coverage.ts'
-import { figure } from './figure.ts'
+import { figure } from './layout.ts'
 import { portfolioPage } from './portfolio.ts'
 
 const kraken: ConnectedProvider = {

@@ -4,9 +4,7 @@ import { toAmount, toDollars, toScaled, toShortAmount } from '../decimal-text.ts
 import { html, type Html } from '../html.ts'
 import type { Icons } from '../icons.ts'
 import { kinds, toAddress, type View } from '../view.ts'
-import { figure } from './figure.ts'
-import { layout } from './layout.ts'
-import { skeletonRows } from './skeleton.ts'
+import { figure, layout, skeletonRows } from './layout.ts'
 import { chip } from './value-chart.ts'
 
 const signs: Readonly<Record<string, { sign: string; word: string }>> = {

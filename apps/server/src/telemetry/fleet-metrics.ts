@@ -2,7 +2,7 @@
  * Metrics of the whole installation, read from the database on request. Every process would give the same figures, so
  * they have their own address (/metrics/fleet): one scrape reads them once, however many processes run.
  */
-import { Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
 
 /** One number with the labels it belongs to. */
 export interface Figure {
@@ -113,4 +113,12 @@ export function createFleetMetrics(readFleet: () => Promise<FleetFigures>): Flee
       return underWay
     },
   }
+}
+
+/** Of one process, as `registry.getMetricsAsJSON()` has them. */
+export type OwnMetrics = MetricObjectWithValues<MetricValue<string>>[]
+
+/** Counters, histograms and gauges are summed, unless a metric of Node says otherwise. */
+export function addUp(processes: readonly OwnMetrics[]): Registry {
+  return AggregatorRegistry.aggregate(processes.map((metrics) => [...metrics]))
 }

@@ -3,7 +3,7 @@
  * one remark about each. Remarks are codes with figures; the widget provides the words, in the person's language.
  */
 import { anyKey, findForeignCharacter, fitsShape, type KeyShape } from './key-shapes.ts'
-import { findPem } from './pem.ts'
+import { findPem } from './paste.ts'
 import { findPrivateMaterial } from './private-material.ts'
 import { chainNames, recognizeWallet, type WalletMistake } from './wallet.ts'
 

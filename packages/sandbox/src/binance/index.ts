@@ -8,7 +8,7 @@
  */
 import { createAccounts } from '../core/accounts.ts'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { CallContext, Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { authenticate, findCaller, type BinanceAccount, type BinanceAccounts } from './authentication.ts'

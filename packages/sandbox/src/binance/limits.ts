@@ -8,7 +8,7 @@
  * The documents do not say how many calls after a 429 lead to a ban; it is five here. Bans last two minutes, twice as
  * long every time, three days at most.
  */
-import { speedOf, type Pace } from '../core/pace.ts'
+import { speedOf, type Pace } from '../core/clock.ts'
 import type { Scenario } from '../core/scenario.ts'
 
 export type Counter = 'api' | 'sapi-ip' | 'sapi-uid'

@@ -7,10 +7,10 @@
  */
 import { createAccounts, type Accounts } from '../core/accounts.ts'
 import type { WireAnswer } from '../core/listener.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
-import type { WalletList } from '../core/wallet-list.ts'
+import type { WalletList } from '../core/issued-lists.ts'
 import { answerEsplora, EsploraRefusal, textAnswer } from './api.ts'
 import { createLimits, documentedLimit } from './limits.ts'
 import { createNetwork, type Network } from './network.ts'

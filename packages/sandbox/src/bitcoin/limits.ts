@@ -5,7 +5,7 @@
  */
 import type { Account } from '../core/accounts.ts'
 import { createMeter, type Meter } from '../core/meter.ts'
-import { speedOf, type Pace } from '../core/pace.ts'
+import { speedOf, type Pace } from '../core/clock.ts'
 
 export const documentedLimit = { max: 100, decayPerSecond: 50 }
 // Addresses of callers come from outside: past this many, the counts start again.

@@ -1,6 +1,6 @@
 /** The wallets of this process: opened with their accounts, and found again by their addresses and transactions. */
 import type { Account, Accounts } from '../core/accounts.ts'
-import type { WalletList } from '../core/wallet-list.ts'
+import type { WalletList } from '../core/issued-lists.ts'
 import type { Network } from './network.ts'
 import { scriptOfAddress } from './script.ts'
 import { tellStory, type Story } from './story.ts'

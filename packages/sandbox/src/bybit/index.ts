@@ -6,7 +6,7 @@
  * pairs alone, and no classic accounts.
  */
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import { speedOf } from '../core/pace.ts'
+import { speedOf } from '../core/clock.ts'
 import type { CallContext } from '../core/provider-server.ts'
 import { createSpotExchange, type SpotAccount, type SpotExchange, type SpotOptions } from '../spot/exchange.ts'
 import { uidOf } from '../spot/ids.ts'

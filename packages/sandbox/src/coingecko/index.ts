@@ -10,7 +10,7 @@
 import { dayMs } from '@assay/core'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
 import { createMeter } from '../core/meter.ts'
-import { speedOf, type Pace } from '../core/pace.ts'
+import { speedOf, type Pace } from '../core/clock.ts'
 import type { Provider } from '../core/provider-server.ts'
 import { coins, currencies, type Coin } from '../market/coins.ts'
 import { dayOf, findCoin, firstDay, priceText } from '../market/series.ts'

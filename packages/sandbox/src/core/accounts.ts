@@ -4,7 +4,7 @@
  */
 import { createKeyMaker, accountNumberOf, scenarioTagOf, type Credentials, type KeyMaker } from './keys.ts'
 import { createMeter, type Meter, type MeterLimit } from './meter.ts'
-import { speedOf, type Pace } from './pace.ts'
+import { speedOf, type Pace } from './clock.ts'
 import type { Scenario } from './scenario.ts'
 
 // Far above any test; reached, the account that was idle longest is forgotten and rebuilt when it comes back.

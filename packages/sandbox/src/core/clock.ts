@@ -1,7 +1,8 @@
 /**
- * The sandbox's one clock. Time passes as it does outside, plus an offset that only ever grows: what was issued or
- * counted before a move must stay in the past.
+ * The sandbox's clock, and how fast the providers' limits recover.
  */
+
+/** Time passes as it does outside, plus an offset that only grows: what was issued or counted must stay in the past. */
 export interface Clock {
   nowMs(): number
   offsetMs(): number
@@ -19,4 +20,17 @@ export function createClock(outside: () => number): Clock {
       offset = offsetMs
     },
   }
+}
+
+/**
+ * How fast the providers' limits recover. `fast` divides every limit's time by 100, so that a first read which would
+ * take minutes at a real exchange takes seconds; the shape of the limit (size, cost, error) stays the same. At `fastest`
+ * nothing waits for a limit: for tests of what is read, where one list of Binance may be asked for twice a minute.
+ */
+export type Pace = 'fastest' | 'fast' | 'real'
+
+const speeds: Readonly<Record<Pace, number>> = { fastest: 10_000, fast: 100, real: 1 }
+
+export function speedOf(pace: Pace): number {
+  return speeds[pace]
 }

@@ -8,7 +8,7 @@
  * This file and what it imports must not load hardhat or viem: tests and sandboxes without a wallet would pay for them.
  */
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { CallContext, Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { createAddressBook } from './addresses.ts'

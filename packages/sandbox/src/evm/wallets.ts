@@ -2,7 +2,7 @@
 import { createAccounts, type Account, type Accounts } from '../core/accounts.ts'
 import { accountNumberOf, scenarioTagOf } from '../core/keys.ts'
 import type { WireRequest } from '../core/listener.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { Scenario } from '../core/scenario.ts'
 import type { Address, AddressBook } from './addresses.ts'
 import type { Story } from './story.ts'

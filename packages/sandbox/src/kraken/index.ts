@@ -6,7 +6,7 @@
  */
 import { createAccounts, type Accounts } from '../core/accounts.ts'
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { CallContext, Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { ticksPerSecond } from '../core/timeline.ts'

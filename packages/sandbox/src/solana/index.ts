@@ -8,10 +8,10 @@
  * This file and what it imports must not load litesvm or @solana/kit: sandboxes without a wallet would pay for them.
  */
 import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { Provider } from '../core/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
-import type { WalletList } from '../core/wallet-list.ts'
+import type { WalletList } from '../core/issued-lists.ts'
 import { createLimits, type Limits } from './limits.ts'
 import type { Story } from './story.ts'
 import { createWallets, type SolanaAccount, type Wallets } from './wallets.ts'

@@ -4,7 +4,7 @@
  */
 import type { Account } from '../core/accounts.ts'
 import { createMeter, type Meter } from '../core/meter.ts'
-import { speedOf, type Pace } from '../core/pace.ts'
+import { speedOf, type Pace } from '../core/clock.ts'
 
 export const documentedLimit = { max: 100, decayPerSecond: 10 }
 const methodLimit = { max: 40, decayPerSecond: 4 }

@@ -1,8 +1,8 @@
 /** The wallets of this process, found again by the addresses and signatures that a call names. */
 import { createAccounts, type Account, type Accounts } from '../core/accounts.ts'
-import type { Pace } from '../core/pace.ts'
+import type { Pace } from '../core/clock.ts'
 import type { Scenario } from '../core/scenario.ts'
-import type { WalletList } from '../core/wallet-list.ts'
+import type { WalletList } from '../core/issued-lists.ts'
 import { keyOf } from './addresses.ts'
 import { documentedLimit } from './limits.ts'
 import type { Story } from './story.ts'

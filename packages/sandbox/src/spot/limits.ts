@@ -2,7 +2,7 @@
  * How much a caller may ask: so many calls of an endpoint in a window of time. A window begins with the first call and
  * ends after its length, when the next call begins another one.
  */
-import { speedOf, type Pace } from '../core/pace.ts'
+import { speedOf, type Pace } from '../core/clock.ts'
 import type { Scenario } from '../core/scenario.ts'
 
 export interface CallLimit {

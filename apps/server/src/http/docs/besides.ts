@@ -2,7 +2,8 @@
  * What an integrator needs besides the platform API, and what is in no OpenAPI document: the token endpoint and its
  * friends are defined by RFCs, the sandbox's endpoints exist in sandbox mode only, and webhooks are calls to the tenant.
  */
-import { escapeHtml as e } from './html.ts'
+import { escapeHtml as e, member, objectOf, textOf } from './html.ts'
+import type { Json, JsonObject } from '@assay/contract'
 
 interface Part {
   id: string
@@ -123,4 +124,35 @@ function renderForm({ title, path, fields }: Form): string {
 <h4>${e(title)} <code>POST /${e(path)}</code></h4>
 ${inputs.join('\n')}
 <button aria-label="Send: ${e(title)}">Send</button> <output></output></form>`
+}
+
+const flowNames: Readonly<Record<string, string>> = {
+  authorizationCode: 'Authorization code, with PKCE',
+  clientCredentials: 'Client credentials',
+}
+
+/** The tokens and secrets: where they come from and what they allow. */
+export function renderAccess(schemes: JsonObject): string {
+  return Object.values(schemes)
+    .map((value) => renderScheme(objectOf(value) ?? {}))
+    .join('')
+}
+
+function renderScheme(scheme: JsonObject): string {
+  const about = e(textOf(scheme['description']))
+  const flows = Object.entries(member(scheme, 'flows'))
+  if (flows.length === 0) return `<p>${about}</p>`
+  return flows.map(([name, flow]) => renderFlow(name, about, objectOf(flow) ?? {})).join('')
+}
+
+function renderFlow(name: string, about: string, flow: JsonObject): string {
+  const { authorizationUrl, tokenUrl } = flow
+  const scopes = Object.entries(member(flow, 'scopes'))
+  return `<h3>${e(flowNames[name] ?? name)}</h3>
+<p>${about} ${address('The user goes to', authorizationUrl)} ${address('Tokens come from', tokenUrl)}</p>
+<table>${scopes.map(([scope, meaning]) => `<tr><th scope="row"><code>${e(scope)}</code></th><td>${e(textOf(meaning))}</td></tr>`).join('')}</table>`
+}
+
+function address(words: string, url: Json | undefined): string {
+  return url === undefined ? '' : `${words} <code>${e(textOf(url))}</code>.`
 }
