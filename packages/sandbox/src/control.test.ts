@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { listen, type WireAnswer } from './core/listener.ts'
+import { listen, type WireAnswer } from './core/serving/listener.ts'
 import { startSandbox, type Sandbox } from './index.ts'
 import { control, openAccount, send, startTestSandbox, type KrakenBody } from './testing/kraken-client.ts'
 

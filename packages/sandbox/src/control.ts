@@ -19,10 +19,10 @@
 import { z } from 'zod'
 import type { KeyChange } from './core/accounts.ts'
 import type { Clock } from './core/clock.ts'
-import { faultSchema, type Faults } from './core/faults.ts'
+import { faultSchema, type Faults } from './core/serving/faults.ts'
 import type { KeyList, KeyRecord } from './core/issued-lists.ts'
-import type { Journal } from './core/journal.ts'
-import type { WireAnswer, WireRequest } from './core/listener.ts'
+import type { Journal } from './core/serving/journal.ts'
+import type { WireAnswer, WireRequest } from './core/serving/listener.ts'
 
 /** A chain runs beside this process, so what it does takes a moment; the other providers answer at once. */
 type Eventually<T> = T | Promise<T>

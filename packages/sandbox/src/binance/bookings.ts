@@ -11,7 +11,7 @@ import { divideUnits, multiplyUnits, toFixedText, toUnits } from '../core/units.
 import { dayOf, findCoin, priceText } from '../market/series.ts'
 import type { Move, Wallet } from './rows.ts'
 import type { AccountEvent, Fill, Order, Payment } from './story.ts'
-import { decimals, findAsset, findSymbol, type TradingPair } from './symbols.ts'
+import { decimals, findAsset, findSymbol, type TradingPair } from './api/symbols.ts'
 
 /** 0.1 % of what was received. */
 const commissionShare = 1_000n

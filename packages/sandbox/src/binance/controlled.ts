@@ -8,7 +8,7 @@ import { uidOf } from './ids.ts'
 import type { Binance } from './index.ts'
 import { toBinanceKey } from './keys.ts'
 import type { AccountEvent } from './story.ts'
-import { ensureAsset } from './symbols.ts'
+import { ensureAsset } from './api/symbols.ts'
 
 export function controlBinance({ accounts }: Binance, url: string): Controlled {
   return {

@@ -6,14 +6,14 @@
 import type { AccountReading, RecordChange, SimulatorControls, SimulatorRecord } from '../core/controls.ts'
 import { toShortText } from '../core/units.ts'
 import type { BinanceAccount, BinanceAccounts } from './authentication.ts'
-import { describeRedemption, describeReward, describeSubscription } from './earn.ts'
-import { describeConvert, describeFiatOrder, describePayment } from './exchanges.ts'
+import { describeRedemption, describeReward, describeSubscription } from './api/earn.ts'
+import { describeConvert, describeFiatOrder, describePayment } from './api/exchanges.ts'
 import { toRow, toWorld, withEvent, type World } from './history.ts'
 import type { Row, RowOf } from './rows.ts'
-import { describeTrade } from './spot.ts'
+import { describeTrade } from './api/spot.ts'
 import type { AccountEvent } from './story.ts'
-import { decimals, ensureAsset } from './symbols.ts'
-import { describeDeposit, describeDividend, describeDust, describeWithdrawal } from './wallet.ts'
+import { decimals, ensureAsset } from './api/symbols.ts'
+import { describeDeposit, describeDividend, describeDust, describeWithdrawal } from './api/wallet.ts'
 
 export function createBinanceControls(accounts: BinanceAccounts): SimulatorControls {
   function open(id: string): BinanceAccount {

@@ -6,7 +6,7 @@
  */
 import { toFixedText, toUnits } from '../core/units.ts'
 import { movesOf, toFill } from './bookings.ts'
-import { decimals } from './symbols.ts'
+import { decimals } from './api/symbols.ts'
 import type { Move, Row, RowOf, Wallet } from './rows.ts'
 import type { AccountEvent, Story } from './story.ts'
 

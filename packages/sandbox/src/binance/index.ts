@@ -7,18 +7,18 @@
  * know the keys of Binance.US.
  */
 import { createAccounts } from '../core/accounts.ts'
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
-import type { CallContext, Provider } from '../core/provider-server.ts'
+import type { CallContext, Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { authenticate, findCaller, type BinanceAccount, type BinanceAccounts } from './authentication.ts'
-import { flexiblePositions, lockedPositions, redemptions, rewards, subscriptions } from './earn.ts'
-import { fiatOrders, fiatPayments, tradeFlow } from './exchanges.ts'
+import { flexiblePositions, lockedPositions, redemptions, rewards, subscriptions } from './api/earn.ts'
+import { fiatOrders, fiatPayments, tradeFlow } from './api/exchanges.ts'
 import { buildWorld, withEvent, type World } from './history.ts'
 import { createLimits, type Counter, type Taken } from './limits.ts'
-import { account, exchangeInfo, myTrades } from './spot.ts'
+import { account, exchangeInfo, myTrades } from './api/spot.ts'
 import type { Story } from './story.ts'
-import { apiRestrictions, assetDividend, coins, depositHistory, dustLog, withdrawHistory } from './wallet.ts'
+import { apiRestrictions, assetDividend, coins, depositHistory, dustLog, withdrawHistory } from './api/wallet.ts'
 import { BinanceRefusal, failure, success } from './wire.ts'
 
 type Open = (query: URLSearchParams, context: CallContext) => unknown

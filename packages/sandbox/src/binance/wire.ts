@@ -2,7 +2,7 @@
  * Binance's answers: JSON as it is on success, `{ code, msg }` with an HTTP status on failure.
  * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/errors.md and rest-api.md (HTTP return codes).
  */
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 
 interface Refusal {
   status: number

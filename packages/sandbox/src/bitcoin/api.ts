@@ -5,12 +5,12 @@
  * Amounts are JSON numbers of satoshis. A transaction in the mempool has no block fields in its status: the document says
  * they are null there, the server leaves them out.
  */
-import type { WireAnswer } from '../core/listener.ts'
-import type { CallContext } from '../core/provider-server.ts'
-import type { Block } from './chain.ts'
-import type { Entry, Network } from './network.ts'
-import { AddressError, asmOf, findAddress, isSpendable, scriptOfAddress, scriptTypeOf } from './script.ts'
-import { noTxid, sizesOf, type TxInput, type TxOutput } from './transaction.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
+import type { Block } from './chain/chain.ts'
+import type { Entry, Network } from './chain/network.ts'
+import { AddressError, asmOf, findAddress, isSpendable, scriptOfAddress, scriptTypeOf } from './chain/script.ts'
+import { noTxid, sizesOf, type TxInput, type TxOutput } from './chain/transaction.ts'
 
 const chainPageSize = 25
 const mempoolMax = 50

@@ -4,11 +4,11 @@
  * was.
  */
 import type { NewEntry } from '../control.ts'
-import { maturityBlocks, type Network } from './network.ts'
+import { maturityBlocks, type Network } from './chain/network.ts'
 import { receive, send, strangerScript, type Bank, type Moment } from './payments.ts'
-import { AddressError, scriptOfAddress } from './script.ts'
+import { AddressError, scriptOfAddress } from './chain/script.ts'
 import { toSatoshi } from './story.ts'
-import { isCoinbase } from './transaction.ts'
+import { isCoinbase } from './chain/transaction.ts'
 import type { OwnAddress, Wallet } from './wallet.ts'
 
 /** As deep as Bitcoin's own rules expect one at most: a reward can be spent after that many blocks. */

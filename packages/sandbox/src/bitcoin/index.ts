@@ -6,14 +6,14 @@
  * transactions come from the stories of wallets and from the control API, there is no way to broadcast one.
  */
 import { createAccounts, type Accounts } from '../core/accounts.ts'
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
-import type { Provider } from '../core/provider-server.ts'
+import type { Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import type { WalletList } from '../core/issued-lists.ts'
 import { answerEsplora, EsploraRefusal, textAnswer } from './api.ts'
 import { createLimits, documentedLimit } from './limits.ts'
-import { createNetwork, type Network } from './network.ts'
+import { createNetwork, type Network } from './chain/network.ts'
 import { receive } from './payments.ts'
 import type { Story } from './story.ts'
 import type { Wallet } from './wallet.ts'

@@ -4,7 +4,7 @@
  * instance allows less and does not say how much; its 429 comes without Retry-After (…/issues/449).
  */
 import type { Account } from '../core/accounts.ts'
-import { createMeter, type Meter } from '../core/meter.ts'
+import { createMeter, type Meter } from '../core/serving/meter.ts'
 import { speedOf, type Pace } from '../core/clock.ts'
 
 export const documentedLimit = { max: 100, decayPerSecond: 50 }

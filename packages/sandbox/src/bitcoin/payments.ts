@@ -4,9 +4,9 @@
  * follows from the seed. The tests hold every form of transaction against the one that the library itself builds.
  */
 import { signECDSA, signSchnorr, taprootTweakPrivKey } from '@scure/btc-signer/utils.js'
-import { maturityBlocks, sumOf, type Coin, type Entry, type Network } from './network.ts'
-import { dataScript, push, scriptTypeOf } from './script.ts'
-import { hash160, scriptCodeOf } from './signatures.ts'
+import { maturityBlocks, sumOf, type Coin, type Entry, type Network } from './chain/network.ts'
+import { dataScript, push, scriptTypeOf } from './chain/script.ts'
+import { hash160, scriptCodeOf } from './chain/signatures.ts'
 import {
   hash256,
   isCoinbase,
@@ -21,7 +21,7 @@ import {
   type Tx,
   type TxInput,
   type TxOutput,
-} from './transaction.ts'
+} from './chain/transaction.ts'
 import type { OwnAddress, Wallet } from './wallet.ts'
 
 /** When and where: `height` is the block that holds it, undefined for the mempool. */

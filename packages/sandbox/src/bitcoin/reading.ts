@@ -1,12 +1,12 @@
 /** Everything that a wallet holds, in plain terms, for an independent reckoning: amounts are satoshis as text. */
 import { toShortText } from '../core/units.ts'
 import { statusOf } from './api.ts'
-import type { Entry } from './network.ts'
-import { sumOf } from './network.ts'
+import type { Entry } from './chain/network.ts'
+import { sumOf } from './chain/network.ts'
 import type { Bank } from './payments.ts'
-import { findAddress } from './script.ts'
+import { findAddress } from './chain/script.ts'
 import { bitcoinDecimals } from './story.ts'
-import { isCoinbase, type TxOutput } from './transaction.ts'
+import { isCoinbase, type TxOutput } from './chain/transaction.ts'
 
 /** Oldest first; those of the mempool last. */
 export function entriesOf({ network, wallet }: Bank): Entry[] {

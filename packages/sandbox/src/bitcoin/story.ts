@@ -3,9 +3,9 @@
  * transactions on the network, and refuses a story in which a wallet spends what it does not have.
  */
 import { toUnits } from '../core/units.ts'
-import type { Entry, Network } from './network.ts'
+import type { Entry, Network } from './chain/network.ts'
 import { receive, reward, send, strangerScript, sweep, type Bank, type Moment } from './payments.ts'
-import { sha256 } from './transaction.ts'
+import { sha256 } from './chain/transaction.ts'
 import type { ChainName, OwnAddress, Standard, Wallet, WalletKind } from './wallet.ts'
 export { every } from '../core/every.ts'
 export type { Standard, WalletKind } from './wallet.ts'

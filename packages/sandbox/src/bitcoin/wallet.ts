@@ -8,7 +8,7 @@
 import { createHmac } from 'node:crypto'
 import { HDKey } from '@scure/bip32'
 import { p2pkh, p2sh, p2tr, p2wpkh } from '@scure/btc-signer'
-import { checksumOf } from './descriptor.ts'
+import { checksumOf } from './chain/descriptor.ts'
 
 export type Standard = 'bip44' | 'bip49' | 'bip84' | 'bip86'
 /** What a person pastes to have the wallet read. */

@@ -1,8 +1,8 @@
 /** The wallets of this process: opened with their accounts, and found again by their addresses and transactions. */
 import type { Account, Accounts } from '../core/accounts.ts'
 import type { WalletList } from '../core/issued-lists.ts'
-import type { Network } from './network.ts'
-import { scriptOfAddress } from './script.ts'
+import type { Network } from './chain/network.ts'
+import { scriptOfAddress } from './chain/script.ts'
 import { tellStory, type Story } from './story.ts'
 import { createWallet, type Wallet } from './wallet.ts'
 

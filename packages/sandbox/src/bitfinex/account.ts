@@ -6,7 +6,7 @@
  * A trade makes three ledger entries: what was given, what was received, and the fee. Not in the documents: the words of
  * the descriptions beside those of the examples, and a conversion, which Bitfinex tells only here.
  */
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { toUnits } from '../core/units.ts'
 import { decimals, getPair } from '../spot/assets.ts'
 import { listOf, type Entry, type RowOf, type World } from '../spot/books.ts'

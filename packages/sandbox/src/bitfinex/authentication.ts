@@ -8,7 +8,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { acceptKey } from '../core/accounts.ts'
-import type { WireRequest } from '../core/listener.ts'
+import type { WireRequest } from '../core/serving/listener.ts'
 import type { SpotAccount } from '../spot/exchange.ts'
 import { toBase62 } from '../spot/keys.ts'
 import { BitfinexRefusal } from './wire.ts'

@@ -5,8 +5,8 @@
  * It has only the endpoints of v2 that read: nothing can trade or withdraw here, whatever a key's permissions say. It has
  * exchange pairs and the wallets exchange and funding, and neither margin nor derivatives.
  */
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import type { CallContext } from '../core/provider-server.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { createSpotExchange, type SpotAccount, type SpotExchange, type SpotOptions } from '../spot/exchange.ts'
 import { uidOf } from '../spot/ids.ts'
 import { lettersAndDigits } from '../spot/keys.ts'

@@ -3,7 +3,7 @@
  * for a refusal. Amounts are JSON numbers, so that a tiny one is written with an exponent (1e-8).
  * Truth: https://docs.bitfinex.com/docs/abbreviations-glossary (error codes), https://docs.bitfinex.com/docs/rest-general
  */
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 import { toText } from '../spot/books.ts'
 
 const refusals = {

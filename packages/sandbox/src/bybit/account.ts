@@ -7,8 +7,8 @@
  */
 import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
-import type { WireRequest } from '../core/listener.ts'
-import type { CallContext } from '../core/provider-server.ts'
+import type { WireRequest } from '../core/serving/listener.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { divideUnits, toShortText, toUnits } from '../core/units.ts'
 import { decimals, getPair, toDollars } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf, type World } from '../spot/books.ts'

@@ -8,7 +8,7 @@
  * withdrawal and its fee in one row.
  */
 import { dayMs } from '@assay/core'
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { toUnits } from '../core/units.ts'
 import { assets, decimals } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf } from '../spot/books.ts'

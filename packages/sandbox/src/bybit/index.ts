@@ -5,9 +5,9 @@
  * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It has spot
  * pairs alone, and no classic accounts.
  */
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import { speedOf } from '../core/clock.ts'
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { createSpotExchange, type SpotAccount, type SpotExchange, type SpotOptions } from '../spot/exchange.ts'
 import { uidOf } from '../spot/ids.ts'
 import { lettersAndDigits } from '../spot/keys.ts'

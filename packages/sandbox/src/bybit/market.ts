@@ -2,7 +2,7 @@
  * Public data: the clock, the pairs, the coins.
  * Truth: https://bybit-exchange.github.io/docs/v5/market/time, …/market/instrument, …/asset/coin-info, …/system-status
  */
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { findCoin } from '../market/series.ts'
 import { assets, pairs, type Pair } from '../spot/assets.ts'
 import type { Network } from '../spot/story.ts'

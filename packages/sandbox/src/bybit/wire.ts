@@ -2,7 +2,7 @@
  * Bybit's answers: `{ retCode, retMsg, result, retExtInfo, time }`, with HTTP 200 also for most refusals.
  * Truth: https://bybit-exchange.github.io/docs/v5/guide (common response parameters), …/docs/v5/error
  */
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 
 const refusals = {
   10001: 'Request parameter error',

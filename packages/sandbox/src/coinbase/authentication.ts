@@ -8,7 +8,7 @@
  */
 import { acceptKey, type Account, type Accounts } from '../core/accounts.ts'
 import type { Families } from '../core/families.ts'
-import type { WireRequest } from '../core/listener.ts'
+import type { WireRequest } from '../core/serving/listener.ts'
 import type { Claims, Tokens } from '../core/tokens.ts'
 import type { World } from './history.ts'
 import { findJwtFault, readKeyName } from './jwt.ts'

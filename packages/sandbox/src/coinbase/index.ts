@@ -11,9 +11,9 @@
  */
 import { createAccounts } from '../core/accounts.ts'
 import { createFamilies } from '../core/families.ts'
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
-import type { CallContext, Provider } from '../core/provider-server.ts'
+import type { CallContext, Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { createTokens } from '../core/tokens.ts'
 import { listBankTransfers, type BankList } from './api/bank.ts'

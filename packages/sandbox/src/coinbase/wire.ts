@@ -6,7 +6,7 @@
  * check for "Missing required scopes" in github.com/coinbase/coinbase-advanced-py shows); and a JWT that is not accepted
  * gets the bare word "Unauthorized" from the gateway in front of both (github.com/ccxt/ccxt/issues/23987).
  */
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 
 const errors = {
   invalid_request: [400, 'The request is invalid'],

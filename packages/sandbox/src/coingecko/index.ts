@@ -8,10 +8,10 @@
  * 0.0001 have an exponent of two digits at least (8.1e-06), as Ruby writes them: answers are written by hand.
  */
 import { dayMs } from '@assay/core'
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import { createMeter } from '../core/meter.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
+import { createMeter } from '../core/serving/meter.ts'
 import { speedOf, type Pace } from '../core/clock.ts'
-import type { Provider } from '../core/provider-server.ts'
+import type { Provider } from '../core/serving/provider-server.ts'
 import { coins, currencies, type Coin } from '../market/coins.ts'
 import { dayOf, findCoin, firstDay, priceText } from '../market/series.ts'
 

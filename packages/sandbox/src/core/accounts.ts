@@ -3,7 +3,7 @@
  * needed, and what changes afterwards (nonce, counter, revocation, rows added by a test) lives as long as the process.
  */
 import { createKeyMaker, accountNumberOf, scenarioTagOf, type Credentials, type KeyMaker } from './keys.ts'
-import { createMeter, type Meter, type MeterLimit } from './meter.ts'
+import { createMeter, type Meter, type MeterLimit } from './serving/meter.ts'
 import { speedOf, type Pace } from './clock.ts'
 import type { Scenario } from './scenario.ts'
 

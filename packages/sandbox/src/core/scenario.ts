@@ -2,8 +2,8 @@
  * A scenario: what an integrator can ask an account to be like. Data with words; the history behind it is told by the
  * provider's own vocabulary (`Story`) and built when first asked for.
  */
-import type { MeterLimit } from './meter.ts'
-import type { Fault, FaultKind } from './faults.ts'
+import type { MeterLimit } from './serving/meter.ts'
+import type { Fault, FaultKind } from './serving/faults.ts'
 
 export interface Scenario<Story> {
   name: string

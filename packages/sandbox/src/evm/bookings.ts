@@ -1,10 +1,10 @@
 /** Transfers that a test books: one transaction for each, all in the next block of their chain. */
-import type { Address } from './addresses.ts'
+import type { Address } from './chain/addresses.ts'
 import { moveAsset, tokenOf } from './calls.ts'
 import { fund, type World } from './world.ts'
-import type { ChainId } from './networks.ts'
+import type { ChainId } from './chain/networks.ts'
 import type { AssetCode } from './story.ts'
-import { readBalance } from './token-facts.ts'
+import { readBalance } from './chain/token-facts.ts'
 import { toUnits } from '../core/units.ts'
 
 export interface Move {

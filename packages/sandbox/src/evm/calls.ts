@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { decodeFunctionResult, encodeFunctionData, toFunctionSelector, type Abi } from 'viem'
 import { toUnits } from '../core/units.ts'
-import type { Address, AddressBook, Role } from './addresses.ts'
-import type { PlannedTransaction } from './chain.ts'
-import type { Network, TokenCode, TokenFacts } from './networks.ts'
+import type { Address, AddressBook, Role } from './chain/addresses.ts'
+import type { PlannedTransaction } from './chain/chain.ts'
+import type { Network, TokenCode, TokenFacts } from './chain/networks.ts'
 import type { AssetCode, Deed } from './story.ts'
 
 type ContractName = 'Token' | 'WrappedEther' | 'Collectible' | 'Items' | 'Router' | 'Splitter' | 'Reverter'

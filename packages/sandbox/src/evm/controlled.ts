@@ -9,10 +9,10 @@
  *   records    { id }: a reorganisation after which the transaction is in a later block. { id, withdrawn: true } drops it.
  */
 import type { Controlled, NewEntry } from '../control.ts'
-import { isAddress } from './addresses.ts'
+import { isAddress } from './chain/addresses.ts'
 import type { Move } from './bookings.ts'
-import type { ChainId, TokenCode } from './networks.ts'
-import { networks } from './networks.ts'
+import type { ChainId, TokenCode } from './chain/networks.ts'
+import { networks } from './chain/networks.ts'
 import type { Evm } from './index.ts'
 import type { EvmAccount } from './wallets.ts'
 import type { World } from './world.ts'
@@ -74,7 +74,7 @@ export function controlEvm(evm: Evm, url: string): Controlled {
 
 async function stateOf(evm: Evm, world: World, account: EvmAccount): Promise<object> {
   const { address } = evm.wallets.walletOf(account)
-  const { readNetworkState } = await import('./account-state.ts')
+  const { readNetworkState } = await import('./chain/account-state.ts')
   const states = []
   for (const chain of world.chains.values()) states.push(await readNetworkState(chain, address))
   return {

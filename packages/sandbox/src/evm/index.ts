@@ -7,15 +7,15 @@
  *
  * This file and what it imports must not load hardhat or viem: tests and sandboxes without a wallet would pay for them.
  */
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
-import type { CallContext, Provider } from '../core/provider-server.ts'
+import type { CallContext, Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
-import { createAddressBook } from './addresses.ts'
-import { findNetwork } from './networks.ts'
+import { createAddressBook } from './chain/addresses.ts'
+import { findNetwork } from './chain/networks.ts'
 import type { Story } from './story.ts'
 import { createWallets, type EvmAccount, type Wallets } from './wallets.ts'
-import { notOk, rpcFailure } from './wire.ts'
+import { notOk, rpcFailure } from './rpc/wire.ts'
 import type { World } from './world.ts'
 
 export interface Evm {
@@ -91,12 +91,12 @@ async function answer(
   const network = findNetwork(chainId)
   const accounts = wallets.findIn(request)
   if (network !== undefined && kind === 'rpc' && rest.length === 0 && request.method === 'POST') {
-    const { answerRpc } = await import('./rpc.ts')
+    const { answerRpc } = await import('./rpc/rpc.ts')
     return withWorld(accounts, (world) => answerRpc(world, network.chainId, request.body))
   }
   if (network !== undefined && kind === 'index' && rest.join('/') === 'api' && request.method === 'GET') {
     if (accounts[0]?.meter?.take(1, nowMs()).accepted === false) return words.rateLimited(request)
-    const { answerAccountApi } = await import('./account-api.ts')
+    const { answerAccountApi } = await import('./rpc/account-api.ts')
     return withWorld(accounts, (world) => answerAccountApi(world, network.chainId, request.query, context))
   }
   return { status: 404, body: JSON.stringify({ error: 'not found' }), error: 'not found' }

@@ -2,8 +2,8 @@
  * What happens to a wallet, in plain terms. `calls.ts` turns a step into a transaction, and the chain decides what comes
  * of it: a step that the wallet cannot afford is a failed transaction that costs gas.
  */
-import type { Role } from './addresses.ts'
-import type { ChainId, TokenCode } from './networks.ts'
+import type { Role } from './chain/addresses.ts'
+import type { ChainId, TokenCode } from './chain/networks.ts'
 
 export type AssetCode = 'ETH' | TokenCode
 

@@ -1,10 +1,10 @@
 /** The accounts of the simulated chains: which wallet a text gets, and which wallets a call is about. */
 import { createAccounts, type Account, type Accounts } from '../core/accounts.ts'
 import { accountNumberOf, scenarioTagOf } from '../core/keys.ts'
-import type { WireRequest } from '../core/listener.ts'
+import type { WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
 import type { Scenario } from '../core/scenario.ts'
-import type { Address, AddressBook } from './addresses.ts'
+import type { Address, AddressBook } from './chain/addresses.ts'
 import type { Story } from './story.ts'
 
 export type EvmAccount = Account<Story, Story>

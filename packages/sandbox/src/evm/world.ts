@@ -4,11 +4,11 @@
  * asks next, and a reader must not see half of a reorganisation.
  */
 import { getAddress } from 'viem'
-import type { Address, AddressBook, Role } from './addresses.ts'
+import type { Address, AddressBook, Role } from './chain/addresses.ts'
 import { actorsOf, call, codeOf, encode, toTransaction, type Actors } from './calls.ts'
-import { Chain, type BlockPlan, type PlannedTransaction, type PlannedWithdrawal } from './chain.ts'
-import { networks, type ChainId, type Network } from './networks.ts'
-import { startNodes } from './node.ts'
+import { Chain, type BlockPlan, type PlannedTransaction, type PlannedWithdrawal } from './chain/chain.ts'
+import { networks, type ChainId, type Network } from './chain/networks.ts'
+import { startNodes } from './chain/node.ts'
 import type { Step, Story } from './story.ts'
 import type { Wallet } from './wallets.ts'
 

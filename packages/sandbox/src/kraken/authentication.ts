@@ -8,7 +8,7 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { acceptKey, type Account, type Accounts } from '../core/accounts.ts'
-import type { WireRequest } from '../core/listener.ts'
+import type { WireRequest } from '../core/serving/listener.ts'
 import type { World } from './history.ts'
 import type { Story } from './story.ts'
 import { KrakenRefusal } from './wire.ts'

@@ -10,7 +10,7 @@ import { ticksPerSecond } from '../core/timeline.ts'
 import { divideUnits, multiplyUnits, toFixedText, toUnits } from '../core/units.ts'
 import { dayOf, findCoin, priceText } from '../market/series.ts'
 import { getAsset, type Asset } from './assets.ts'
-import { findPair, type Pair } from './pairs.ts'
+import { findPair, type Pair } from './api/pairs.ts'
 import type { FundingRow, LedgerRow, Reference, TradeRow } from './rows.ts'
 import type { Entries, Funding, StoryEvent, Trade } from './story.ts'
 

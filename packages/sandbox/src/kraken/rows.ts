@@ -1,6 +1,6 @@
 /** What the simulated exchange keeps of each happening. Texts are as they go over the wire; ids are made when served. */
 import type { Row } from '../core/timeline.ts'
-import type { Pair } from './pairs.ts'
+import type { Pair } from './api/pairs.ts'
 import type { Funding } from './story.ts'
 
 /** Which alphabet letter begins a reference, and the number it is made from. */

@@ -2,7 +2,7 @@
  * Kraken's envelope: HTTP 200 whatever happened, `error` a list of words, `result` only on success.
  * Truth: https://docs.kraken.com/exchange/guides/rest/introduction and …/general/errors.
  */
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 
 export type KrakenError =
   | 'EAPI:Invalid key'

@@ -9,7 +9,7 @@
  */
 import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { getPair, toDollars } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf } from '../spot/books.ts'
 import type { SpotAccount } from '../spot/exchange.ts'

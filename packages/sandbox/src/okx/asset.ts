@@ -7,7 +7,7 @@
  * to neither. Not in the documents: the bill of a withdrawal has its fee in it, and a conversion between the trading
  * account's coins shows up here as well as in the trading account's bills.
  */
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { divideUnits, toShortText, toUnits } from '../core/units.ts'
 import { decimals } from '../spot/assets.ts'
 import { listOf, toText, type Entry, type RowOf } from '../spot/books.ts'

@@ -7,7 +7,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { acceptKey } from '../core/accounts.ts'
-import type { WireRequest } from '../core/listener.ts'
+import type { WireRequest } from '../core/serving/listener.ts'
 import type { SpotAccount } from '../spot/exchange.ts'
 import type { KeyShape } from '../spot/keys.ts'
 import { OkxRefusal } from './wire.ts'

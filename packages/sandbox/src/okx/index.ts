@@ -6,8 +6,8 @@
  * pairs alone, no sub-accounts, and no quarterly files of old bills (bills-history-archive).
  */
 import { dayMs } from '@assay/core'
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
-import type { CallContext } from '../core/provider-server.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { createSpotExchange, type SpotAccount, type SpotExchange, type SpotOptions } from '../spot/exchange.ts'
 import { createCallLimits, limitOf, type CallLimit } from '../spot/limits.ts'
 import { accountBalance, accountConfig, bills, fillsHistory, publicIdOf } from './account.ts'

@@ -3,7 +3,7 @@
  * Truth: https://www.okx.com/docs-v5/en/#public-data-rest-api-get-instruments, …-get-system-time,
  * …/#status-get-status, …/#funding-account-rest-api-get-currencies
  */
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 import { findCoin } from '../market/series.ts'
 import { assets, pairs, type Pair } from '../spot/assets.ts'
 import type { Network } from '../spot/story.ts'

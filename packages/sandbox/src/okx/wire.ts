@@ -2,7 +2,7 @@
  * OKX's answers: `{ code, msg, data }` with every number as text, and `code` other than "0" for a refusal.
  * Truth: https://www.okx.com/docs-v5/en/#error-code, which also names the HTTP status of each code.
  */
-import type { WireAnswer } from '../core/listener.ts'
+import type { WireAnswer } from '../core/serving/listener.ts'
 
 const refusals = {
   50011: { status: 429, msg: 'Too Many Requests' },

@@ -1,4 +1,4 @@
-import type { FaultKind } from '../core/faults.ts'
+import type { FaultKind } from '../core/serving/faults.ts'
 
 /** Some first calls of a reader need each other's answers, and no program can work where three in a row never get through. */
 export const calmStretch = Array<'calm'>(8).fill('calm')

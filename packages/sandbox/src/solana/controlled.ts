@@ -11,10 +11,10 @@
 import type { Address } from '@solana/kit'
 import type { Controlled, NewEntry } from '../control.ts'
 import { toUnits } from '../core/units.ts'
-import { fromBase58 } from './addresses.ts'
+import { fromBase58 } from './chain/addresses.ts'
 import type { Solana } from './index.ts'
 import type { AssetCode, Deed } from './story.ts'
-import { tokens } from './tokens.ts'
+import { tokens } from './chain/tokens.ts'
 import type { Wallet, World } from './world.ts'
 
 export function controlSolana(solana: Solana, url: string, nowMs: () => number): Controlled {
@@ -34,7 +34,7 @@ export function controlSolana(solana: Solana, url: string, nowMs: () => number):
       const account = accounts.findById(id)
       if (account === undefined) return undefined
       const { world, wallet } = await solana.openWallet(account)
-      const { readWalletState } = await import('./account-state.ts')
+      const { readWalletState } = await import('./chain/account-state.ts')
       const state = readWalletState(world, wallet, nowMs())
       return { account_id: id, provider_id: 'solana', scenario: account.scenario.name, ...state }
     },

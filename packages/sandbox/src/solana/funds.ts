@@ -1,14 +1,14 @@
 /** Writes the accounts that the chain has before the first story, and gives the others in a story money to spend. */
 import { getCreateAssociatedTokenIdempotentInstruction, getMintToInstruction } from '@solana-program/token'
 import { createNoopSigner, lamports as toLamports, type Address } from '@solana/kit'
-import type { Key } from './addresses.ts'
-import type { Chain } from './chain.ts'
+import type { Key } from './chain/addresses.ts'
+import type { Chain } from './chain/chain.ts'
 import { accountOf, validator } from './deeds.ts'
-import { encodeMetadata, encodeMint, encodeVoteAccount } from './layouts.ts'
-import { metadataAddress, metadataProgram, systemProgram, voteProgram } from './programs.ts'
-import { commission } from './rewards.ts'
+import { encodeMetadata, encodeMint, encodeVoteAccount } from './chain/layouts.ts'
+import { metadataAddress, metadataProgram, systemProgram, voteProgram } from './chain/programs.ts'
+import { commission } from './chain/rewards.ts'
 import type { AssetCode } from './story.ts'
-import { tokenOf, tokens, type Token, type TokenCode } from './tokens.ts'
+import { tokenOf, tokens, type Token, type TokenCode } from './chain/tokens.ts'
 
 /** Lamports that each of the others in a story has. */
 const rich = 10n ** 17n

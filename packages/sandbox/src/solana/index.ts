@@ -7,15 +7,15 @@
  *
  * This file and what it imports must not load litesvm or @solana/kit: sandboxes without a wallet would pay for them.
  */
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
-import type { Provider } from '../core/provider-server.ts'
+import type { Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import type { WalletList } from '../core/issued-lists.ts'
-import { createLimits, type Limits } from './limits.ts'
+import { createLimits, type Limits } from './rpc/limits.ts'
 import type { Story } from './story.ts'
 import { createWallets, type SolanaAccount, type Wallets } from './wallets.ts'
-import { rpcFailure } from './wire.ts'
+import { rpcFailure } from './rpc/wire.ts'
 import type { Wallet, World } from './world.ts'
 
 /** As nodes are configured: 50 KiB. */
@@ -70,7 +70,7 @@ export function createSolana(options: {
       if (refusal !== undefined) return refusal
       const named = wallets.findIn(request.body)
       for (const account of named.length > 0 ? named : wallets.takeEarlier()) await openWallet(account)
-      const { answerRpc } = await import('./rpc.ts')
+      const { answerRpc } = await import('./rpc/rpc.ts')
       return answerRpc(await openWorld(), request, context)
     },
     words,

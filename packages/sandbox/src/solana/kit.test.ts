@@ -16,7 +16,7 @@ import {
 } from '@solana/kit'
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token'
 import { startNode, type TestNode, type TestWallet } from '../testing/solana-client.ts'
-import type { WalletState } from './account-state.ts'
+import type { WalletState } from './chain/account-state.ts'
 
 const token2022 = toAddress('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb')
 const stakeProgram = toAddress('Stake11111111111111111111111111111111111111')

@@ -3,8 +3,8 @@
  * of it: a payment that the wallet cannot afford is a failed transaction that costs its fee.
  */
 import type { Address } from '@solana/kit'
-import type { Role } from './addresses.ts'
-import type { TokenCode } from './tokens.ts'
+import type { Role } from './chain/addresses.ts'
+import type { TokenCode } from './chain/tokens.ts'
 
 export type AssetCode = 'SOL' | TokenCode
 

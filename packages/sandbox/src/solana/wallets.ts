@@ -3,8 +3,8 @@ import { createAccounts, type Account, type Accounts } from '../core/accounts.ts
 import type { Pace } from '../core/clock.ts'
 import type { Scenario } from '../core/scenario.ts'
 import type { WalletList } from '../core/issued-lists.ts'
-import { keyOf } from './addresses.ts'
-import { documentedLimit } from './limits.ts'
+import { keyOf } from './chain/addresses.ts'
+import { documentedLimit } from './rpc/limits.ts'
 import type { Story } from './story.ts'
 
 export type SolanaAccount = Account<Story, Story>

@@ -5,14 +5,14 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from '@solana/kit'
-import { keyOf, type Key, type Role } from './addresses.ts'
-import { Chain } from './chain.ts'
+import { keyOf, type Key, type Role } from './chain/addresses.ts'
+import { Chain } from './chain/chain.ts'
 import { toPlan, type Actors } from './deeds.ts'
 import { createFunds } from './funds.ts'
 import type { Entry } from './history.ts'
-import { stakeProgram } from './programs.ts'
-import { createRewards, type Rewards } from './rewards.ts'
-import { newestSlot, slotAt } from './slots.ts'
+import { stakeProgram } from './chain/programs.ts'
+import { createRewards, type Rewards } from './chain/rewards.ts'
+import { newestSlot, slotAt } from './chain/slots.ts'
 import type { AssetCode, Deed, Story } from './story.ts'
 
 export interface Wallet {

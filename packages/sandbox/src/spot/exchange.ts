@@ -1,8 +1,8 @@
 /** What the simulated spot exchanges have in common: their accounts, and the provider that answers for them. */
 import { createAccounts, type Account, type Accounts } from '../core/accounts.ts'
-import type { WireAnswer, WireRequest } from '../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { Pace } from '../core/clock.ts'
-import type { CallContext, Provider } from '../core/provider-server.ts'
+import type { CallContext, Provider } from '../core/serving/provider-server.ts'
 import type { Scenario } from '../core/scenario.ts'
 import { buildWorld, withEvent, type Bookkeeping, type World } from './books.ts'
 import { createSpotKeys, type KeyShape } from './keys.ts'

@@ -1,5 +1,5 @@
 /** What the lists of all three exchanges have in common: a range of time, newest first, and a page of it. */
-import type { CallContext } from '../core/provider-server.ts'
+import type { CallContext } from '../core/serving/provider-server.ts'
 
 interface Numbered {
   number: number

@@ -1,6 +1,6 @@
 /** A bare client for tests of the simulated Solana network: asks the node, and reads the control API's state. */
 import { startSandbox, type Sandbox, type SandboxOptions } from '../index.ts'
-import type { WalletState } from '../solana/account-state.ts'
+import type { WalletState } from '../solana/chain/account-state.ts'
 import { control } from './kraken-client.ts'
 
 export interface RpcBody {

@@ -3,7 +3,7 @@
  * Truth: https://docs.cdp.coinbase.com/coinbase-app/transfer-apis/deposit-fiat, …/withdraw-fiat; field names as in the
  * recorded answers of https://github.com/ccxt/ccxt/blob/master/ts/src/coinbase.ts (`parseTransaction`).
  */
-import type { CallContext } from '../../core/provider-server.ts'
+import type { CallContext } from '../../core/serving/provider-server.ts'
 import type { CoinbaseAccount } from '../authentication.ts'
 import { statusOf, toIso, type TransactionRow, type Wallet } from '../history.ts'
 import { encodeUuid } from '../ids.ts'

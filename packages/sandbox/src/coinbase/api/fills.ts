@@ -4,7 +4,7 @@
  * github.com/coinbase/coinbase-advanced-py, `coinbase/rest/types/orders_types.py`.
  */
 import { decodeNumber, encodeNumber, hexOf } from '../../core/ids.ts'
-import type { CallContext } from '../../core/provider-server.ts'
+import type { CallContext } from '../../core/serving/provider-server.ts'
 import { createTimeline, type Timeline } from '../../core/timeline.ts'
 import type { CoinbaseAccount } from '../authentication.ts'
 import { toIso, toTicks, type TransactionRow, type World } from '../history.ts'

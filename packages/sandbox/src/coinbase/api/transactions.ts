@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import { hexOf } from '../../core/ids.ts'
-import type { CallContext } from '../../core/provider-server.ts'
+import type { CallContext } from '../../core/serving/provider-server.ts'
 import type { View } from '../../core/timeline.ts'
 import { toShortText } from '../../core/units.ts'
 import { unitDecimals } from '../assets.ts'

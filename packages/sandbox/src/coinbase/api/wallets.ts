@@ -8,7 +8,7 @@
  * staked sits in a wallet of its own, which v3 does not list.
  */
 import { hash } from 'node:crypto'
-import type { CallContext } from '../../core/provider-server.ts'
+import type { CallContext } from '../../core/serving/provider-server.ts'
 import { decodeNumber, encodeNumber } from '../../core/ids.ts'
 import { toShortText } from '../../core/units.ts'
 import { unitDecimals, type Currency } from '../assets.ts'

@@ -6,7 +6,7 @@
  *
  * The order of the checks matters: no redirect happens until client and redirect URI are known to be good.
  */
-import type { WireAnswer, WireRequest } from '../../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../../core/serving/listener.ts'
 import { readScopes, type AccessState } from '../authentication.ts'
 import { consentPage, errorPage, signInPage, type Asked } from './page.ts'
 import { client } from './token.ts'

@@ -3,7 +3,7 @@
  * but the one style sheet, known by its hash, and forbids framing. Every page says that this is not Coinbase.
  */
 import { createHash } from 'node:crypto'
-import type { WireAnswer } from '../../core/listener.ts'
+import type { WireAnswer } from '../../core/serving/listener.ts'
 import { style as baseStyle } from './style.ts'
 import { client } from './token.ts'
 

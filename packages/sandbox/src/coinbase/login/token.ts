@@ -6,7 +6,7 @@
  * (RFC 9700 §4.14). Expired ones are answered with 401, as the documents say.
  */
 import { createHash } from 'node:crypto'
-import type { WireAnswer, WireRequest } from '../../core/listener.ts'
+import type { WireAnswer, WireRequest } from '../../core/serving/listener.ts'
 import { isSame, type Claims, type CodeClaims } from '../../core/tokens.ts'
 import { accessLifeMs, scopesOf, type AccessState } from '../authentication.ts'
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { isNegative, parseDecimal, subtract, sum, type Decimal } from '@assay/core'
 import { describeRow } from '../../binance/controls.ts'
 import { buildWorld, type World } from '../../binance/history.ts'
-import { findSymbol } from '../../binance/symbols.ts'
+import { findSymbol } from '../../binance/api/symbols.ts'
 import { toFixedText } from '../../core/units.ts'
 import { binanceScenarios } from './index.ts'
 

@@ -3,7 +3,7 @@
  * again in lots of the same size. Commissions are paid in BNB, so that what was bought can be sold whole.
  */
 import { buy, deposit, sell, type Story, type StoryEvent } from '../../binance/story.ts'
-import { symbols } from '../../binance/symbols.ts'
+import { symbols } from '../../binance/api/symbols.ts'
 
 const tradesTotal = 100_000
 const symbolsTotal = 40

@@ -4,7 +4,7 @@
  */
 import { every } from '../../core/every.ts'
 import type { Deed, Step, Story } from '../../evm/story.ts'
-import type { ChainId } from '../../evm/networks.ts'
+import type { ChainId } from '../../evm/chain/networks.ts'
 
 const on =
   (chainId: ChainId) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startNode, type TestNode } from '../../testing/solana-client.ts'
-import type { WalletState } from '../../solana/account-state.ts'
+import type { WalletState } from '../../solana/chain/account-state.ts'
 import { solanaScenarios } from './index.ts'
 
 let node: TestNode

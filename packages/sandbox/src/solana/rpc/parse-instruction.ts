@@ -1,0 +1,139 @@
+/**
+ * Instructions as `jsonParsed` tells them. Those of the programs that a node knows have names for their parts; the others
+ * keep accounts and data. Truth: anza-xyz/agave, transaction-status/src/parse_{system,token,associated_token,stake}.rs.
+ */
+import type { Address } from '@solana/kit'
+import { toBase58 } from '../chain/addresses.ts'
+import type { CompiledInstruction } from '../history.ts'
+import { toUiAmount } from './parse-account.ts'
+import { associatedTokenProgram, memoProgram, memoProgramV1, stakeProgram, systemProgram, sysvars } from '../chain/programs.ts'
+import { token2022Program, tokenProgram } from '../chain/tokens.ts'
+
+interface Parsed {
+  type: string
+  info: object
+}
+
+type Parser = (data: Buffer, accounts: readonly Address[]) => Parsed | string | undefined
+
+/** By program, with the name that a node gives it. Token-2022 shares the name of its predecessor. */
+const parsers: Readonly<Record<string, [name: string, parse: Parser]>> = {
+  [systemProgram]: ['system', parseSystem],
+  [tokenProgram]: ['spl-token', parseToken],
+  [token2022Program]: ['spl-token', parseToken],
+  [associatedTokenProgram]: ['spl-associated-token-account', parseAssociatedToken],
+  [stakeProgram]: ['stake', parseStake],
+  [memoProgram]: ['spl-memo', (data) => data.toString('utf8')],
+  [memoProgramV1]: ['spl-memo', (data) => data.toString('utf8')],
+}
+
+export function parseInstruction(instruction: CompiledInstruction, keys: readonly Address[]): object {
+  const addressAt = (index: number): Address => {
+    const address = keys[index]
+    if (address === undefined) throw new Error(`an instruction names account ${index}, which the message does not have`)
+    return address
+  }
+  const { data, stackHeight } = instruction
+  const programId = addressAt(instruction.programIndex)
+  const accounts = instruction.accounts.map(addressAt)
+  const [program, parse] = parsers[programId] ?? []
+  const parsed = parse?.(Buffer.from(data), accounts)
+  if (parsed === undefined) return { accounts, data: toBase58(data), programId, stackHeight }
+  return { parsed, program, programId, stackHeight }
+}
+
+function parseSystem(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
+  const [first, second] = accounts
+  switch (data.readUInt32LE()) {
+    case 0: {
+      const info = { lamports: data.readBigUInt64LE(4), newAccount: second, owner: addressIn(data, 20) }
+      return { info: { ...info, source: first, space: data.readBigUInt64LE(12) }, type: 'createAccount' }
+    }
+    case 1:
+      return { info: { account: first, owner: addressIn(data, 4) }, type: 'assign' }
+    case 2:
+      return { info: { destination: second, lamports: data.readBigUInt64LE(4), source: first }, type: 'transfer' }
+    case 3: {
+      const length = Number(data.readBigUInt64LE(36))
+      const rest = 44 + length
+      const info = {
+        ...{ base: addressIn(data, 4), lamports: data.readBigUInt64LE(rest), newAccount: second },
+        ...{ owner: addressIn(data, rest + 16), seed: data.toString('utf8', 44, rest), source: first },
+        space: data.readBigUInt64LE(rest + 8),
+      }
+      return { info, type: 'createAccountWithSeed' }
+    }
+    case 8:
+      return { info: { account: first, space: data.readBigUInt64LE(4) }, type: 'allocate' }
+    default:
+      return undefined
+  }
+}
+
+/** By the first byte of the data: the type, the names of the accounts, and the form of the amount that follows. */
+const tokenShapes: Readonly<Record<number, [type: string, accounts: readonly string[], amount?: 'plain' | 'checked']>> =
+  {
+    3: ['transfer', ['source', 'destination', 'authority'], 'plain'],
+    4: ['approve', ['source', 'delegate', 'owner'], 'plain'],
+    5: ['revoke', ['source', 'owner']],
+    7: ['mintTo', ['mint', 'account', 'mintAuthority'], 'plain'],
+    8: ['burn', ['account', 'mint', 'authority'], 'plain'],
+    9: ['closeAccount', ['account', 'destination', 'owner']],
+    12: ['transferChecked', ['source', 'mint', 'destination', 'authority'], 'checked'],
+    13: ['approveChecked', ['source', 'mint', 'delegate', 'owner'], 'checked'],
+    14: ['mintToChecked', ['mint', 'account', 'mintAuthority'], 'checked'],
+    15: ['burnChecked', ['account', 'mint', 'authority'], 'checked'],
+    17: ['syncNative', ['account']],
+    18: ['initializeAccount3', ['account', 'mint']],
+    21: ['getAccountDataSize', ['mint']],
+    22: ['initializeImmutableOwner', ['account']],
+  }
+
+function parseToken(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
+  const shape = tokenShapes[data[0] ?? -1]
+  if (shape === undefined) return undefined
+  const [type, names, amount] = shape
+  const info: Record<string, unknown> = Object.fromEntries(names.map((name, index) => [name, accounts[index]]))
+  if (amount === 'plain') info['amount'] = data.readBigUInt64LE(1).toString()
+  if (amount === 'checked') info['tokenAmount'] = toUiAmount(data.readBigUInt64LE(1), data.readUInt8(9))
+  if (type === 'initializeAccount3') info['owner'] = addressIn(data, 1)
+  // The associated token program asks for an account whose owner cannot change.
+  if (type === 'getAccountDataSize' && data.length >= 3) info['extensionTypes'] = ['immutableOwner']
+  return { info, type }
+}
+
+function parseAssociatedToken(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
+  const type = data.length === 0 || data[0] === 0 ? 'create' : data[0] === 1 ? 'createIdempotent' : undefined
+  const [source, account, wallet, mint, system, program] = accounts
+  return type && { info: { account, mint, source, systemProgram: system, tokenProgram: program, wallet }, type }
+}
+
+function parseStake(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
+  const [stakeAccount, second] = accounts
+  const { clock: clockSysvar, rent: rentSysvar, stakeHistory: stakeHistorySysvar, stakeConfig } = sysvars
+  switch (data.readUInt32LE()) {
+    case 0: {
+      const authorized = { staker: addressIn(data, 4), withdrawer: addressIn(data, 36) }
+      const lockup = {
+        ...{ custodian: addressIn(data, 84), epoch: data.readBigUInt64LE(76), unixTimestamp: data.readBigInt64LE(68) },
+      }
+      return { info: { authorized, lockup, rentSysvar, stakeAccount }, type: 'initialize' }
+    }
+    case 2: {
+      const info = { clockSysvar, stakeAccount, stakeAuthority: accounts[5], stakeConfigAccount: stakeConfig }
+      return { info: { ...info, stakeHistorySysvar, voteAccount: second }, type: 'delegate' }
+    }
+    case 4: {
+      const info = { clockSysvar, destination: second, lamports: data.readBigUInt64LE(4), stakeAccount }
+      return { info: { ...info, stakeHistorySysvar, withdrawAuthority: accounts[4] }, type: 'withdraw' }
+    }
+    case 5:
+      return { info: { clockSysvar, stakeAccount, stakeAuthority: accounts[2] }, type: 'deactivate' }
+    default:
+      return undefined
+  }
+}
+
+function addressIn(data: Buffer, offset: number): string {
+  return toBase58(data.subarray(offset, offset + 32))
+}
