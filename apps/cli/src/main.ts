@@ -17,73 +17,73 @@ interface Command {
 
 const commands: Record<keyof typeof usage, Command> = {
   start: {
-    load: async () => (await import('./start.ts')).start,
+    load: async () => (await import('./starting/start.ts')).start,
     summary: 'the whole service in sandbox mode, with simulated providers; --live: with the real ones',
   },
   serve: {
-    load: async () => (await import('./serve.ts')).serve,
+    load: async () => (await import('./starting/serve.ts')).serve,
     summary: 'the service: --role api, worker or all (default all)',
   },
-  worker: { load: async () => (await import('./serve.ts')).worker, summary: 'the same as serve --role worker' },
+  worker: { load: async () => (await import('./starting/serve.ts')).worker, summary: 'the same as serve --role worker' },
   init: {
-    load: async () => (await import('./init.ts')).init,
+    load: async () => (await import('./starting/init.ts')).init,
     summary: 'a production configuration: keys, settings, the first tenant and its application',
   },
   migrate: {
-    load: async () => (await import('./migrate.ts')).migrate,
+    load: async () => (await import('./commands/migrate.ts')).migrate,
     summary: 'bring the database schema up to date; --check only looks',
   },
   cluster: {
-    load: async () => (await import('./cluster.ts')).cluster,
+    load: async () => (await import('./commands/cluster.ts')).cluster,
     summary: 'distribute: where each table lies on a Citus cluster; --apply moves them there',
   },
   status: {
-    load: async () => (await import('./operate.ts')).status,
+    load: async () => (await import('./commands/operate.ts')).status,
     summary: 'workers, queue, connections by state and cause',
   },
   hosts: {
-    load: async () => (await import('./operate.ts')).hosts,
+    load: async () => (await import('./commands/operate.ts')).hosts,
     summary: 'every host that it may call for providers and prices',
   },
   doctor: {
-    load: async () => (await import('./operate.ts')).doctor,
+    load: async () => (await import('./commands/operate.ts')).doctor,
     summary: 'whether this installation is sound, and what to do where it is not',
   },
   keys: {
-    load: async () => (await import('./operate.ts')).keys,
+    load: async () => (await import('./commands/operate.ts')).keys,
     summary: 'generate: new keys for an installation | rotate: seal every credential with the newest key',
   },
   ledger: {
-    load: async () => (await import('./ledger.ts')).ledger,
+    load: async () => (await import('./commands/ledger.ts')).ledger,
     summary: 'replay: what deriving every transaction again would change | findings | apply | discard',
   },
   stats: {
-    load: async () => (await import('./stats.ts')).stats,
+    load: async () => (await import('./commands/stats.ts')).stats,
     summary: 'verify: count the statistics of every tenant again and compare | rebuild',
   },
   prices: {
-    load: async () => (await import('./prices.ts')).prices,
+    load: async () => (await import('./commands/prices.ts')).prices,
     summary: 'correct <asset_id> <day> <price>: what an asset was worth on a day, in US dollars',
   },
   backup: {
-    load: async () => (await import('./backup.ts')).backup,
+    load: async () => (await import('./commands/backup.ts')).backup,
     summary: '<file>: the embedded database in one file, also while the service runs',
   },
   restore: {
-    load: async () => (await import('./backup.ts')).restore,
+    load: async () => (await import('./commands/backup.ts')).restore,
     summary: '<file>: a backup becomes the database of a new data directory',
   },
   webhook: {
-    load: async () => (await import('./webhook.ts')).webhook,
+    load: async () => (await import('./commands/webhook.ts')).webhook,
     summary: 'set <tenant_id> <url> | remove, test, log <tenant_id> | resend <tenant_id> <message_id>',
   },
   audit: {
-    load: async () => (await import('./audit.ts')).audit,
+    load: async () => (await import('./commands/audit.ts')).audit,
     summary: 'export <tenant_id>: who changed what, as NDJSON | verify: whether the chain of entries is unbroken',
   },
-  tenant: { load: async () => (await import('./tenant.ts')).tenant, summary: 'create <name> | list' },
+  tenant: { load: async () => (await import('./commands/tenant.ts')).tenant, summary: 'create <name> | list' },
   client: {
-    load: async () => (await import('./client.ts')).client,
+    load: async () => (await import('./commands/client.ts')).client,
     summary: 'create <tenant_id> <name> … | list <tenant_id> | update, rotate-secret, …-login-key, disable <client_id>',
   },
 }

@@ -1,8 +1,8 @@
 /** `assay prices correct`: sets what an asset was worth on a day. */
 import { findDecimal } from '@assay/core'
-import { UsageError, writeLine } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeLine } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 export async function prices([command, ...words]: string[]): Promise<void> {
   const [assetId, day, price, ...more] = words

@@ -1,8 +1,8 @@
 /** `assay tenant create <name>` and `assay tenant list`. */
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 export async function tenant(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({

@@ -1,8 +1,8 @@
 /** `assay webhook …`: the receiver of a tenant's events, and the outcome of its messages. */
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 export async function webhook(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({

@@ -6,9 +6,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { parseEnv } from 'node:util'
-import { emptyDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
-import { until } from '../../../test/until.ts'
-import { run, start, type Environment } from './test-cli.ts'
+import { emptyDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/until.ts'
+import { run, start, type Environment } from '../test-cli.ts'
 
 interface Made {
   tenant_id: string

@@ -6,9 +6,9 @@ import { keysFileName, writeKeysFile, writeRing } from '@assay/server/keys'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { readBuild } from './build.ts'
-import { listenForStop, showProgress, UsageError, writeJson, writeLine } from './console.ts'
-import { usage } from './usage.ts'
+import { readBuild } from '../build.ts'
+import { listenForStop, showProgress, UsageError, writeJson, writeLine } from '../console.ts'
+import { usage } from '../usage.ts'
 
 export async function backup(words: string[]): Promise<void> {
   const options = { 'with-key': { type: 'boolean', default: false }, ...sharedOptions } as const

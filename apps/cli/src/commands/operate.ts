@@ -4,9 +4,9 @@ import { parseConfig, readEnvironment } from '@assay/server/config'
 import { generateKeys } from '@assay/server/keys'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 const json = { json: { type: 'boolean', default: false } } as const
 

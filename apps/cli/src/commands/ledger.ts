@@ -4,9 +4,9 @@
  */
 import type { ReplayFinding, ReplayReport } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
-import { UsageError, writeError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 const options = {
   connection: { type: 'string' },

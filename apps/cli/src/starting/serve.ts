@@ -5,8 +5,8 @@ import { createLog } from '@assay/server/log'
 import { findParent, startProcesses, type Parent } from '@assay/server/processes'
 import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
-import { readBuild } from './build.ts'
-import { listenForStop, UsageError } from './console.ts'
+import { readBuild } from '../build.ts'
+import { listenForStop, UsageError } from '../console.ts'
 
 const roles: readonly Role[] = ['api', 'worker', 'all']
 const processesMax = 64

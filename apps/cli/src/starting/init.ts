@@ -15,8 +15,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine } from './console.ts'
-import { usage } from './usage.ts'
+import { UsageError, writeJson, writeLine } from '../console.ts'
+import { usage } from '../usage.ts'
 
 const questions = {
   'base-url': 'The public address of the API, such as https://api.example',

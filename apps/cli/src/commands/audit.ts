@@ -1,8 +1,8 @@
 /** `assay audit export|verify`: the recorded changes, and whether the record is complete. */
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 export async function audit(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({

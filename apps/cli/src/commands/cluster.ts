@@ -1,9 +1,9 @@
 /** `assay cluster distribute [--apply] [--json]`: moves the tables of a stopped service to where they lie on a cluster. */
 import type { ClusterPlan } from '@assay/server/admin'
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 export async function cluster(words: string[]): Promise<void> {
   const options = { apply: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } as const

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { it } from 'node:test'
-import { testDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
-import { testKeyTexts } from '../../server/src/test-keys.ts'
+import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { testKeyTexts } from '../../../server/src/test-keys.ts'
 
-const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
+const program = path.resolve(import.meta.dirname, '../../bin/assay.mjs')
 
 it('assay ledger replay shows what would change, changes it with --apply, and then finds nothing', async (t) => {
   const { db, connection } = await testDatabase(t)

@@ -2,9 +2,9 @@
 import { enterpriseScopes, findScopes, platformScopes, type Client, type ClientChanges } from '@assay/server/admin'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 const options = {
   json: { type: 'boolean', default: false },

@@ -1,9 +1,9 @@
 /** `assay cluster` as an operator of one server meets it; the campaign `cluster` calls it on a cluster. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { testDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
-import { testKeyTexts } from '../../server/src/test-keys.ts'
-import { run } from './test-cli.ts'
+import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { testKeyTexts } from '../../../server/src/test-keys.ts'
+import { run } from '../test-cli.ts'
 
 it('assay cluster distribute changes nothing where Citus is not, and says what to do', async (t) => {
   const { db, connection } = await testDatabase(t)

@@ -5,9 +5,9 @@ import { createLog } from '@assay/server/log'
 import { parseDecimal } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { testDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
-import { testKeyTexts } from '../../server/src/test-keys.ts'
-import { run } from './test-cli.ts'
+import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { testKeyTexts } from '../../../server/src/test-keys.ts'
+import { run } from '../test-cli.ts'
 
 describe('the audit log of an operator', async () => {
   const { db, connection } = await testDatabase({ after: (end) => after(end as () => Promise<void>) })

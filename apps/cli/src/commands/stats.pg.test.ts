@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { it } from 'node:test'
-import { testDatabase, toDatabaseUrl } from '../../../test/postgres.ts'
-import { testKeyTexts } from '../../server/src/test-keys.ts'
+import { testDatabase, toDatabaseUrl } from '../../../../test/postgres.ts'
+import { testKeyTexts } from '../../../server/src/test-keys.ts'
 
-const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
+const program = path.resolve(import.meta.dirname, '../../bin/assay.mjs')
 
 it('assay stats verify lists differences and exits with 1, and rebuild corrects them', async (t) => {
   const { db, connection } = await testDatabase(t)

@@ -14,10 +14,10 @@ import { createLog } from '@assay/server/log'
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { readBuild } from './build.ts'
-import { listenForStop, UsageError, writeLine } from './console.ts'
+import { readBuild } from '../build.ts'
+import { listenForStop, UsageError, writeLine } from '../console.ts'
 import { demoUser, openDemoAccess } from './demo-access.ts'
-import { usage } from './usage.ts'
+import { usage } from '../usage.ts'
 import { toLiveWelcome, toWelcome, type LiveSecrets, type Running as Addresses } from './welcome.ts'
 
 /** Any fixed text would do, so that the simulators recognise stored keys after a restart. */

@@ -3,7 +3,7 @@ import { openAdmin } from '@assay/server/admin'
 import { parseConfig, readEnvironment } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
 import { parseArgs } from 'node:util'
-import { writeError, writeJson, writeLine } from './console.ts'
+import { writeError, writeJson, writeLine } from '../console.ts'
 
 export async function migrate(words: string[]): Promise<void> {
   const options = { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } as const

@@ -1,8 +1,8 @@
 /** `assay stats verify` and `assay stats rebuild`: whether the kept statistics of tenants equal the tables. */
 import { parseArgs } from 'node:util'
-import { UsageError, writeJson, writeLine, writeTable } from './console.ts'
-import { usage } from './usage.ts'
-import { withAdmin } from './with-admin.ts'
+import { UsageError, writeJson, writeLine, writeTable } from '../console.ts'
+import { usage } from '../usage.ts'
+import { withAdmin } from '../with-admin.ts'
 
 export async function stats(words: string[]): Promise<void> {
   const options = { json: { type: 'boolean', default: false } } as const
