@@ -4,10 +4,10 @@ import { readSourcePositions } from '../../apps/server/src/portfolio/positions-s
 import type { Benchmark } from '../benchmark.ts'
 import { compare } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
-import { apiConnections, type LoadRequest } from '../world/load.ts'
-import { describeCpus, loadedSide } from '../world/loaded-side.ts'
+import { apiConnections, type LoadRequest } from '../world/measuring/load.ts'
+import { describeCpus, loadedSide } from '../world/measuring/loaded-side.ts'
 import { accessTokenOf } from '../world/people.ts'
-import { captureScript, pgbenchClients, preparePgbench, type PgbenchScript } from '../world/pgbench.ts'
+import { captureScript, pgbenchClients, preparePgbench, type PgbenchScript } from '../world/measuring/pgbench.ts'
 import { openPopulation, pagePopulation } from '../world/population.ts'
 import { capturedAccess, setRandomUser, userExpressions } from '../world/transaction-pages.ts'
 

@@ -10,8 +10,8 @@ import { startApi, underLoad } from '../world/api.ts'
 import { startInstallation } from '../world/installation.ts'
 import { accessTokenOf } from '../world/people.ts'
 import { openPopulation } from '../world/population.ts'
-import { checkSameCopy, startReader } from '../world/reader.ts'
-import { startWire } from '../world/wire.ts'
+import { checkSameCopy, startReader } from '../world/measuring/reader.ts'
+import { startWire } from '../world/measuring/wire.ts'
 
 const user = 1
 /** Enough that the process's own background statements hardly count. */

@@ -2,7 +2,7 @@
 import type { Benchmark } from '../benchmark.ts'
 import { compare } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
-import { measureLatency } from '../world/latency.ts'
+import { measureLatency } from '../world/measuring/latency.ts'
 import { userKeyOf } from '../world/people.ts'
 import { openPopulation } from '../world/population.ts'
 import { pageRequest, pageSize, type Place } from '../world/transaction-pages.ts'

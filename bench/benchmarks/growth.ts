@@ -2,7 +2,7 @@
 import type { Bench, Benchmark } from '../benchmark.ts'
 import { compare } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
-import { loadedSide } from '../world/loaded-side.ts'
+import { loadedSide } from '../world/measuring/loaded-side.ts'
 import { openPopulation, pagePopulation, type Population } from '../world/population.ts'
 import { pageRequest, pageSize, randomPages } from '../world/transaction-pages.ts'
 

@@ -7,7 +7,7 @@ import { getAssetHistory, listAssets } from '@assay/contract'
 import type { Benchmark, Finding } from '../benchmark.ts'
 import { measure } from '../measure.ts'
 import { startInstallation } from '../world/installation.ts'
-import { measureLatency } from '../world/latency.ts'
+import { measureLatency } from '../world/measuring/latency.ts'
 import { openLedger } from '../world/ledger.ts'
 
 const years = [

@@ -17,7 +17,7 @@ import { openLedger } from '../world/ledger.ts'
 import { openPopulation, pagePopulation } from '../world/population.ts'
 import type { BenchDatabase } from '../world/postgres.ts'
 import type { Account } from '../world/sandbox.ts'
-import { findPageLayout, listSizes, subtractSizes } from '../world/sizes.ts'
+import { findPageLayout, listSizes, subtractSizes } from '../world/measuring/sizes.ts'
 import { pageSize } from '../world/transaction-pages.ts'
 
 export const storage: Benchmark = {

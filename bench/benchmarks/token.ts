@@ -15,7 +15,7 @@ import { compare, measureAll, toComparison, type Effort } from '../measure.ts'
 import { startApi, underLoad } from '../world/api.ts'
 import { clientId, sha256, userIdOf, userKeyOf } from '../world/people.ts'
 import { openPopulation } from '../world/population.ts'
-import { describeCpu, describeCpus, type LoadedSide } from '../world/loaded-side.ts'
+import { describeCpu, describeCpus, type LoadedSide } from '../world/measuring/loaded-side.ts'
 import { cpuSecondsOf, startProcess } from '../world/process.ts'
 
 const program = path.resolve(import.meta.dirname, '../programs/oidc-provider.mjs')

@@ -1,7 +1,7 @@
 /** programs/prototype.mjs as a process, and the proof that it gives the same data as the API. */
 import path from 'node:path'
 import type { Api } from './api.ts'
-import type { LoadRequest } from './load.ts'
+import type { LoadRequest } from './measuring/load.ts'
 import { startProcess } from './process.ts'
 
 const program = path.resolve(import.meta.dirname, '../programs/prototype.mjs')

@@ -1,8 +1,8 @@
 /** A side of a measurement that is a server under load. */
-import { median, type Side } from '../measure.ts'
-import { show } from '../report.ts'
+import { median, type Side } from '../../measure.ts'
+import { show } from '../../report.ts'
 import { prepareLoad, type LoadRequest } from './load.ts'
-import type { Process } from './process.ts'
+import type { Process } from '../process.ts'
 
 export interface LoadedSide extends Side {
   /** Processor time for each request, once it has run. */

@@ -1,7 +1,7 @@
 /** Requests by autocannon, in a separate process, so that it takes only processor time from what it measures. */
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { cpuSecondsOf, runProgram, scratchFile } from './process.ts'
+import { cpuSecondsOf, runProgram, scratchFile } from '../process.ts'
 
 export interface LoadRequest {
   method: 'GET' | 'POST'
@@ -36,7 +36,7 @@ interface Reported {
 export const apiConnections = 20
 /** Every measured answer holds many rows. */
 const answerLengthMin = 1_000
-const program = path.resolve(import.meta.dirname, '../programs/load.mjs')
+const program = path.resolve(import.meta.dirname, '../../programs/load.mjs')
 
 /** Checks an answer and writes the requests; each call of the returned function is a run. */
 export async function prepareLoad(name: string, load: Load): Promise<() => Promise<LoadResult>> {

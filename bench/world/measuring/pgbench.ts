@@ -4,9 +4,9 @@
  * plans; only what pgbench cannot compute becomes an SQL expression of its variables.
  */
 import { writeFileSync } from 'node:fs'
-import type { Sql } from '../../apps/server/src/db/index.ts'
-import { findPgbench } from '../prepare.ts'
-import { runProgram, scratchFile } from './process.ts'
+import type { Sql } from '../../../apps/server/src/db/index.ts'
+import { findPgbench } from '../../prepare.ts'
+import { runProgram, scratchFile } from '../process.ts'
 
 /** Enough that PostgreSQL never waits for a client, and fewer than the connections of our own pool. */
 export const pgbenchClients = 8

@@ -1,7 +1,7 @@
 /** One request after the other over one connection: what a single reader waits. */
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { median } from '../measure.ts'
+import { median } from '../../measure.ts'
 import type { LoadRequest } from './load.ts'
 
 /** Between requests, so that a burst of garbage collection of one does not land in the next. */

@@ -1,5 +1,5 @@
 /** How much room rows take, and how they lie. */
-import type { Database } from '../../apps/server/src/db/index.ts'
+import type { Database } from '../../../apps/server/src/db/index.ts'
 
 export interface TableSize {
   name: string
