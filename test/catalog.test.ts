@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { listCatalog } from '@assay/connectors/catalog'
 import type { Provider } from '../packages/connect/src/api/catalog.ts'
-import { searchProviders } from '../packages/connect/src/screens/search.ts'
+import { searchProviders } from '../packages/connect/src/screens/choosing/search.ts'
 
 const catalog = listCatalog()
 const providers = structuredClone(catalog) as unknown as Provider[]

@@ -13,7 +13,7 @@ function newestMs(pattern: string): number {
   return Math.max(0, ...globSync(pattern, { cwd: sdk }).map((file) => statSync(path.join(sdk, file)).mtimeMs))
 }
 
-if (newestMs('dist/index.js') < newestMs('{src/*.ts,tsconfig.build.json}')) {
+if (newestMs('dist/index.js') < newestMs('{src/**/*.ts,tsconfig.build.json}')) {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', path.join(sdk, 'tsconfig.build.json')], {
     stdio: 'inherit',

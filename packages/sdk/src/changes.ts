@@ -2,7 +2,7 @@
  * Following changes. A feed is read page by page in the order of the changes; applied in that order, a copy equals the
  * list after the last page. Every page ends with a cursor, from which the feed continues later.
  */
-import { toQuery, type CallOptions, type Calls } from './calls.ts'
+import { toQuery, type CallOptions, type Calls } from './calling/calls.ts'
 import { ProblemError } from './errors.ts'
 import type { ErrorItem } from './types.ts'
 

@@ -2,7 +2,7 @@
  * The platform API for one user. Lists are async iterables that fetch page after page as they are read; decimals are
  * text; refusals are thrown as ProblemError. Members have the names of the wire, so that the API's documents apply.
  */
-import { createCalls, toQuery, type CallOptions, type Calls, type WirePage } from './calls.ts'
+import { createCalls, toQuery, type CallOptions, type Calls, type WirePage } from './calling/calls.ts'
 import { createFeed, type ChangesOptions, type Copy } from './changes.ts'
 import { createTokenHolder, revokeToken, type TokenClient, type Tokens, type TokenStore } from './tokens.ts'
 import type * as wire from './types.ts'

@@ -1,11 +1,11 @@
-export type { CallOptions } from './calls.ts'
+export type { CallOptions } from './calling/calls.ts'
 export { loadConnect } from './connect.ts'
 export type * from './connect.ts'
 export type { Changes, ChangesOptions, ChangesPage, Copy } from './changes.ts'
 export { verifyClaim, type VerifiedClaim, type VerifyClaimOptions } from './claims.ts'
 export { createClient, toTokenClient, type Client, type ClientOptions } from './client.ts'
-export { createEnterpriseClient, type EnterpriseClient, type EnterpriseOptions } from './enterprise.ts'
-export type * from './enterprise-types.ts'
+export { createEnterpriseClient, type EnterpriseClient, type EnterpriseOptions } from './enterprise/enterprise.ts'
+export type * from './enterprise/enterprise-types.ts'
 export { ClaimError, ConnectionError, OAuthError, ProblemError, WebhookError } from './errors.ts'
 export {
   createPkce,

@@ -5,7 +5,7 @@
  * again (`loadTokens`) before it spends a token.
  */
 import { ConnectionError, OAuthError } from './errors.ts'
-import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './send.ts'
+import { retryAfterSeconds, send, type HttpAnswer, type SendOptions } from './calling/send.ts'
 
 export interface Tokens {
   accessToken: string

@@ -30,7 +30,7 @@ import type {
   ResponseOf,
   searchUsers,
 } from '@assay/contract'
-import type * as enterprise from './enterprise-types.ts'
+import type * as enterprise from './enterprise/enterprise-types.ts'
 import type * as wire from './types.ts'
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false

@@ -1,5 +1,5 @@
 /** The types of the enterprise API; a test compares them with the server's schemas, like those of types.ts. */
-import type { ConnectedProvider, Transaction, TransactionFilters } from './types.ts'
+import type { ConnectedProvider, Transaction, TransactionFilters } from '../types.ts'
 
 export interface EnterpriseTransaction extends Transaction {
   user_id: string

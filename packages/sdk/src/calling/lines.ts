@@ -1,5 +1,5 @@
 /** Lines of a stream as they arrive. A stream that ends in the middle of a line was cut off, which is an error. */
-import { ConnectionError } from './errors.ts'
+import { ConnectionError } from '../errors.ts'
 
 export async function* readLines(
   stream: ReadableStream<Uint8Array>,

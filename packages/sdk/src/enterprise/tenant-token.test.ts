@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { OAuthError } from './errors.ts'
+import { OAuthError } from '../errors.ts'
 import { createTenantTokenHolder } from './tenant-token.ts'
 
 function play(answer: (place: number) => Response) {

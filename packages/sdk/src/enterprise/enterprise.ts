@@ -2,12 +2,12 @@
  * The enterprise API: what a tenant sees of its users, as far as their consents go. For backends only: it holds the
  * client's secret and gets its own tokens with it.
  */
-import { createCalls, type CallOptions, type Calls, type WirePage } from './calls.ts'
-import { createFeed, type ChangesOptions, type Copy } from './changes.ts'
-import { toTokenClient, type ClientOptions } from './client.ts'
+import { createCalls, type CallOptions, type Calls, type WirePage } from '../calling/calls.ts'
+import { createFeed, type ChangesOptions, type Copy } from '../changes.ts'
+import { toTokenClient, type ClientOptions } from '../client.ts'
 import type * as wire from './enterprise-types.ts'
 import { createTenantTokenHolder } from './tenant-token.ts'
-import type { AssetPosition, Provider, TransactionFilters } from './types.ts'
+import type { AssetPosition, Provider, TransactionFilters } from '../types.ts'
 
 export interface EnterpriseOptions extends Omit<ClientOptions, 'tokens' | 'onTokens' | 'clientSecret'> {
   clientSecret: string

@@ -3,7 +3,7 @@
  * also a lost connection and 500, 502, 504. A wait that the server asks for is respected; if it exceeds the bound, it
  * is thrown as the error, because a caller that waits for minutes should know it.
  */
-import { ConnectionError } from './errors.ts'
+import { ConnectionError } from '../errors.ts'
 
 export interface SendOptions {
   fetch: typeof globalThis.fetch

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConnectionError } from './errors.ts'
+import { ConnectionError } from '../errors.ts'
 import { retryAfterSeconds, send, sendForStream, type HttpRequest, type SendOptions } from './send.ts'
 
 type Step = Response | Error

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConnectionError } from './errors.ts'
+import { ConnectionError } from '../errors.ts'
 import { readLines } from './lines.ts'
 
 /** A stream of these pieces, which ends well or with an error. */

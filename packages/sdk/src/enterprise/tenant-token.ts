@@ -2,7 +2,7 @@
  * The tenant's own access token (RFC 6749 §4.4), requested when it is first needed and again when it expires, once for
  * all waiting calls. The client's secret is always at hand, so nothing has to be stored.
  */
-import { marginMs, postForm, type TokenClient, type TokenHolder } from './tokens.ts'
+import { marginMs, postForm, type TokenClient, type TokenHolder } from '../tokens.ts'
 
 interface TenantToken {
   accessToken: string
