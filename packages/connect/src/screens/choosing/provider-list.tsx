@@ -1,10 +1,10 @@
 /** The list under the search field: popular ones, then A to Z; while it loads, rows of the true size. */
 import type { JSX } from 'preact'
-import type { Provider } from '../api/catalog.ts'
-import { ProviderMark } from '../parts/icons.tsx'
-import { useSpeech } from '../texts/index.ts'
+import type { Provider } from '../../api/catalog.ts'
+import { ProviderMark } from '../../parts/icons.tsx'
+import { useSpeech } from '../../texts/index.ts'
 import { findWalletApp, isOffered, type Found } from './search.ts'
-import type { Catalog } from './use-catalog.ts'
+import type { Catalog } from '../use-catalog.ts'
 
 interface ProviderListProps {
   catalog: Catalog

@@ -1,5 +1,5 @@
 /** Finding a provider while one types. Pure, so that it can be held to what people type. */
-import type { Provider } from '../api/catalog.ts'
+import type { Provider } from '../../api/catalog.ts'
 
 /** With fewer providers than this a heading of its own for the popular ones says nothing. */
 const headingMin = 12

@@ -2,10 +2,10 @@
 import { cleanField, type Remark } from '@assay/core/credentials'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CredentialField } from '../api/catalog.ts'
-import { Icon } from '../parts/icons.tsx'
-import { useFocus } from '../parts/use-focus.ts'
-import { useSpeech } from '../texts/index.ts'
+import type { CredentialField } from '../../api/catalog.ts'
+import { Icon } from '../../parts/icons.tsx'
+import { useFocus } from '../../parts/use-focus.ts'
+import { useSpeech } from '../../texts/index.ts'
 
 interface FieldProps {
   field: CredentialField

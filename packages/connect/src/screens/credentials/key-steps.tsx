@@ -4,9 +4,9 @@
  * sentences around those words exist in every language.
  */
 import type { ComponentChildren, JSX } from 'preact'
-import type { Provider } from '../api/catalog.ts'
-import { Icon } from '../parts/icons.tsx'
-import { useSpeech, type TextKey } from '../texts/index.ts'
+import type { Provider } from '../../api/catalog.ts'
+import { Icon } from '../../parts/icons.tsx'
+import { useSpeech, type TextKey } from '../../texts/index.ts'
 
 export function KeySteps({ provider }: { provider: Provider }): JSX.Element {
   const { t } = useSpeech()

@@ -8,11 +8,11 @@ import {
   type RecognizedWallet,
 } from '@assay/core/credentials'
 import type { JSX } from 'preact'
-import type { Provider } from '../api/catalog.ts'
-import type { Flow } from '../flow/use-flow.ts'
-import { Icon, ProviderMark } from '../parts/icons.tsx'
-import { useSpeech } from '../texts/index.ts'
-import type { Catalog } from './use-catalog.ts'
+import type { Provider } from '../../api/catalog.ts'
+import type { Flow } from '../../flow/use-flow.ts'
+import { Icon, ProviderMark } from '../../parts/icons.tsx'
+import { useSpeech } from '../../texts/index.ts'
+import type { Catalog } from '../use-catalog.ts'
 
 export type Offer = { secret: PrivateMaterial } | Recognized
 

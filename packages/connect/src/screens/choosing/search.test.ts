@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Provider } from '../api/catalog.ts'
+import type { Provider } from '../../api/catalog.ts'
 import { searchProviders } from './search.ts'
 
 const ranked = ['Coinbase', 'Binance', 'Kraken', 'OKX', 'Bitcoin']

@@ -1,9 +1,9 @@
 /** Sandbox mode: one click fills the form with a fresh test key that behaves as its words say. */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Scenario } from '../api/session-api.ts'
-import type { Flow } from '../flow/use-flow.ts'
-import { useSpeech } from '../texts/index.ts'
+import type { Scenario } from '../../api/session-api.ts'
+import type { Flow } from '../../flow/use-flow.ts'
+import { useSpeech } from '../../texts/index.ts'
 
 interface TestKeysProps {
   flow: Flow
