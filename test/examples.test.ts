@@ -1,6 +1,7 @@
 /** The example application in a browser, as its README says: connect, holdings, webhooks, two processes, repair, the end. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
@@ -55,6 +56,27 @@ async function lookUntil(page: Page, selector: string): Promise<void> {
   })
 }
 
+/** A link with the code of a stranger's account, opened in a browser that began no flow (RFC 9700 §4.7). */
+async function followStrangersLink(serviceUrl: string, ownUrl: string, clientId: string): Promise<string> {
+  const response = await fetch(`${serviceUrl}/sandbox/authorizations`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ client_id: clientId, user: 'stranger', providers: [], state: randomUUID() },
+      ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
+    }),
+  })
+  const link = new URL(((await response.json()) as { redirect_to: string }).redirect_to)
+  link.searchParams.set('state', '')
+  const answer = await fetch(link, { redirect: 'manual' })
+  assert.equal(answer.status, 303)
+  const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+  return (await fetch(ownUrl, { headers: { cookie } })).text()
+}
+
+const findSession = async (page: Page): Promise<string | undefined> =>
+  (await page.context().cookies()).find(({ name }) => name === 'session')?.value
+
 const ready = (page: Page): Promise<unknown> => page.locator('body[data-ready]').waitFor()
 
 describe('examples/application', () => {
@@ -69,6 +91,8 @@ describe('examples/application', () => {
     const registered = await register(service, ownUrl)
     const env = { ...registered, ASSAY_URL: service.url, OWN_URL: ownUrl, DATA_DIRECTORY: directory }
     for (const one of [port, secondPort]) await startProcess(t, { ...env, PORT: String(one) })
+    const strangers = await followStrangersLink(service.url, ownUrl, registered['CLIENT_ID'] ?? '')
+    assert.match(strangers, /Nothing is connected yet/)
     const browser = await launchBrowser()
     t.after(() => browser.close())
     const context = await openContext(browser, { locale: 'en-GB', reducedMotion: 'reduce' })
@@ -78,6 +102,7 @@ describe('examples/application', () => {
     await page.goto(ownUrl)
     await ready(page)
     await seeAccessible(page, 'the example before connecting')
+    const anonymous = await findSession(page)
     await button(page, 'Connect on this page').click()
     const frame = page.frameLocator('iframe')
     await button(frame, 'Continue').click()
@@ -88,6 +113,7 @@ describe('examples/application', () => {
     await seeHeading(frame, 'Connected')
     await button(frame, 'Finish').click()
     await page.getByRole('heading', { name: 'Holdings' }).waitFor()
+    assert.notEqual(await findSession(page), anonymous, 'a session that was planted before is worth nothing now')
     await lookUntil(page, 'li[data-status=active]')
     await page.getByRole('cell', { name: 'BTC', exact: true }).waitFor()
     await lookUntil(page, 'p:has-text("Last message from Assay"):has-text(".changed")')

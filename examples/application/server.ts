@@ -90,7 +90,11 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
       })
       const widget = new URL(widgetUrl).origin
       const policy = `default-src 'none'; script-src 'self' ${widget}; frame-src ${widget}; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy,
+        'cache-control': 'no-store',
+      })
       response.end(html)
     },
 
@@ -100,17 +104,14 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
     },
 
     // The browser arrives here after a redirect, and page.js sends it here after a window or a frame.
-    async 'GET /callback'({ response, url, sessionId, session }) {
-      const { state, codeVerifier } = session.pending
-      try {
-        const code = readCallback(url.href, { state, issuer: settings.authUrl })
-        const redirectUri = `${settings.ownUrl}/callback`
-        const tokens = await exchangeCode(toTokenClient(settings), { code, codeVerifier, redirectUri })
+    async 'GET /callback'({ response, url, sessionId, session: { pending } }) {
+      // Without a flow that this browser began, the code in the link may be that of a stranger's account.
+      const tokens = pending && (await redeem(settings, url, pending))
+      if (tokens !== undefined) {
         await store.tokens.save(tokens.userId, tokens)
-        await store.sessions.save(sessionId, { ...session, userId: tokens.userId })
-      } catch (error) {
-        // The user declined, or the answer belongs to another browser. Nothing was connected.
-        if (!(error instanceof OAuthError)) throw error
+        // A new id: the one from before may have been planted in this browser by another person, who knows it.
+        await store.sessions.remove(sessionId)
+        await store.sessions.save(setSessionCookie(response), { userId: tokens.userId })
       }
       response.writeHead(303, { location: '/' }).end()
     },
@@ -131,6 +132,22 @@ function createHandlers(settings: Settings, store: Store): Readonly<Record<strin
   }
 }
 
+/** Undefined when the user declined, or when the answer belongs to another browser. Nothing was connected then. */
+async function redeem(
+  settings: Settings,
+  callback: URL,
+  { state, codeVerifier }: NonNullable<Session['pending']>,
+): Promise<Tokens | undefined> {
+  try {
+    const code = readCallback(callback.href, { state, issuer: settings.authUrl })
+    const redirectUri = `${settings.ownUrl}/callback`
+    return await exchangeCode(toTokenClient(settings), { code, codeVerifier, redirectUri })
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    return undefined
+  }
+}
+
 /** The session of this browser: a random id in a cookie that scripts cannot read. */
 async function openSession(
   store: Store,
@@ -140,10 +157,14 @@ async function openSession(
   const [, given] = /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? '') ?? []
   const known = given === undefined ? undefined : await store.sessions.find(given)
   if (given !== undefined && known !== undefined) return { sessionId: given, session: known }
+  return { sessionId: setSessionCookie(response), session: {} }
+}
+
+function setSessionCookie(response: ServerResponse): string {
   const sessionId = randomUUID()
   // Add "Secure" where the application has https.
   response.setHeader('set-cookie', `session=${sessionId}; HttpOnly; SameSite=Lax; Path=/`)
-  return { sessionId, session: { pending: { state: '', codeVerifier: '' } } }
+  return sessionId
 }
 
 /** A client that shares its tokens with every other process of this application. */

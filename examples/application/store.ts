@@ -9,8 +9,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Tokens } from '@assay/sdk'
 
 export interface Session {
-  /** Of the connect flow that this browser began last. */
-  pending: { state: string; codeVerifier: string }
+  /** Of the connect flow that this browser began last. The answer to it uses it up. */
+  pending?: { state: string; codeVerifier: string }
   /** Known once the user has connected. */
   userId?: string
 }

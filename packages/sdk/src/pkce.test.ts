@@ -54,6 +54,14 @@ describe('the callback', () => {
     assert.equal(refusal({ error: 'access_denied', state: 'x', iss: expected.issuer }), 'invalid_state')
   })
 
+  it('RFC 9700 §4.7: without a flow that this session began there is no state to match, not even an empty one', () => {
+    const none = { ...expected, state: '' }
+    for (const query of [{ state: '' }, {}]) {
+      const answer = from({ code: 'c', iss: expected.issuer, ...query })
+      assert.throws(() => readCallback(answer, none), { name: 'OAuthError', code: 'invalid_state' })
+    }
+  })
+
   it('says that the user declined', () => {
     assert.equal(refusal({ error: 'access_denied', state: 's', iss: expected.issuer }), 'access_denied')
   })

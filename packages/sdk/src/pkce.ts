@@ -69,7 +69,10 @@ export function toAuthorizationUrl(request: AuthorizationRequest): string {
 export function readCallback(callbackUrl: string, expected: { state: string; issuer: string }): string {
   const { searchParams } = new URL(callbackUrl)
   const find = (name: string): string | undefined => searchParams.get(name) ?? undefined
-  if (find('state') !== expected.state) throw new OAuthError('invalid_state', 'the callback belongs to another session')
+  // A session that began no flow may have an empty state. A link with an empty one must not match it.
+  if (expected.state === '' || find('state') !== expected.state) {
+    throw new OAuthError('invalid_state', 'the callback belongs to another session')
+  }
   if (find('iss') !== expected.issuer) throw new OAuthError('invalid_issuer', 'the callback comes from another server')
   const error = find('error')
   if (error !== undefined) throw new OAuthError(error, find('error_description') ?? '')
