@@ -52,6 +52,8 @@ export interface HttpOptions {
   trustedProxies: readonly string[]
   /** Where traces are on. */
   tracer?: Tracer | undefined
+  /** For the whole request to arrive. */
+  requestTimeoutMs?: number
 }
 
 export interface HttpServer {
@@ -65,7 +67,9 @@ export interface HttpServer {
 }
 
 // A request must arrive, headers and body, within this time; Node's default would let a slow sender stay for minutes.
-const requestTimeoutMs = 30_000
+const requestTimeoutMsDefault = 30_000
+/** How much of that time may pass between two looks for requests that are late. */
+const lookShare = 0.1
 const paramLengthMax = 200
 const noQuery: Record<string, never> = Object.freeze({})
 
@@ -80,7 +84,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const app = createApp(options)
   const table = createRouteTable()
   const state = { stopping: false }
-  const taken = new Set<Socket>()
+  const accepted = createAccepted(app.server)
 
   app.decorateRequest('caller', undefined)
   acceptJsonOnly(app)
@@ -136,25 +140,48 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   return {
     app,
     listen: (address) => app.listen(address),
-    take: (socket) => {
-      taken.add(socket)
-      socket.once('close', () => taken.delete(socket))
-      // As Node's server does for connections that it has accepted itself.
-      socket.setNoDelay(true)
-      app.server.emit('connection', socket)
-      socket.resume()
-    },
+    take: accepted.take,
     stop: async (graceMs) => {
       state.stopping = true
       const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
       try {
-        if (taken.size > 0) app.server.closeIdleConnections()
-        // Fastify waits for the connections of a server that listens, and not for these.
-        await Promise.all([...taken].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+        await accepted.end()
         await app.close()
       } finally {
         clearTimeout(cut)
       }
+    },
+  }
+}
+
+/** Connections that another process has accepted. */
+function createAccepted(server: FastifyInstance['server']) {
+  const taken = new Set<Socket>()
+  let isWatched = false
+  /**
+   * Node watches connections from the moment its server listens, and this one never does. Without the watch a request
+   * that is sent slowly never times out, and `closeAllConnections` closes nothing (lib/_http_server.js,
+   * setupConnectionsTracking, in Node 24.21).
+   */
+  function watch(): void {
+    if (!isWatched) server.emit('listening')
+    isWatched = true
+  }
+
+  return {
+    take(socket: Socket): void {
+      watch()
+      taken.add(socket)
+      socket.once('close', () => taken.delete(socket))
+      // As Node's server does for connections that it has accepted itself.
+      socket.setNoDelay(true)
+      server.emit('connection', socket)
+      socket.resume()
+    },
+    /** Resolves when the requests under way have ended. Fastify waits for connections of a server that listens only. */
+    async end(): Promise<void> {
+      if (taken.size > 0) server.closeIdleConnections()
+      await Promise.all([...taken].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
     },
   }
 }
@@ -166,6 +193,7 @@ function newRequestId(): string {
 
 function createApp(options: HttpOptions): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = options.log
+  const { requestTimeoutMs = requestTimeoutMsDefault } = options
   const app = fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -180,10 +208,10 @@ function createApp(options: HttpOptions): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // Without a Host, Node would answer by itself and without a problem document; `checkHost` does it.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, connectionsCheckingInterval: requestTimeoutMs * lookShare },
     // No hook runs for these (a broken percent-encoding in the path), so the access line is written here.
     frameworkErrors: (error, request, reply) => record(request, sendProblem(error, request, reply), options),
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, requestTimeoutMs),
   })
   // An expectation we do not know may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
@@ -263,10 +291,10 @@ function answerUnmatched(request: FastifyRequest, reply: FastifyReply, table: Ro
 }
 
 /** What Node's parser refuses never becomes a request; it gets its problem document on the bare socket. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestTimeoutMs: number): void {
   // The caller has hung up, or half of a response is already written.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) return void socket.destroy()
-  refuseOnSocket(socket, brokenRequestDetail(error.code))
+  refuseOnSocket(socket, brokenRequestDetail(error.code, requestTimeoutMs))
 }
 
 function refuseOnSocket(socket: Duplex, detail: string): void {
@@ -282,7 +310,7 @@ function refuseOnSocket(socket: Duplex, detail: string): void {
   )
 }
 
-function brokenRequestDetail(code: string | undefined): string {
+function brokenRequestDetail(code: string | undefined, requestTimeoutMs: number): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'the request line and headers must have at most 16 KiB together'
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return `the request did not arrive within ${requestTimeoutMs / 1_000} seconds`

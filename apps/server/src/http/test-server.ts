@@ -1,5 +1,6 @@
 /** A real server on a free port, with endpoints made for the tests of this folder. */
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { defineEndpoint, pagesV2, linksV1 } from '@assay/contract'
 import { parseDecimal, Refusal } from '@assay/core'
@@ -153,7 +154,18 @@ export interface TestServer {
   get: (path: string, headers?: Record<string, string>) => Promise<Response>
 }
 
+/** Accepts connections for a server that does not listen, as the parent of several processes does. */
+async function acceptFor(t: Pick<TestContext, 'after'>, server: HttpServer): Promise<string> {
+  await server.app.ready()
+  const parent = createServer({ pauseOnConnect: true }, (socket) => server.take(socket)).listen(0, '127.0.0.1')
+  await once(parent, 'listening')
+  t.after(() => parent.close())
+  return `http://127.0.0.1:${(parent.address() as AddressInfo).port}`
+}
+
 interface MoreRoutes {
+  /** It does not listen, and takes connections that another server has accepted. */
+  isChild?: boolean
   /** Routes of one test. */
   registerMore?: (serve: Serve, app: HttpServer['app']) => void
 }
@@ -170,7 +182,7 @@ export async function startTestServer(
   overrides: Partial<HttpOptions> & Partial<Pick<ServeDependencies, 'admission' | 'authenticate'>> & MoreRoutes = {},
 ): Promise<TestServer> {
   const lines: string[] = []
-  const { admission, authenticate: authenticateOther, registerMore, ...options } = overrides
+  const { admission, authenticate: authenticateOther, registerMore, isChild = false, ...options } = overrides
   const cursors = createCursors([new Uint8Array(32).fill(7)])
   const serve = createServe({
     authenticate: authenticateOther ?? authenticate,
@@ -208,7 +220,7 @@ export async function startTestServer(
     trustedProxies: [],
     ...options,
   })
-  url = await server.listen({ host: '127.0.0.1', port: 0 })
+  url = await (isChild ? acceptFor(t, server) : server.listen({ host: '127.0.0.1', port: 0 }))
   t.after(() => server.stop(0))
   return {
     url,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Agent, get } from 'node:http'
+import { connect } from 'node:net'
 import { createFleetMetrics, createMetrics } from '../../telemetry/index.ts'
 import { startStatusServer } from './health.ts'
 import { fleet, sendRaw, startTestServer } from '../test-server.ts'
@@ -223,6 +224,32 @@ describe('a stop', () => {
   it('cuts what has not ended within the grace', async (t) => {
     const entered = Promise.withResolvers<void>()
     const server = await startTestServer(t, {
+      findUnready: () => {
+        entered.resolve()
+        return new Promise<undefined>(() => undefined)
+      },
+    })
+    const cut = assert.rejects(server.get('/readyz'))
+    await entered.promise
+    await server.server.stop(50)
+    await cut
+  })
+})
+
+describe('a connection that another process has accepted', () => {
+  it('is closed when its request does not arrive in time', async (t) => {
+    const { url } = await startTestServer(t, { isChild: true, requestTimeoutMs: 50 })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n')
+    let answer = ''
+    for await (const chunk of socket) answer += String(chunk)
+    assert.match(answer, /^HTTP\/1\.1 400 [^]*the request did not arrive within 0\.05 seconds/)
+  })
+
+  it('is cut by a stop when its request does not end within the grace', async (t) => {
+    const entered = Promise.withResolvers<void>()
+    const server = await startTestServer(t, {
+      isChild: true,
       findUnready: () => {
         entered.resolve()
         return new Promise<undefined>(() => undefined)
