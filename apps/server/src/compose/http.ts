@@ -71,6 +71,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
     widgetOrigins: () => [new URL(widgetUrl).origin],
     v1SunsetMs: config.v1SunsetMs,
     loopbackHostsOnly: config.mode !== 'production',
+    docsCanTry: config.mode === 'sandbox',
     trustedProxies: config.trustedProxies,
     tracer: parts.tracer,
   })

@@ -48,6 +48,8 @@ export interface HttpOptions {
   v1SunsetMs: number | undefined
   /** Sandbox and live mode: a page elsewhere whose name is made to resolve to this machine (DNS rebinding) gets no answer. */
   loopbackHostsOnly: boolean
+  /** Sandbox mode: /docs may send calls, with tokens of the published clients. */
+  docsCanTry: boolean
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]
   /** Where traces are on. */

@@ -217,6 +217,7 @@ export async function startTestServer(
     widgetOrigins: () => ['https://widget.example'],
     v1SunsetMs: undefined,
     loopbackHostsOnly: false,
+    docsCanTry: false,
     trustedProxies: [],
     ...options,
   })

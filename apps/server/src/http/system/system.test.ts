@@ -134,8 +134,16 @@ describe('documents', () => {
     }
   })
 
+  it('/docs sends calls in sandbox mode, whose clients are published', async (t) => {
+    const server = await startTestServer(t, { loopbackHostsOnly: true, docsCanTry: true })
+    const response = await server.get('/docs')
+    assert.match(response.headers.get('content-security-policy') ?? '', /connect-src 'self'/)
+    assert.match(await response.text(), /id="get-token"/)
+  })
+
   it('/docs shows every call, loads nothing from elsewhere, and calls nothing outside sandbox mode', async (t) => {
-    const server = await startTestServer(t)
+    // Live mode answers loopback names only, as the sandbox does, but it has no published clients.
+    const server = await startTestServer(t, { loopbackHostsOnly: true })
     for (const [path, call] of [
       ['/docs', '/accounts/v2/transactions/{id}'],
       ['/docs/v1', '/platform/v1/assets'],

@@ -14,7 +14,7 @@ export interface SystemOptions extends StatusOptions {
   authUrl: () => string
   widgetUrl: () => string
   /** Sandbox mode: the pages may send calls, with tokens of the published clients. */
-  loopbackHostsOnly: boolean
+  docsCanTry: boolean
 }
 
 export function systemRoutes(options: SystemOptions): RouteGroup[] {
@@ -29,7 +29,7 @@ export function systemRoutes(options: SystemOptions): RouteGroup[] {
 const versions = ['v1', 'v2', 'connect'] as const
 
 type Hosts = Pick<SystemOptions, 'baseUrl' | 'authUrl' | 'widgetUrl'>
-type DocsOptions = Hosts & Pick<SystemOptions, 'loopbackHostsOnly'>
+type DocsOptions = Hosts & Pick<SystemOptions, 'docsCanTry'>
 
 function describe(version: Version, { baseUrl, authUrl, widgetUrl }: Hosts): OpenApi {
   return toOpenApi(version, { baseUrl: baseUrl(), authUrl: authUrl(), widgetUrl: widgetUrl() })
@@ -44,7 +44,7 @@ function registerOpenApi(app: FastifyInstance, hosts: Hosts): void {
 
 async function registerDocs(app: FastifyInstance, options: DocsOptions): Promise<void> {
   await app.register(plugin, helmetOptions)
-  const canTry = options.loopbackHostsOnly
+  const { docsCanTry: canTry } = options
   // One style sheet and one script, both ours. The page may call the service in sandbox mode only, where tokens are worth
   // nothing.
   const helmet = {
