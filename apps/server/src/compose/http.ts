@@ -58,7 +58,7 @@ export async function startHttp(parts: Parts): Promise<{ url: string; stop(): Pr
       versionsKeptMs: config.versionsKeptMs,
     }),
     connectRoutes({ connect, admit: admission.admit, sandbox: helped }),
-    widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient }),
+    widgetRoutes({ ...addresses, directory: findWidgetDirectory(), findClient: tenants.findClient, admission }),
   ]
   if (helped !== undefined) groups.push(sandboxRoutes({ db, connect, ...helped }))
   const server = await createHttpServer({

@@ -4,6 +4,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { fastify, type FastifyInstance } from 'fastify'
+import { createLimits, type Limits } from '../limits/index.ts'
+import { noLimits } from '../limits/test-limits.ts'
+import { createAdmission } from './request/admission.ts'
 import { sendProblem } from './request/problem.ts'
 import { widgetRoutes } from './widget.ts'
 
@@ -14,6 +17,7 @@ async function serveWidget(
   t: TestContext,
   files: Record<string, string> = builtFiles,
   widgetUrl = 'https://api.example/connect',
+  limits: Limits = noLimits,
 ): Promise<FastifyInstance> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'assay-widget-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
@@ -30,6 +34,7 @@ async function serveWidget(
     baseUrl: 'https://api.example',
     widgetUrl,
     findClient: async (id) => (id === 'cli_known' ? { embedOrigins: ['https://app.example'] } : undefined),
+    admission: createAdmission(limits),
   }).register(app)
   return app
 }
@@ -86,6 +91,17 @@ describe('the hosted widget', () => {
     }
     const manage = await app.inject(`/connect/manage?${framed}&client_id=cli_known`)
     assert.match(policyOf(manage.headers), /frame-ancestors 'none'$/)
+  })
+
+  it('looks for a client as often as its address may ask without a token; a page without one has no limit', async (t) => {
+    const settings = { perToken: 9, perClient: 9, oauthFailures: 9, perAddress: 3, slowAfter: 9 }
+    const limits = createLimits(settings, () => 0)
+    const app = await serveWidget(t, builtFiles, 'https://api.example/connect', limits)
+    const framed = '/connect?display=iframe&web_message_origin=https%3A%2F%2Fapp.example&client_id=cli_known'
+    const statuses: number[] = []
+    for (let count = 0; count < 5; count += 1) statuses.push((await app.inject(framed)).statusCode)
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429])
+    assert.equal((await app.inject('/connect?client_id=cli_known')).statusCode, 200)
   })
 
   it('with a host of its own its pages are there for that host, at any path, and take none from the API', async (t) => {

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { Refusal } from '@assay/core'
 import plugin from '@fastify/helmet'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Admission } from './request/admission.ts'
 import type { RouteGroup } from './transport/route-table.ts'
 import { helmetOptions } from './transport/security-headers.ts'
 
@@ -25,6 +26,7 @@ export interface WidgetOptions {
   /** Its path is where the pages are served. */
   widgetUrl: string
   findClient: (clientId: string) => Promise<{ embedOrigins: readonly string[] } | undefined>
+  admission: Pick<Admission, 'admitAddress'>
 }
 
 interface StaticFile {
@@ -76,7 +78,7 @@ async function registerWidget(app: FastifyInstance, options: WidgetOptions): Pro
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const page = files.get(file)
       if (page === undefined) throw notBuilt()
-      const framedBy = file === 'index.html' ? await findFrameOrigin(request, options) : undefined
+      const framedBy = file === 'index.html' ? await findFrameOrigin(request, reply, options) : undefined
       void reply.header('Content-Security-Policy', toPolicy(options, framedBy))
       if (framedBy === undefined) void reply.header('X-Frame-Options', 'DENY')
       return sendFile(request, reply, withBase(page, folder))
@@ -125,11 +127,17 @@ function withBase(page: StaticFile, folder: string): StaticFile {
 }
 
 /** The page keeps `embedded_by` in a frame's address, so that a reload there is let in again. */
-async function findFrameOrigin(request: FastifyRequest, options: WidgetOptions): Promise<string | undefined> {
+async function findFrameOrigin(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: WidgetOptions,
+): Promise<string | undefined> {
   const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '')
   const origin = query.get('web_message_origin')
   const clientId = query.get('display') === 'iframe' ? query.get('client_id') : query.get('embedded_by')
   if (origin === null || clientId === null) return undefined
+  // Anyone can ask for the page, and only this look-up costs a statement.
+  await options.admission.admitAddress(request, reply)
   const client = await options.findClient(clientId)
   return client?.embedOrigins.find((registered) => registered === origin)
 }
