@@ -125,7 +125,7 @@ const ManagedClaim = z
     asset_id: z.string().nullable(),
     amount: decimalText.meta({ description: 'In US dollars for value_at_least, otherwise of the asset.' }),
     as_of: time,
-    holds: z.boolean(),
+    holds: z.boolean().nullable().meta({ description: 'Null when the data was too weak for an answer.' }),
     audience: z.string(),
     made_at: time,
   })

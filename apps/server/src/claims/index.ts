@@ -4,7 +4,7 @@
  * the user's own page lists them. Contract §14, docs/proof.md.
  */
 import { randomUUID } from 'node:crypto'
-import { compare, dayMs, invalidParameter, isKnownAsset, Refusal, type Decimal, type ErrorItem } from '@assay/core'
+import { compare, dayMs, invalidParameter, isAssetId, Refusal, type Decimal, type ErrorItem } from '@assay/core'
 import { SignJWT, type JWK } from 'jose'
 import type { Database, Sql } from '../db/index.ts'
 import type { Owner } from '../owner.ts'
@@ -92,7 +92,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
 
   return {
     async make(asker, request) {
-      await checkAsset(db, request.assetId)
+      checkAsset(request.assetId)
       return db.transaction(async (tx) => {
         const subject = await store.holdSubject(tx, asker, asker.grantId, randomUUID())
         const { claim, assetId, amount } = request
@@ -101,18 +101,20 @@ export function createClaims(deps: ClaimsDeps): Claims {
         const asOf = request.asOf ?? now
         const total = await deps.findOwnedTotal(tx, asker, { asOf, assetId })
         const { grade } = total
-        if (!request.grades.includes(grade)) {
-          return { holds: null, grade, asOf, statement: null, errors: [toWeak(grade, request.grades)] }
-        }
         const held = claim === 'value_at_least' ? total.value_in_usd : total.amount
-        const holds = compare(held, amount) >= 0
+        const holds = request.grades.includes(grade) ? compare(held, amount) >= 0 : null
         const audience = request.audience ?? asker.clientId
         const id = randomUUID()
         const { grantId } = asker
+        // A question without an answer counts, too. The grade that it names differs between an asset that the user has had
+        // and one that the user has not, so questions that cost nothing would list the user's assets.
         await store.insertClaim(tx, asker, {
           ...{ id, grantId, claim, assetId, amount, asOf, holds, grade, audience, madeAt: now },
           askedFor: request.asOf ?? null,
         })
+        if (holds === null) {
+          return { holds, grade, asOf, statement: null, errors: [toWeak(grade, request.grades)] }
+        }
         const said = assetId === null ? { amount_in_usd: amount } : { asset_id: assetId, amount }
         const statement = await sign(tx, {
           sub: subject,
@@ -136,8 +138,12 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 }
 
-async function checkAsset(db: Database, assetId: string | null): Promise<void> {
-  if (assetId === null || isKnownAsset(assetId) || (await store.isAssetSeen(db, assetId))) return
+/**
+ * By its form alone. Whether an asset was ever seen depends on what other users hold, so an asset that was not is answered
+ * like one that this user does not hold.
+ */
+function checkAsset(assetId: string | null): void {
+  if (assetId === null || (isAssetId(assetId) && !/\p{C}/u.test(assetId))) return
   throw invalidParameter('asset_id', 'must be the asset_id of a position, such as crypto:bitcoin')
 }
 

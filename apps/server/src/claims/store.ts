@@ -70,7 +70,8 @@ export interface MadeClaim {
   assetId: string | null
   amount: Decimal
   asOf: string
-  holds: boolean
+  /** Null when the data was too weak for an answer. */
+  holds: boolean | null
   grade: string
   audience: string
   madeAt: string
@@ -98,8 +99,4 @@ export async function listClaims(sql: Sql, { userKey }: Owner, limit: number): P
      from claims where user_key = $1::bigint order by made_at desc, id limit $2::bigint`,
     [userKey, limit],
   )
-}
-
-export async function isAssetSeen(sql: Sql, assetId: string): Promise<boolean> {
-  return (await sql.maybeRow('select from assets where id = $1', [assetId])) !== undefined
 }

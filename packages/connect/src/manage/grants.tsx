@@ -126,7 +126,9 @@ function Claims({ claims }: { claims: readonly Claim[] }): JSX.Element {
               {one.asset_id === null
                 ? t('manage.claim_value', { amount: one.amount })
                 : t('manage.claim_holds', { amount: one.amount, asset: toSymbol(one.asset_id) })}{' '}
-              {t(one.holds ? 'manage.claim_yes' : 'manage.claim_no')}
+              {one.holds === null
+                ? t('manage.claim_unanswered')
+                : t(one.holds ? 'manage.claim_yes' : 'manage.claim_no')}
             </span>
           </li>
         ))}

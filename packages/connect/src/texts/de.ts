@@ -324,6 +324,7 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'manage.claim_holds': 'Halten Sie mindestens {amount} {asset}?',
   'manage.claim_yes': 'Ja',
   'manage.claim_no': 'Nein',
+  'manage.claim_unanswered': 'Nicht beantwortet',
   'manage.tenant_reads': 'Von {tenant} selbst gelesen',
   'manage.tenant_reads_why': '{tenant} sieht alles, was Sie mit einer Anwendung dieses Unternehmens teilen.',
   'manage.events': 'Was geschehen ist',

@@ -302,6 +302,7 @@ export const en = {
   'manage.claim_holds': 'Do you hold at least {amount} {asset}?',
   'manage.claim_yes': 'Yes',
   'manage.claim_no': 'No',
+  'manage.claim_unanswered': 'Not answered',
   'manage.tenant_reads': 'Read by {tenant} itself',
   'manage.tenant_reads_why': '{tenant} sees what you share with any of its applications.',
   'manage.events': 'What happened',

@@ -309,6 +309,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'manage.claim_holds': '¿Tienes al menos {amount} {asset}?',
   'manage.claim_yes': 'Sí',
   'manage.claim_no': 'No',
+  'manage.claim_unanswered': 'Sin respuesta',
   'manage.tenant_reads': 'Leído por la propia {tenant}',
   'manage.tenant_reads_why': '{tenant} ve lo que compartes con cualquiera de sus aplicaciones.',
   'manage.events': 'Qué ocurrió',

@@ -312,6 +312,7 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'manage.claim_holds': 'Détenez-vous au moins {amount} {asset} ?',
   'manage.claim_yes': 'Oui',
   'manage.claim_no': 'Non',
+  'manage.claim_unanswered': 'Sans réponse',
   'manage.tenant_reads': 'Lu par {tenant} directement',
   'manage.tenant_reads_why': '{tenant} voit ce que vous partagez avec chacune de ses applications.',
   'manage.events': 'Ce qui s’est passé',

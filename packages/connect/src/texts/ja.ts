@@ -289,6 +289,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.claim_holds': '{asset} を {amount} 以上保有していますか？',
   'manage.claim_yes': 'はい',
   'manage.claim_no': 'いいえ',
+  'manage.claim_unanswered': '回答なし',
   'manage.tenant_reads': '{tenant} 自身による閲覧',
   'manage.tenant_reads_why': '{tenant} は、そのいずれかのアプリにあなたが共有した内容を見られます。',
   'manage.events': 'これまでの出来事',

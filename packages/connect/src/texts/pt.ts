@@ -303,6 +303,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'manage.claim_holds': 'Você tem pelo menos {amount} {asset}?',
   'manage.claim_yes': 'Sim',
   'manage.claim_no': 'Não',
+  'manage.claim_unanswered': 'Sem resposta',
   'manage.tenant_reads': 'Lido pela própria {tenant}',
   'manage.tenant_reads_why': '{tenant} vê o que você compartilha com qualquer um dos aplicativos dela.',
   'manage.events': 'O que aconteceu',

@@ -67,7 +67,7 @@ export const makeClaim = defineEndpoint({
   }),
   summary: 'Claim that the user holds at least an amount',
   description:
-    'Answers yes or no and signs it, without showing what the user holds. Only connections by API key or OAuth2 count: a pasted address proves no ownership. At most three different claims a day can be made with one consent; the user’s own page lists them.',
+    'Answers yes or no and signs it, without showing what the user holds. Only connections by API key or OAuth2 count: a pasted address proves no ownership. At most three different claims a day can be made with one consent, and one that could not be answered counts; the user’s own page lists them. An asset that the service has never seen is one that the user does not hold.',
   errors: ['rate_limited'],
   example: {
     body: { claim: 'value_at_least', amount_in_usd: '10000', audience: 'https://lender.example' },

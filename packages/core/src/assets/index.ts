@@ -56,14 +56,22 @@ export function isKnownAsset(assetId: string): boolean {
   return byId.has(assetId)
 }
 
+const scopedCode = /^([a-z0-9_-]+):(.+)$/s
+
+/** Whether an asset can have this id. Codes of providers and tokens on chains are not listed here, so any of them can. */
+export function isAssetId(text: string): boolean {
+  const [, scope] = scopedCode.exec(text) ?? []
+  return byId.has(text) || (scope !== undefined && scope !== 'crypto' && scope !== 'fiat')
+}
+
 /** One piece of a collection: chain, contract and the number of the piece. */
 const onePiece = /^evm:\d+:0x[0-9a-f]{40}:\d+$/
 
 export function getAsset(assetId: string): Asset {
   const known = byId.get(assetId)
   if (known !== undefined) return known
-  const [, scope, code] = /^([a-z0-9_-]+):(.+)$/s.exec(assetId) ?? []
-  if (scope === undefined || code === undefined || scope === 'crypto' || scope === 'fiat') {
+  const [, scope, code] = scopedCode.exec(assetId) ?? []
+  if (scope === undefined || code === undefined || !isAssetId(assetId)) {
     throw new RangeError(`unknown asset id: ${JSON.stringify(assetId.slice(0, 80))}`)
   }
   const kind = isShareCode(scope, code) ? 'share' : onePiece.test(assetId) ? 'nft' : 'crypto'

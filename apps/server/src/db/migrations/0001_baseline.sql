@@ -358,7 +358,8 @@ create table claims (
   -- The moment as it was asked for; null for the present.
   asked_for timestamptz(3),
   as_of timestamptz(3) not null,
-  holds boolean not null,
+  -- Null when the data was too weak for an answer. The question counts all the same.
+  holds boolean,
   grade text not null,
   audience text not null,
   made_at timestamptz(3) not null,

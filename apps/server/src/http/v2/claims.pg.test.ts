@@ -115,6 +115,29 @@ describe('POST /accounts/v2/claims', async () => {
     await api.service.db.execute(`update connections set connection_type = 'api_key'`)
   })
 
+  it('200: an asset that was never seen is answered like one that the user does not hold', async () => {
+    const { access_token: bearer } = await api.signIn('yan', { scope: 'claims:read', providers: [] })
+    const grades = ['proved', 'explained', 'unprovable', 'open']
+    const about = async (assetId: string) => {
+      const { data, errors } = await ask({ ...holding(held, { grades }), asset_id: assetId }, bearer)
+      return { holds: data.holds, grade: data.grade, errors }
+    }
+    const unheld = await about('crypto:bitcoin')
+    assert.equal(unheld.holds, false)
+    assert.deepEqual(await about(`evm:1:0x${'0'.repeat(40)}`), unheld)
+    assert.deepEqual(await about('kraken:NEVER-SEEN'), unheld)
+  })
+
+  it('429: questions that could not be answered count, too: their grades would tell which assets a user has', async () => {
+    const { access_token: bearer } = await api.signIn('xia', { scope: 'claims:read', providers: [] })
+    const statuses: number[] = []
+    for (const asset of ['bitcoin', 'ethereum', 'solana', 'cardano', 'bitcoin']) {
+      const body = { ...holding(held), asset_id: `crypto:${asset}` }
+      statuses.push((await api.call('POST', path, bearer, body)).status)
+    }
+    assert.deepEqual(statuses, [200, 200, 200, 429, 200])
+  })
+
   it('400: an amount that is not a decimal, an unknown asset, grade or claim, a moment in the future; each is named', async () => {
     const { access_token: bearer } = await api.signIn('ann', { scope: 'claims:read' })
     const cases: [object, string][] = [
@@ -125,6 +148,8 @@ describe('POST /accounts/v2/claims', async () => {
       [{ ...holding(held), amount: 1 }, 'amount'],
       [{ claim: 'value_at_least', amount_in_usd: '10,000' }, 'amount_in_usd'],
       [{ ...holding(held), asset_id: 'crypto:no-such-coin' }, 'asset_id'],
+      [{ ...holding(held), asset_id: 'bitcoin' }, 'asset_id'],
+      [{ ...holding(held), asset_id: 'kraken:\u202eCTB' }, 'asset_id'],
       [holding(held, { grades: ['proved', 'certain'] }), 'grades.1'],
       [holding(held, { grades: [] }), 'grades'],
       [holding(held, { as_of: '2999-01-01T00:00:00Z' }), 'as_of'],
