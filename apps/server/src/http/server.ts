@@ -209,8 +209,14 @@ function createApp(options: HttpOptions): FastifyInstance {
     // Requests that arrive on a kept-alive connection during a stop are still served; then the connection closes.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // Without a Host, Node would answer by itself and without a problem document; `checkHost` does it.
-    http: { requireHostHeader: false, connectionsCheckingInterval: requestTimeoutMs * lookShare },
+    http: {
+      // Without a Host, Node would answer by itself and without a problem document; `checkHost` does it.
+      requireHostHeader: false,
+      // Node's own, a minute, is longer than ours. Node then exchanges the two, and a body had that minute
+      // (ConnectionsList::Expired in src/node_http_parser.cc, Node 24.21).
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: requestTimeoutMs * lookShare,
+    },
     // No hook runs for these (a broken percent-encoding in the path), so the access line is written here.
     frameworkErrors: (error, request, reply) => record(request, sendProblem(error, request, reply), options),
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, requestTimeoutMs),

@@ -244,17 +244,28 @@ describe('a stop', () => {
   })
 })
 
-describe('a connection that another process has accepted', () => {
-  it('is closed when its request does not arrive in time', async (t) => {
-    const { url } = await startTestServer(t, { isChild: true, requestTimeoutMs: 50 })
-    const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n')
-    let answer = ''
-    for await (const chunk of socket) answer += String(chunk)
-    assert.match(answer, /^HTTP\/1\.1 400 [^]*the request did not arrive within 0\.05 seconds/)
-  })
+describe('a request that does not arrive in time', () => {
+  const head = 'Host: 127.0.0.1\r\nAuthorization: Bearer ann\r\nContent-Type: application/json'
+  for (const [part, sent] of [
+    ['its headers', `POST /platform/v1/things HTTP/1.1\r\n${head}\r\n`],
+    ['its body', `POST /platform/v1/things HTTP/1.1\r\n${head}\r\nContent-Length: 30\r\n\r\n{`],
+  ] as const) {
+    for (const isChild of [false, true]) {
+      const by = isChild ? 'another process' : 'this process'
+      it(`is refused and its connection closed: ${part}, on a connection that ${by} has accepted`, async (t) => {
+        const { url } = await startTestServer(t, { isChild, requestTimeoutMs: 50 })
+        const socket = connect(Number(new URL(url).port), '127.0.0.1')
+        socket.write(sent)
+        let answer = ''
+        for await (const chunk of socket) answer += String(chunk)
+        assert.match(answer, /^HTTP\/1\.1 400 [^]*the request did not arrive within 0\.05 seconds/)
+      })
+    }
+  }
+})
 
-  it('is cut by a stop when its request does not end within the grace', async (t) => {
+describe('a stop of a server whose connections another process has accepted', () => {
+  it('cuts what has not ended within the grace', async (t) => {
     const entered = Promise.withResolvers<void>()
     const server = await startTestServer(t, {
       isChild: true,
