@@ -11,6 +11,7 @@ import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.t
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { toUnits } from '../reconciler.ts'
 import { until } from '../until.ts'
+import { listVerdicts } from './verdict.ts'
 
 interface Effect {
   asset: string
@@ -321,6 +322,19 @@ describe('wallets on EVM chains', async () => {
     assert.ok(interruptions > 0, 'the history was never read in part')
     await world.readAgain(ref)
     await assertSame(world, ref, wallet)
+  })
+
+  it('a connection on which every other request fails is read to its end, and its balances are proved', async () => {
+    const wallet = await world.newWallet('flaky')
+    const ref = await world.connect(wallet)
+    await assertSame(world, ref, wallet)
+    // The run after a balance was read proves it.
+    await engine.moveClock(finalMs)
+    await world.readAgain(ref)
+    await assertSame(world, ref, wallet)
+    const { verdicts, rows } = await listVerdicts(engine, ref)
+    assert.deepEqual(verdicts, {})
+    assert.ok(rows.length > 5)
   })
 
   it('an address of a contract is refused', async () => {

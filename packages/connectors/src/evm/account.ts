@@ -28,7 +28,7 @@ export function chooseChains(clients: readonly ChainClient[], { networks }: Wall
 
 /** An address is all there is to a wallet, so it is recognised with certainty. */
 export async function fetchAccount(clients: readonly ChainClient[], address: Address): Promise<Account> {
-  const used = await fetchUsage(clients, address)
+  const used = await fetchUsage(clients, address, {})
   await Promise.all(clients.filter(({ chain }) => chain.id in used).map((client) => assertNoContract(client, address)))
   return {
     fingerprint: createHash('sha256').update(`evm\n${address}`).digest('hex'),

@@ -2,10 +2,13 @@
  * What a wallet holds, from the chain itself and never from its history: coins by `eth_getBalance`, tokens by their
  * contracts. A chain does not say which tokens an address has, so the index names the contracts that it has ever met.
  *
+ * A round asks one chain after the other. That takes some twenty calls, which hardly ever come through in a row on a bad
+ * connection, so a round keeps what was answered and the next call goes on from there.
+ *
  * All questions to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
  * deployed, each contract is called separately.
  */
-import { add, isZero, SourceError, zero, type Decimal } from '@assay/core'
+import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
 import {
   decodeFunctionResult,
   encodeFunctionData,
@@ -20,35 +23,171 @@ import type { Balance } from '../kit/connector.ts'
 import { nativeAsset, nftAsset, tokenAsset, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchBlockNumber, inGroups, RevertedCall, toBigInt, type ChainClient } from './client.ts'
-import { pageSize, pagesMax, toAction } from './pages.ts'
-import { parseToken, type Token as TokenRow } from './records.ts'
-import { isFungible, listPieces, toAmount, toContract, toDecimals, wrappedContract } from './tokens.ts'
-import { untouched, withNfts, withTokens, type ChainState, type EvmState, type Nft, type Token } from './state.ts'
+import { toAction } from './pages.ts'
+import { questionsPerCall, scanOn, startScan, withScanned } from './scan.ts'
+import {
+  keyOf,
+  tokenStreams,
+  untouched,
+  type ChainRound,
+  type ChainState,
+  type EvmState,
+  type Nft,
+  type Round,
+  type Token,
+  type Units,
+} from './state.ts'
+import { toAmount, wrappedContract } from './tokens.ts'
 
 export interface Holdings {
-  balances: Balance[]
-  chains: Record<string, ChainState>
+  /** Undefined while the round has not ended. */
+  balances: Balance[] | undefined
+  chains: EvmState['chains']
+  round?: Round
 }
 
-/** A wallet that never sent anything on a chain may still be sent tokens there; this is checked once a day. */
-const probeEveryMs = 24 * 3_600_000
+/** A balance from the beginning of a longer round would no longer belong to those from its end. */
+const roundMaxMs = hourMs
+
+interface Walk {
+  address: Address
+  chains: Record<string, ChainState>
+  round: Round
+  /** To indexes, within this call. */
+  questions: number
+  hasProgressed: boolean
+}
 
 export async function fetchHoldings(
   clients: readonly ChainClient[],
   address: Address,
-  before: EvmState['chains'],
+  { chains, round }: EvmState,
+  nowMs: number,
 ): Promise<Holdings> {
-  const used = await readUsage(clients, address, before)
-  const read = await Promise.all(used.map((usage) => readChain(usage, address)))
-  const chains = { ...before }
-  for (const { id, state } of read) chains[id] = state
-  return { balances: fold(read.flatMap(({ held }) => held)), chains }
+  const isOpen = round !== undefined && nowMs - round.startedAtMs < roundMaxMs
+  const walk: Walk = {
+    ...{ address, questions: 0, hasProgressed: false },
+    chains: isOpen ? chains : { ...chains, ...(await fetchUsage(clients, address, chains)) },
+    round: isOpen ? round : { startedAtMs: Math.round(nowMs), chains: {} },
+  }
+  const used = clients.filter(({ chain }) => walk.chains[chain.id]?.isUsed === true)
+  const hasEnded = await readAll(used, walk)
+  if (!hasEnded) return { balances: undefined, chains: walk.chains, round: walk.round }
+  return { balances: fold(used.flatMap(({ chain }) => toHeld(chain, walk))), chains: walk.chains }
 }
 
-/** The chains on which the wallet was used, ignoring its tokens. */
-export async function fetchUsage(clients: readonly ChainClient[], address: Address): Promise<EvmState['chains']> {
-  const used = await readUsage(clients, address, {})
-  return Object.fromEntries(used.map(({ client, state }) => [client.chain.id, state]))
+/** False when the round has to go on, either because this call has asked enough or because a call was lost. */
+async function readAll(used: readonly ChainClient[], walk: Walk): Promise<boolean> {
+  try {
+    for (const client of used) if (!(await readChain(client, walk))) return false
+    return true
+  } catch (error) {
+    // Whatever is wrong with the provider, the next call finds it first and throws it: that one makes no progress.
+    const isPassing = error instanceof SourceError && passingFaults.has(error.fault)
+    if (walk.hasProgressed && isPassing) return false
+    throw error
+  }
+}
+
+const passingFaults: ReadonlySet<SourceError['fault']> = new Set(['venue_down', 'unreadable_answer', 'rate_limited'])
+
+/** One chain at a time: a call that is lost then loses little of the others. */
+async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
+  const { id } = client.chain
+  const read = (walk.round.chains[id] ??= { height: await fetchBlockNumber(client), scans: {} })
+  if (read.units !== undefined) return true
+  if (!(await scanLists(client, walk, read))) return false
+  read.units = await fetchUnits(client, walk.address, getState(walk, client.chain))
+  walk.chains[id] = withScanned(client.chain, getState(walk, client.chain), read)
+  walk.hasProgressed = true
+  return true
+}
+
+function getState({ chains }: Walk, { id }: Chain): ChainState {
+  return chains[id] ?? untouched
+}
+
+/** The contracts that the wallet has met since the last round. False when this call has asked enough. */
+async function scanLists(client: ChainClient, walk: Walk, { scans }: ChainRound): Promise<boolean> {
+  for (;;) {
+    const { scannedTo } = getState(walk, client.chain)
+    const open = tokenStreams.flatMap((stream) => {
+      const scan = (scans[stream] ??= startScan(scannedTo))
+      return scan.ended === undefined ? [{ stream, scan }] : []
+    })
+    if (open.length === 0) return true
+    if (walk.questions + open.length > questionsPerCall) return false
+    walk.questions += open.length
+    const answers = await Promise.allSettled(
+      open.map(async ({ stream, scan }) => ({ stream, ...(await scanOn(client, walk.address, stream, scan)) })),
+    )
+    for (const answer of answers) {
+      if (answer.status === 'rejected') continue
+      const { stream, scan, learn } = answer.value
+      scans[stream] = scan
+      walk.chains[client.chain.id] = learn(getState(walk, client.chain))
+      walk.hasProgressed = true
+    }
+    const lost = answers.find((answer) => answer.status === 'rejected')
+    if (lost !== undefined) throw lost.reason
+  }
+}
+
+/**
+ * The chains that answered, and whether the wallet was used there. One that was never used may fail: an unreachable network
+ * must not make six others unreadable, and the next round asks it again. When none answers and none is known to be in use,
+ * that is the provider's failure.
+ */
+export async function fetchUsage(
+  clients: readonly ChainClient[],
+  address: Address,
+  before: EvmState['chains'],
+): Promise<EvmState['chains']> {
+  const answers = await Promise.all(
+    clients.map(async (client): Promise<[number, ChainState] | SourceError> => {
+      const state = before[client.chain.id] ?? untouched
+      try {
+        return [client.chain.id, state.isUsed ? state : await probe(client, address, state)]
+      } catch (error) {
+        if (error instanceof SourceError) return error
+        throw error
+      }
+    }),
+  )
+  const answered = answers.flatMap((answer) => (answer instanceof SourceError ? [] : [answer]))
+  const failed = answers.find((answer) => answer instanceof SourceError)
+  if (failed !== undefined && answered.length === 0) throw failed
+  return Object.fromEntries(answered)
+}
+
+/** A wallet that never sent anything on a chain may still be sent tokens there; this is checked once a day. */
+const probeEveryMs = 24 * hourMs
+
+async function probe(client: ChainClient, address: Address, before: ChainState): Promise<ChainState> {
+  if ((await fetchNative(client, address)) > 0n) return { ...before, isUsed: true }
+  const count = await client.rpc('eth_getTransactionCount', [address, 'latest'])
+  if (toBigInt('eth_getTransactionCount', count) > 0n) return { ...before, isUsed: true }
+  const nowMs = Math.round(client.now())
+  if (before.checkedAtMs !== null && nowMs - before.checkedAtMs < probeEveryMs) return before
+  for (const stream of [...tokenStreams, 'transactions'] as const) {
+    const rows = await client.list(toAction(stream), { address, page: 1, offset: 1, sort: 'asc' })
+    if (rows.length > 0) return { ...before, isUsed: true }
+  }
+  return { ...before, checkedAtMs: nowMs }
+}
+
+async function fetchNative(client: ChainClient, address: Address): Promise<bigint> {
+  return toBigInt('eth_getBalance', await client.rpc('eth_getBalance', [address, 'latest']))
+}
+
+/** Together, so that all of them are of nearly the same block. */
+async function fetchUnits(client: ChainClient, address: Address, { tokens, nfts }: ChainState): Promise<Units> {
+  const [native, ofTokens, ofNfts] = await Promise.all([
+    fetchNative(client, address),
+    fetchTokens(client, address, tokens),
+    fetchNfts(client, address, nfts),
+  ])
+  return { native: native.toString(), tokens: ofTokens, nfts: ofNfts }
 }
 
 interface Held {
@@ -56,129 +195,22 @@ interface Held {
   amount: Decimal
 }
 
-interface Usage {
-  client: ChainClient
-  native: bigint
-  state: ChainState
-}
-
-/**
- * A chain where the wallet was never used may fail: one unreachable network must not make six others unreadable. It is
- * asked again by the next read. When none answers, that is the provider's failure.
- */
-async function readUsage(
-  clients: readonly ChainClient[],
-  address: Address,
-  before: EvmState['chains'],
-): Promise<Usage[]> {
-  const answers = await Promise.all(
-    clients.map(async (client): Promise<Usage | SourceError> => {
-      const state = before[client.chain.id] ?? untouched
-      try {
-        const native = toBigInt('eth_getBalance', await client.rpc('eth_getBalance', [address, 'latest']))
-        return { client, native, state: state.isUsed ? state : await probe(client, address, state, native) }
-      } catch (error) {
-        if (error instanceof SourceError && !state.isUsed) return error
-        throw error
-      }
-    }),
-  )
-  const used = answers.flatMap((answer) => (answer instanceof SourceError ? [] : [answer]))
-  const failed = answers.find((answer) => answer instanceof SourceError)
-  if (failed !== undefined && used.length === 0) throw failed
-  return used
-}
-
-async function readChain(
-  { client, native, state }: Usage,
-  address: Address,
-): Promise<{ id: number; state: ChainState; held: Held[] }> {
-  const { chain } = client
-  if (!state.isUsed) return { id: chain.id, state, held: [] }
-  const scanned = await scan(client, address, state)
+function toHeld(chain: Chain, walk: Walk): Held[] {
+  const { units } = walk.round.chains[chain.id] ?? {}
+  if (units === undefined) return []
+  const { tokens, nfts } = getState(walk, chain)
   const held = [
-    { asset: nativeAsset(chain), amount: toAmount(native, 18) },
-    ...(await fetchTokens(client, address, scanned.tokens)),
-    ...(await fetchNfts(client, address, scanned.nfts)),
+    { asset: nativeAsset(chain), amount: toAmount(BigInt(units.native), 18) },
+    ...withWrapped(chain, tokens).map((token) => ({
+      asset: tokenAsset(chain, token),
+      amount: toAmount(BigInt(units.tokens[token.address] ?? '0'), token.decimals),
+    })),
+    ...nfts.map((nft) => ({
+      asset: nftAsset(chain, nft, nft.tokenId),
+      amount: toAmount(BigInt(units.nfts[keyOf(nft)] ?? '0'), 0),
+    })),
   ]
-  return { id: chain.id, state: scanned, held: held.filter(({ amount }) => !isZero(amount)) }
-}
-
-async function probe(client: ChainClient, address: Address, before: ChainState, native: bigint): Promise<ChainState> {
-  if (native > 0n) return { ...before, isUsed: true }
-  const count = await client.rpc('eth_getTransactionCount', [address, 'latest'])
-  if (toBigInt('eth_getTransactionCount', count) > 0n) return { ...before, isUsed: true }
-  const nowMs = Math.round(client.now())
-  if (before.checkedAtMs !== null && nowMs - before.checkedAtMs < probeEveryMs) return before
-  for (const stream of ['erc20', 'erc721', 'erc1155', 'transactions'] as const) {
-    const rows = await client.list(toAction(stream), { address, page: 1, offset: 1, sort: 'asc' })
-    if (rows.length > 0) return { ...before, isUsed: true }
-  }
-  return { ...before, checkedAtMs: nowMs }
-}
-
-/** Longer lists are scanned further by the next read. */
-const questionsPerScan = 10
-
-const skippedMax = 50_000
-
-/** The contracts that the wallet has met since the last time. */
-async function scan(client: ChainClient, address: Address, state: ChainState): Promise<ChainState> {
-  const height = await fetchBlockNumber(client)
-  const lists = await Promise.all(
-    (['erc20', 'erc721', 'erc1155'] as const).map((stream) => scanList(client, address, stream, state.scannedTo)),
-  )
-  const [tokens, single, multiple] = lists.map(({ rows }) => rows)
-  const found = (tokens ?? [])
-    .filter((row) => isFungible(client.chain, row))
-    .map((row): Token => ({ ...toContract(row), decimals: toDecimals(row) }))
-  const nfts = [...toNfts('erc721', single ?? []), ...toNfts('erc1155', multiple ?? [])]
-  // What is not final may be replaced, and an index is behind.
-  const final = Math.max(state.scannedTo, height - 2 * client.chain.depth)
-  const scannedTo = Math.min(final, ...lists.flatMap(({ endedAt }) => endedAt ?? []))
-  // Nothing was found: a new state is not worth writing until there is much to skip.
-  if (found.length + nfts.length === 0 && scannedTo - state.scannedTo < skippedMax) return state
-  return {
-    ...state,
-    tokens: withTokens(client.chain, state.tokens, found),
-    nfts: withNfts(state.nfts, nfts),
-    scannedTo,
-  }
-}
-
-async function scanList(
-  client: ChainClient,
-  address: Address,
-  stream: 'erc20' | 'erc721' | 'erc1155',
-  since: number,
-): Promise<{ rows: TokenRow[]; endedAt: number | undefined }> {
-  const rows: TokenRow[] = []
-  let [startblock, page] = [since, 1]
-  for (let questions = 0; questions < questionsPerScan; questions += 1) {
-    const answer = await client.list(toAction(stream), { address, startblock, page, offset: pageSize, sort: 'asc' })
-    const read = answer.flatMap((row) => findToken(row) ?? [])
-    rows.push(...read)
-    if (answer.length < pageSize) return { rows, endedAt: undefined }
-    const last = Math.max(startblock, ...read.map(({ blockNumber }) => Number(blockNumber)))
-    // A block may fill several pages. One that has more than an index gives is passed over.
-    if (last > startblock) [startblock, page] = [last, 1]
-    else if (page < pagesMax) page += 1
-    else [startblock, page] = [last + 1, 1]
-  }
-  return { rows, endedAt: startblock }
-}
-
-/** A row that cannot be parsed is reported by its page. */
-function findToken(row: unknown): TokenRow | undefined {
-  try {
-    return parseToken(JSON.stringify(row))
-  } catch {
-    return undefined
-  }
-}
-
-function toNfts(standard: Nft['standard'], rows: readonly TokenRow[]): Nft[] {
-  return rows.flatMap((row) => listPieces(row).map(({ tokenId }): Nft => ({ ...toContract(row), standard, tokenId })))
+  return held.filter(({ amount }) => !isZero(amount))
 }
 
 interface Question {
@@ -186,18 +218,22 @@ interface Question {
   data: Hex
 }
 
-async function fetchTokens(client: ChainClient, address: Address, tokens: readonly Token[]): Promise<Held[]> {
-  const { chain } = client
-  const asked = withWrapped(chain, tokens)
+async function fetchTokens(
+  client: ChainClient,
+  address: Address,
+  tokens: readonly Token[],
+): Promise<Record<string, string>> {
+  const asked = withWrapped(client.chain, tokens)
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [address] })
   const answers = await ask(
     client,
     asked.map((token) => ({ to: token.address as Address, data })),
   )
-  return asked.flatMap((token, index): Held[] => {
-    const units = findUint(answers[index])
-    return units === undefined ? [] : [{ asset: tokenAsset(chain, token), amount: toAmount(units, token.decimals) }]
-  })
+  return toRecord(asked.map((token, index) => [token.address, findUint(answers[index])]))
+}
+
+function toRecord(units: readonly (readonly [string, bigint | undefined])[]): Record<string, string> {
+  return Object.fromEntries(units.flatMap(([key, amount]) => (amount ? [[key, amount.toString()]] : [])))
 }
 
 /** Wrapping coins leaves no transfer in most indexes, so the wrapped coin is always queried. */
@@ -208,7 +244,7 @@ function withWrapped(chain: Chain, tokens: readonly Token[]): readonly Token[] {
 
 const erc1155Abi = parseAbi(['function balanceOf(address account, uint256 id) view returns (uint256)'])
 
-async function fetchNfts(client: ChainClient, address: Address, nfts: readonly Nft[]): Promise<Held[]> {
+async function fetchNfts(client: ChainClient, address: Address, nfts: readonly Nft[]): Promise<Record<string, string>> {
   const questions = nfts.map(({ address: to, tokenId, standard }): Question => {
     const id = BigInt(tokenId)
     const data =
@@ -218,12 +254,13 @@ async function fetchNfts(client: ChainClient, address: Address, nfts: readonly N
     return { to: to as Address, data }
   })
   const answers = await ask(client, questions)
-  return nfts.flatMap((nft, index): Held[] => {
-    const word = findUint(answers[index])
-    if (word === undefined) return []
-    const amount = nft.standard === 'erc1155' ? word : word === BigInt(address) ? 1n : 0n
-    return [{ asset: nftAsset(client.chain, nft, nft.tokenId), amount: toAmount(amount, 0) }]
-  })
+  return toRecord(
+    nfts.map((nft, index) => {
+      const word = findUint(answers[index])
+      const isOwner = word === BigInt(address)
+      return [keyOf(nft), nft.standard === 'erc1155' ? word : isOwner ? 1n : 0n]
+    }),
+  )
 }
 
 /** Contracts that are gone or broken answer something else than one word; their tokens cannot be moved either. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { SourceError } from '@assay/core'
 import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address } from 'viem'
-import type { Session, WalletCredentials } from '../kit/connector.ts'
+import type { Balances, ConnectorState, Session, WalletCredentials } from '../kit/connector.ts'
 import { connector } from './connector.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
 
@@ -56,6 +56,26 @@ function hold(chain: TestChain): void {
   chain.calls.set(`${picture} ${ownerOf(7n)}`, word(BigInt(own)))
   chain.calls.set(`${picture} ${ownerOf(8n)}`, 'revert')
   chain.calls.set(`${game} ${pieces(1n)}`, word(4n))
+}
+
+const callsMax = 20
+
+/** As the engine reads them: it calls until all parts are there. `isPatient`: also after a fault. */
+async function readToEnd(
+  session: Session,
+  { state: given = {}, isPatient = false }: { state?: ConnectorState; isPatient?: boolean } = {},
+): Promise<Balances> {
+  let state = given
+  for (let calls = 0; calls < callsMax; calls += 1) {
+    try {
+      const answer = await session.fetchBalances(state)
+      state = answer.state ?? state
+      if (answer.isPartial !== true) return { ...answer, state }
+    } catch (error) {
+      if (!isPatient || !(error instanceof SourceError)) throw error
+    }
+  }
+  throw new Error(`the balances were not read within ${callsMax} calls`)
 }
 
 function isFault(fault: string): (error: unknown) => boolean {
@@ -159,8 +179,43 @@ describe('balances', () => {
     hold(chain)
     const many = Array.from({ length: 3_000 }, (_, index) => row(10 + Math.floor(index / 1_000), weth, { value: '1' }))
     chain.lists.set('tokentx', [...many, row(14, coin, { value: '5' })])
-    const { balances } = await session.fetchBalances({})
+    const { balances } = await readToEnd(session)
     assert.ok(balances.some(({ assetId }) => assetId === `evm:1:${coin}`))
+  })
+
+  it('are read to their end where a round takes more calls than ever come through in a row', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const expected = await session.fetchBalances({})
+    const { state: verified = {} } = await session.verify()
+    let calls = 0
+    const flaky: typeof fetch = async (given, init) => {
+      calls += 1
+      return calls % 10 === 0 ? new Response('', { status: 503 }) : fetch(given, init)
+    }
+    const { balances, state } = await readToEnd(
+      connector.open({ type: 'wallet', address }, { ...chain.io, fetch: flaky }),
+      { state: verified, isPatient: true },
+    )
+    assert.ok(calls > 10, 'no call was lost')
+    assert.deepEqual([balances, state], [expected.balances, expected.state])
+  })
+
+  it('of an interrupted round are not read again within an hour, and not used after it', async (t) => {
+    const { chain, session } = await openWallet(t)
+    hold(chain)
+    const { state = {} } = await session.fetchBalances({})
+    const lost: typeof fetch = async (given, init) =>
+      String(init?.body).includes('eth_call') ? new Response('', { status: 503 }) : fetch(given, init)
+    const interrupted = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: lost })
+    const part = await interrupted.fetchBalances(state)
+    assert.deepEqual([part.isPartial, part.balances], [true, []])
+    const asked = chain.questions.length
+    assert.equal((await readToEnd(session, part)).balances.length, 5)
+    assert.equal(chain.questions.length, asked)
+    chain.nowMs += 3_600_000
+    assert.equal((await readToEnd(session, part)).balances.length, 5)
+    assert.ok(chain.questions.length > asked)
   })
 
   it('a chain in use that does not answer fails the balances; one that was never used does not', async (t) => {

@@ -9,6 +9,7 @@ import { fetchHoldings } from './balances.ts'
 import { createClients, fetchBlockNumber, type ChainClient } from './client.ts'
 import { evmDefinition } from './definition.ts'
 import { fetchPage, rememberTimes, type Height } from './pages.ts'
+import { questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
@@ -36,7 +37,7 @@ const budget: Budget = {
   ],
   // Of a wallet that is used on two chains and has a handful of tokens.
   verify: { index: 16, rpc: 24 },
-  balances: { index: 6, rpc: 14 },
+  balances: { index: questionsPerCall, rpc: 14 },
   partitions: {},
 }
 
@@ -76,12 +77,13 @@ function openSession(credentials: WalletCredentials, io: Io): Session {
 
   return {
     verify: async () => fetchAccount(listClients(), readAddress(credentials)),
-    async fetchBalances(state) {
+    async fetchBalances(given) {
+      const before = readState(given)
       const address = readAddress(credentials)
-      const { balances, chains } = await fetchHoldings(listClients(), address, readState(state).chains)
-      const learned = { address, chains }
-      const isNews = JSON.stringify(readState(state)) !== JSON.stringify(learned)
-      return { balances, ...(isNews ? { state: learned } : {}) }
+      const { balances, ...learned } = await fetchHoldings(listClients(), address, readState(given), io.now())
+      const state = { address, ...learned }
+      const news = JSON.stringify(before) === JSON.stringify(state) ? {} : { state }
+      return balances === undefined ? { balances: [], isPartial: true, ...news } : { balances, ...news }
     },
     async listPartitions(state) {
       const { chains } = readState(state)

@@ -1,6 +1,6 @@
 /**
- * What the connector keeps about a wallet: its address, the chains where it was used, and the contracts whose balance is
- * worth asking for. Everything in it is public.
+ * What the connector keeps about a wallet: its address, the chains where it was used, the contracts whose balance is worth
+ * asking for, and how far a read of the balances came that was interrupted. Everything in it is public.
  */
 import { isKnownAsset, isSpamAsset } from '@assay/core'
 import { z } from 'zod'
@@ -30,14 +30,48 @@ const chainSchema = z.object({
   tokens: z.array(tokenSchema),
   nfts: z.array(nftSchema),
 })
+
+/** The lists that name the contracts of tokens and collections. */
+export const tokenStreams = ['erc20', 'erc721', 'erc1155'] as const
+
+const scanSchema = z.object({
+  /** The next question begins with this block, or is for a further page of it. */
+  block: z.number(),
+  page: z.number(),
+  questions: z.number(),
+  rows: z.number(),
+  /** `whole`: the list was read to its end. `cut`: its other rows are left to the next round. */
+  ended: z.enum(['whole', 'cut']).exactOptional(),
+})
+const digits = z.string().regex(/^\d+$/)
+/** In base units, without zeros; tokens by contract, collectibles by contract and number. */
+const unitsSchema = z.object({
+  native: digits,
+  tokens: z.record(z.string(), digits),
+  nfts: z.record(z.string(), digits),
+})
+const chainRoundSchema = z.object({
+  height: z.number(),
+  scans: z.partialRecord(z.enum(tokenStreams), scanSchema),
+  /** Absent until the chain was asked for its balances, which ends its part of the round. */
+  units: unitsSchema.exactOptional(),
+})
+const roundSchema = z.object({ startedAtMs: z.number(), chains: z.record(z.string(), chainRoundSchema) })
+
 const stateSchema = z.object({
   address: z.string().catch(''),
   chains: z.record(z.string(), chainSchema).catch({}),
+  /** A read of the balances that has begun and not ended. */
+  round: roundSchema.exactOptional(),
 })
 
 export type Token = z.infer<typeof tokenSchema>
 export type Nft = z.infer<typeof nftSchema>
 export type ChainState = z.infer<typeof chainSchema>
+export type Scan = z.infer<typeof scanSchema>
+export type Units = z.infer<typeof unitsSchema>
+export type ChainRound = z.infer<typeof chainRoundSchema>
+export type Round = z.infer<typeof roundSchema>
 export type EvmState = z.infer<typeof stateSchema>
 
 export function readState(state: ConnectorState): EvmState {
@@ -58,8 +92,11 @@ export function withTokens(chain: Chain, before: readonly Token[], found: readon
   return inOrder.toSorted((a, b) => rankOf(chain, a) - rankOf(chain, b)).slice(0, tokensMax)
 }
 
+export function keyOf({ address, tokenId }: Nft): string {
+  return `${address}:${tokenId}`
+}
+
 export function withNfts(before: readonly Nft[], found: readonly Nft[]): Nft[] {
-  const keyOf = ({ address, tokenId }: Nft): string => `${address}:${tokenId}`
   const known = new Set(before.map(keyOf))
   const added = [...new Map(found.map((one) => [keyOf(one), one])).values()].filter((one) => !known.has(keyOf(one)))
   return [...before, ...added].slice(0, nftsMax)

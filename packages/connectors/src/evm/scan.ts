@@ -1,0 +1,106 @@
+/**
+ * Which tokens and collectibles a wallet has met, by the lists of the index: a chain does not say which tokens an address
+ * has. A list is read by blocks, one question at a time, and everything that a question finds is kept.
+ */
+import type { Address } from 'viem'
+import type { Chain } from './chains.ts'
+import type { ChainClient } from './client.ts'
+import { pageSize, pagesMax, toAction } from './pages.ts'
+import { parseToken, type Token as TokenRow } from './records.ts'
+import {
+  tokenStreams,
+  withNfts,
+  withTokens,
+  type ChainRound,
+  type ChainState,
+  type Nft,
+  type Scan,
+  type Token,
+} from './state.ts'
+import { isFungible, listPieces, toContract, toDecimals } from './tokens.ts'
+
+type TokenStream = (typeof tokenStreams)[number]
+
+/** To the lists of two chains. The budget charges for so many; the next call asks further. */
+export const questionsPerCall = 2 * tokenStreams.length
+
+/** Of one list. The other rows of a longer one are left to the next round, so that its balances do not wait for them. */
+const questionsPerScan = 10
+
+const skippedMax = 50_000
+
+export function startScan(scannedTo: number): Scan {
+  return { block: scannedTo, page: 1, questions: 0, rows: 0 }
+}
+
+export interface ScanStep {
+  scan: Scan
+  /** Adds what was met to what is known of the chain. */
+  learn(before: ChainState): ChainState
+}
+
+/** Asks one question. */
+export async function scanOn(
+  client: ChainClient,
+  address: Address,
+  stream: TokenStream,
+  scan: Scan,
+): Promise<ScanStep> {
+  const { block: startblock, page } = scan
+  const answer = await client.list(toAction(stream), { address, startblock, page, offset: pageSize, sort: 'asc' })
+  const rows = answer.flatMap((row) => findToken(row) ?? [])
+  return {
+    scan: moveOn(scan, rows, answer.length),
+    learn: (before) => ({
+      ...before,
+      ...(stream === 'erc20'
+        ? { tokens: withTokens(client.chain, before.tokens, toTokens(client.chain, rows)) }
+        : { nfts: withNfts(before.nfts, toNfts(stream, rows)) }),
+    }),
+  }
+}
+
+function moveOn(scan: Scan, rows: readonly TokenRow[], count: number): Scan {
+  const { block, page } = scan
+  const asked = { ...scan, questions: scan.questions + 1, rows: scan.rows + count }
+  if (count < pageSize) return { ...asked, ended: 'whole' }
+  const last = Math.max(block, ...rows.map(({ blockNumber }) => Number(blockNumber)))
+  const next = { ...asked, ...toPlace({ block, page, last }) }
+  return next.questions < questionsPerScan ? next : { ...next, ended: 'cut' }
+}
+
+/** A block may fill several pages. One that has more than an index gives is passed over. */
+function toPlace({ block, page, last }: { block: number; page: number; last: number }): Pick<Scan, 'block' | 'page'> {
+  if (last > block) return { block: last, page: 1 }
+  return page < pagesMax ? { block, page: page + 1 } : { block: last + 1, page: 1 }
+}
+
+/** Once all lists were read: up to which block they need not be read again. */
+export function withScanned({ depth }: Chain, state: ChainState, { height, scans }: ChainRound): ChainState {
+  const all = Object.values(scans)
+  // What is not final may be replaced, and an index is behind.
+  const final = Math.max(state.scannedTo, height - 2 * depth)
+  const scannedTo = Math.min(final, ...all.flatMap(({ ended, block }) => (ended === 'cut' ? block : [])))
+  // Nothing was found: a new state is not worth writing until there is much to skip.
+  const isIdle = all.every(({ rows }) => rows === 0) && scannedTo - state.scannedTo < skippedMax
+  return isIdle ? state : { ...state, scannedTo }
+}
+
+/** A row that cannot be parsed is reported by its page. */
+function findToken(row: unknown): TokenRow | undefined {
+  try {
+    return parseToken(JSON.stringify(row))
+  } catch {
+    return undefined
+  }
+}
+
+function toTokens(chain: Chain, rows: readonly TokenRow[]): Token[] {
+  return rows
+    .filter((row) => isFungible(chain, row))
+    .map((row): Token => ({ ...toContract(row), decimals: toDecimals(row) }))
+}
+
+function toNfts(standard: Nft['standard'], rows: readonly TokenRow[]): Nft[] {
+  return rows.flatMap((row) => listPieces(row).map(({ tokenId }): Nft => ({ ...toContract(row), standard, tokenId })))
+}
