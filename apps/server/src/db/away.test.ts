@@ -48,8 +48,22 @@ test('a host with several addresses is unreachable when none of them answers', (
   assert.equal(isDatabaseAway(new AggregateError([])), false)
 })
 
-test('a cluster is away when one of its nodes died inside a transaction, and not for any other internal error', () => {
+test('a cluster is away when one of its nodes dies in a statement, a prepare or a commit, and for no other internal error', () => {
   const internal = (message: string): Error => Object.assign(new Error(message), { code: 'XX000' })
-  assert.equal(isDatabaseAway(internal('failure on connection marked as essential: 10.0.0.7:5432')), true)
-  assert.equal(isDatabaseAway(internal('cache lookup failed for relation 7')), false)
+  for (const message of [
+    'failure on connection marked as essential: 10.0.0.7:5432',
+    'could not commit transaction for shard 102008 on at least one active node',
+    "failed to prepare transaction 'citus_0_42_7_1' on host 10.0.0.7:5432",
+    'execution cannot recover from multiple connection failures. Last node failed 10.0.0.7:5432',
+    'postmaster was shut down, exiting',
+    'server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally',
+    'SSL connection has been closed unexpectedly',
+    'could not receive data from server: Connection reset by peer',
+    'no connection to the server',
+  ]) {
+    assert.equal(isDatabaseAway(internal(message)), true, message)
+  }
+  for (const message of ['cache lookup failed for relation 7', 'could not open shard 7', 'unexpected chunk number']) {
+    assert.equal(isDatabaseAway(internal(message)), false, message)
+  }
 })

@@ -28,8 +28,21 @@ const awayMessages = [
   'Cannot use a pool after calling end on the pool',
 ]
 
-// Citus reports a worker that died inside a transaction as an internal error (seen in 13.2: transaction/remote_transaction.c).
-const clusterMessage = /^failure on connection marked as essential: /
+// Citus reports a node that died as an internal error in most places, also with libpq's own words for it (seen in 13.2:
+// connection/remote_commands.c, connection/placement_connection.c, transaction/remote_transaction.c,
+// executor/adaptive_executor.c).
+const clusterMessages = [
+  'failure on connection marked as essential: ',
+  'could not commit transaction for shard ',
+  'failed to prepare transaction ',
+  'execution cannot recover from multiple connection failures',
+  'postmaster was shut down, exiting',
+  'server closed the connection unexpectedly',
+  'SSL connection has been closed unexpectedly',
+  'could not receive data from server',
+  'could not send data to server',
+  'no connection to the server',
+]
 
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -37,7 +50,7 @@ export function isDatabaseAway(error: unknown): boolean {
   if (code !== undefined) {
     // Class 08 is "connection exception"; PgBouncer reports its own failures to reach the server with it.
     if (code === 'ENOENT') return 'syscall' in error && error.syscall === 'connect'
-    if (code === 'XX000') return clusterMessage.test(error.message)
+    if (code === 'XX000') return clusterMessages.some((message) => error.message.startsWith(message))
     return awayCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code)
   }
   // A host with several addresses fails with one error for each of them.
