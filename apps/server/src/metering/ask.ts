@@ -1,6 +1,6 @@
 /**
  * How a job calls a provider: within the budgets, while the circuit is closed, and only while this job owns the key.
- * One statement precedes every call.
+ * One statement precedes every call. As many calls are under way at once as the connector allows, one if it says nothing.
  *
  * This is the one place where a provider's failures, waits for a budget and open circuits become outcomes. Callers act on
  * the outcome; they catch nothing.
@@ -9,6 +9,7 @@ import type { Connector, Cost, Spent } from '@assay/connectors'
 import { SourceError } from '@assay/core'
 import type { Budgets } from './budgets.ts'
 import { CircuitOpen, type Circuits } from './circuits.ts'
+import { createEntrance, createGate } from './gate.ts'
 
 /** Why a call has no answer. */
 export type Stop =
@@ -37,7 +38,7 @@ export interface NonceRange {
 }
 
 export interface Asker {
-  connector: Pick<Connector, 'providerId' | 'budget'>
+  connector: Pick<Connector, 'providerId' | 'budget' | 'atOnce'>
   keyLane: string
   /** A key under verification (`pending`) says nothing about the provider. */
   status: string
@@ -57,8 +58,13 @@ export function startAsking(
   const { keyLane, nonces } = asker
   const { providerId } = asker.connector
   let standing: 'outside' | 'entered' | 'probing' | 'answered' = 'outside'
-  /** The provider was failing when this job began: an answer ends the outage. */
+  /** The provider was failing when this job began, or has failed since: an answer ends the outage. */
   let wasFailing = false
+  /** How often the provider said "too many". */
+  let limitErrors = 0
+  const gate = createGate(asker.connector.atOnce?.callsMax ?? 1)
+  // The first call reserves the nonces, which two would take from each other; during an outage one call is the probe.
+  const entrance = createEntrance(() => standing === 'answered')
 
   async function enter(cost: Cost): Promise<Stop | { kind: 'entered'; left: ReadonlyMap<string, number> }> {
     const { waitMs, holdsKey, lastNonce, circuit, left } = await budgets.admit(asker, cost, { interactive }, () => ({
@@ -80,21 +86,29 @@ export function startAsking(
   }
 
   async function hearAnswer(): Promise<void> {
-    if (standing !== 'answered' && wasFailing) await circuits.recordAnswer(providerId)
+    const isNews = standing !== 'answered' && wasFailing
     standing = 'answered'
+    if (isNews) await circuits.recordAnswer(providerId)
   }
 
   /** `unreadable_answer` counts as an answer: the provider is up, and only we cannot read its response. */
-  async function hearFault(error: SourceError, cost: Cost): Promise<void> {
-    if (error.fault === 'rate_limited') await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
+  async function hearFault(error: SourceError, cost: Cost, limitErrorsBefore: number): Promise<void> {
+    // Calls that were under way together are refused together, and say one thing: one step down is enough.
+    if (error.fault === 'rate_limited' && limitErrors === limitErrorsBefore) {
+      limitErrors += 1
+      await budgets.recordLimitError(asker, cost, error.retryAfterMs ?? 0)
+    }
     if (error.fault !== 'venue_down') return hearAnswer()
-    await circuits.recordSilence(providerId, asker.status === 'pending' ? null : keyLane, standing === 'probing')
+    const wasProbe = standing === 'probing'
     standing = 'outside'
+    wasFailing = true
+    await circuits.recordSilence(providerId, asker.status === 'pending' ? null : keyLane, wasProbe)
   }
 
-  return async (cost, call) => {
+  async function askNow<T extends object>(cost: Cost, call: () => Promise<T>): Promise<Asked<T>> {
     const entered = await enter(cost)
     if (entered.kind !== 'entered') return entered
+    const limitErrorsBefore = limitErrors
     try {
       const answer = await call()
       await hearAnswer()
@@ -102,10 +116,12 @@ export function startAsking(
       return { kind: 'answer', answer }
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
-      await hearFault(error, cost)
+      await hearFault(error, cost, limitErrorsBefore)
       return { kind: 'fault', error }
     }
   }
+
+  return (cost, call) => gate(() => entrance(() => askNow(cost, call)))
 }
 
 function spentOf(answer: { spent?: readonly Spent[] }): readonly Spent[] {

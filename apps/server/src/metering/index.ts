@@ -12,9 +12,10 @@ import { createCircuits, findCircuitOpen, type CircuitOpen } from './circuits.ts
 export { type Ask, type Asked, type Asker, type NonceRange, type Stop } from './ask.ts'
 export { OverBudget, type Metered } from './budgets.ts'
 export { CircuitOpen } from './circuits.ts'
+export { createGate, type Gate } from './gate.ts'
 
 export interface Metering {
-  /** For one job: its calls to one provider with one key, one after another. `interactive`: a person waits. */
+  /** For one job: its calls to one provider with one key. `interactive`: a person waits. */
   startAsking(asker: Asker, by: { interactive: boolean }): Ask
   /** For callers without a key, such as the source of prices. Throws OverBudget when the wait is too long for a job. */
   take(of: Metered, cost: Cost, by: { interactive: boolean }): Promise<void>

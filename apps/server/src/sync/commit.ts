@@ -9,7 +9,7 @@ import type { Sql } from '../db/index.ts'
 import type { Doubt, ShownPages } from '../ledger/index.ts'
 import { closeBookmark, cover, moveBookmark, type List } from './places.ts'
 import { without, type Bookmark } from './plan.ts'
-import { listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
+import { joinStates, listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
 /** `overtaken`: another worker was there first, and nothing was kept. */
@@ -25,10 +25,15 @@ export interface WindowProgress extends FinishedWindow {
 
 const stateBytesMax = 2 ** 20
 
-export async function keepProgress(deps: ReadingDeps, reading: Reading, progress: WindowProgress): Promise<Kept> {
-  const { ref } = reading
+export function keepProgress(deps: ReadingDeps, reading: Reading, progress: WindowProgress): Promise<Kept> {
+  return reading.inTurn(() => writeProgress(deps, reading, progress))
+}
+
+async function writeProgress(deps: ReadingDeps, reading: Reading, progress: WindowProgress): Promise<Kept> {
+  const { ref, places } = reading
   const { from, to, list } = progress
   const key = toKey(list)
+  const state = progress.state && joinStates(reading, places.state, progress.state)
   let version: string | undefined
   const kept = await commit(
     deps,
@@ -40,13 +45,13 @@ export async function keepProgress(deps: ReadingDeps, reading: Reading, progress
       return (await store.closeWindows(tx, ref, [{ ...key, from, window: progress.window }])) === 1
     },
     async (tx) => {
-      if (progress.state === undefined) return true
-      version = await store.replaceState(tx, ref, toStored(progress.state), reading.places.stateVersion)
+      if (state === undefined) return true
+      version = await store.replaceState(tx, ref, toStored(state), places.stateVersion)
       return version !== undefined
     },
   )
   if (kept === 'overtaken') return kept
-  if (progress.state !== undefined) Object.assign(reading.places, { state: progress.state, stateVersion: version })
+  if (state !== undefined) Object.assign(places, { state, stateVersion: version })
   if (to === undefined) closeBookmark(placeOfList(reading, list), progress.window.start)
   else moveBookmark(placeOfList(reading, list), to)
   return kept
@@ -56,7 +61,11 @@ export async function keepProgress(deps: ReadingDeps, reading: Reading, progress
  * Most runs find a page or two in each list, and nothing new in them. Such windows are put aside and kept together after
  * the last list, so that a run which finds nothing writes once, however many lists there are.
  */
-export async function keepFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
+export function keepFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
+  return reading.inTurn(() => writeFinished(deps, reading))
+}
+
+async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept> {
   const { ref, opened, finished } = reading
   if (finished.length === 0) return 'kept'
   reading.finished = []

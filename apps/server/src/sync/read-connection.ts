@@ -6,13 +6,13 @@
  */
 import { dayMs } from '@assay/core'
 import type { OpenedConnection } from '../connections/index.ts'
-import { CircuitOpen, type Stop } from '../metering/index.ts'
+import { CircuitOpen, createGate, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import type { Reach } from '../proof/index.ts'
 import { toStored } from './commit.ts'
 import { toReach } from './coverage.ts'
 import { isRequiredAway, readLists, readPartitions } from './read-lists.ts'
-import { listLists, placeOfList, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
+import { callsMaxOf, listLists, placeOfList, startAllowance, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
 export type { ReadingDeps } from './reading.ts'
@@ -71,8 +71,17 @@ export async function readConnection(
   const reading: Reading = {
     ...{ ref, opened, untilMs, places, state: places.state, isStateNew: false },
     ask: deps.metering.startAsking(opened, { interactive }),
-    allowance: startAllowance(signal),
-    ...{ finished: [], hasNews: false, faults: new Map(), missing: new Map(), again: new Map(), heights: new Map() },
+    inTurn: createGate(1),
+    allowance: startAllowance(signal, callsMaxOf(opened)),
+    ...{
+      finished: [],
+      recordsAhead: 0,
+      hasNews: false,
+      faults: new Map(),
+      missing: new Map(),
+      again: new Map(),
+      heights: new Map(),
+    },
     progressed: new Set(),
   }
   const run: RunState = { untilMs, stage: given?.stage ?? 'recent' }

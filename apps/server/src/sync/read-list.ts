@@ -12,13 +12,21 @@ import type { Asked, Stop } from '../metering/index.ts'
 import { coverInMemory, keepProgress, putAside, type Kept } from './commit.ts'
 import { closeBookmark, type CoveredSpan, type List } from './places.ts'
 import { listRereads, nextStep, without, type Bookmark, type Span, type Step } from './plan.ts'
-import { listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
+import {
+  endsJob,
+  joinStates,
+  listIdOf,
+  placeOfList,
+  type FinishedWindow,
+  type Reading,
+  type ReadingDeps,
+} from './reading.ts'
 import * as store from './store.ts'
 
 const distrustedMs = 30 * dayMs
-/** How much may be fetched before it is kept. */
+/** How much may be fetched before it is kept: pages of one list, and records of all lists that are read at once. */
 const pagesAheadMax = 8
-const recordsAheadMax = 2_000
+const recordsAheadMax = 4_000
 /** A walk remembers its keys to find records that it did not show. A walk with more keys than this is not judged. */
 const keysMax = 10_000
 
@@ -105,12 +113,14 @@ async function walkWindow(
   step: OpenStep,
 ): Promise<'closed' | 'stopped' | Stop> {
   const walk = startWalk(list, step)
-  const committer = startCommitter((pages) => keepPages(deps, reading, walk, pages))
+  const committer = startCommitter(reading, (pages) => keepPages(deps, reading, walk, pages))
   let fetching = fetchPage(reading, walk, walk.from?.position ?? null)
   try {
     for (;;) {
       const asked = await fetching
       if (asked.kind !== 'answer') {
+        // At once, and not after this list's commits: lists that are read at the same time would go on asking.
+        if (endsJob(asked)) reading.allowance.end()
         if ((await committer.finish(walk)) === 'overtaken') return { kind: 'overtaken' }
         const isHole = asked.kind === 'fault' && asked.error.fault === 'data_hole'
         return isHole ? leaveOut(deps, reading, walk, asked) : asked
@@ -154,8 +164,11 @@ function noteAnswer(reading: Reading, walk: Walk, page: Page): void {
   reading.allowance.countPage()
   reading.progressed.add(listIdOf(walk.list))
   walk.waiting.push(page)
+  reading.recordsAhead += page.records.length
   if (page.times !== undefined) walk.window = { ...walk.window, ...page.times }
-  if (page.state !== undefined) Object.assign(reading, { state: page.state, isStateNew: true })
+  if (page.state !== undefined) {
+    Object.assign(reading, { state: joinStates(reading, reading.state, page.state), isStateNew: true })
+  }
   if (walk.keys === undefined) return
   for (const { key } of page.records) walk.keys.push(key)
   if (walk.keys.length > keysMax) walk.keys = undefined
@@ -170,14 +183,18 @@ interface Committer {
   settle(): Promise<Kept>
 }
 
-/** At most one commit is under way. */
-function startCommitter(keep: (pages: Page[]) => Promise<Kept>): Committer {
+/** At most one commit of a walk is under way. */
+function startCommitter(reading: Reading, keep: (pages: Page[]) => Promise<Kept>): Committer {
   let underWay: { ended: Promise<Kept>; hasEnded: boolean } | undefined
 
   function begin(walk: Walk): void {
-    const commit = { ended: keep(walk.waiting), hasEnded: false }
+    const pages = walk.waiting
+    const commit = { ended: keep(pages), hasEnded: false }
     walk.waiting = []
-    const end = (): void => void (commit.hasEnded = true)
+    const end = (): void => {
+      commit.hasEnded = true
+      reading.recordsAhead -= countRecords(pages)
+    }
     // A failure is thrown by the next `settle`.
     commit.ended.then(end, end)
     underWay = commit
@@ -191,7 +208,7 @@ function startCommitter(keep: (pages: Page[]) => Promise<Kept>): Committer {
   return {
     async offer(walk) {
       if (underWay?.hasEnded === true && (await settle()) === 'overtaken') return 'overtaken'
-      if (underWay !== undefined && isFull(walk) && (await settle()) === 'overtaken') return 'overtaken'
+      if (underWay !== undefined && isFull(reading, walk) && (await settle()) === 'overtaken') return 'overtaken'
       // The first page of a window waits for the second: with it the window may be at its end, and is put aside.
       const isFirst = walk.from === undefined && walk.waiting.length === 1
       if (underWay === undefined && !isFirst) begin(walk)
@@ -206,16 +223,20 @@ function startCommitter(keep: (pages: Page[]) => Promise<Kept>): Committer {
   }
 }
 
-function isFull({ waiting }: Walk): boolean {
-  const records = waiting.reduce((sum, page) => sum + page.records.length, 0)
-  return waiting.length >= pagesAheadMax || records >= recordsAheadMax
+function isFull({ recordsAhead }: Reading, { waiting }: Walk): boolean {
+  return waiting.length >= pagesAheadMax || recordsAhead >= recordsAheadMax
+}
+
+function countRecords(pages: readonly Page[]): number {
+  return pages.reduce((sum, { records }) => sum + records.length, 0)
 }
 
 async function keepPages(deps: ReadingDeps, reading: Reading, walk: Walk, pages: readonly Page[]): Promise<Kept> {
   const { start, end } = walk.window
   const position = pages.at(-1)?.next ?? null
   const to = position === null ? undefined : { start, end, position }
-  const state = pages.findLast((page) => page.state !== undefined)?.state
+  const states = pages.flatMap((page) => (page.state === undefined ? [] : [page.state]))
+  const state = states.length === 0 ? undefined : states.reduce((before, one) => joinStates(reading, before, one))
   const kept = await keepProgress(deps, reading, { ...toWindow(reading, walk, pages), from: walk.from, to, state })
   walk.from = to
   return kept
@@ -249,6 +270,7 @@ async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, commit
   if ((await committer.settle()) === 'overtaken') return 'overtaken'
   const { list, waiting } = walk
   const isSmall = walk.from === undefined && waiting.length <= 2 && !waiting.some(({ state }) => state !== undefined)
+  if (isSmall) reading.recordsAhead -= countRecords(waiting)
   const kept = isSmall ? await putAside(deps, reading, toWindow(reading, walk, waiting)) : await committer.finish(walk)
   if (kept === 'kept') coverInMemory(reading, list, walk.window)
   return kept

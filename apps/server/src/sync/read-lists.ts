@@ -1,9 +1,14 @@
-/** Reads the lists of an account, and says what keeps some of them from being read. */
-import { CircuitOpen, type Stop } from '../metering/index.ts'
+/**
+ * Reads the lists of an account: several at the same time where the connector allows it, begun in the order in which it
+ * names them. Each list keeps its own pages; what one of them meets is judged here, one list after another.
+ *
+ *   a fault of one endpoint, a used-up budget → the other lists are read      any other stop, the allowance → all end
+ */
+import type { Stop } from '../metering/index.ts'
 import { keepFinished } from './commit.ts'
 import { idOf, placeOf, type List } from './places.ts'
 import { readList, type ListProgress } from './read-list.ts'
-import { listIdOf, listLists, type Reading, type ReadingDeps } from './reading.ts'
+import { callsMaxOf, endsJob, listIdOf, listLists, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
 
 /** The job gives up when more lists than this are unreadable. */
@@ -31,7 +36,7 @@ export async function readPartitions(deps: ReadingDeps, reading: Reading): Promi
       const [stream = '', partition = ''] = JSON.parse(id) as string[]
       return { stream, partition }
     })
-  await store.keepPartitions(deps.db, ref, { named, dropped })
+  await reading.inTurn(() => store.keepPartitions(deps.db, ref, { named, dropped }))
   for (const { stream, partition } of named) placeOf(places, stream, partition).isListed = true
   for (const { stream, partition } of dropped) placeOf(places, stream, partition).isListed = false
   return undefined
@@ -45,23 +50,75 @@ export async function readLists(deps: ReadingDeps, reading: Reading, backMs?: nu
   return (await keepFinished(deps, reading)) === 'kept' ? progress : { kind: 'overtaken' }
 }
 
+interface Ended {
+  list: List
+  progress: ListProgress | Stop
+}
+
 async function readEach(deps: ReadingDeps, reading: Reading, backMs: number | undefined): Promise<ListProgress | Stop> {
-  let whole: ListProgress = 'covered'
-  const done = new Set<string>()
-  const findNext = (): List | undefined => listLists(reading).find((list) => !done.has(listIdOf(list)))
-  for (let list = findNext(); list !== undefined; list = findNext()) {
-    done.add(listIdOf(list))
-    if (isAway(reading, list)) continue
-    const progress = await readOne(deps, reading, list, backMs)
-    if (progress === 'stopped') return 'stopped'
-    if (progress === 'reached') whole = 'reached'
-    if (typeof progress !== 'string' && !holdBack(reading, list, progress)) return progress
-    if (reading.isStateNew) {
-      const stop = await readPartitions(deps, reading)
-      if (stop !== undefined) return stop
+  const { allowance, opened } = reading
+  const round: Round = { begun: new Set(), waits: new Map(), reached: 'covered', stop: undefined }
+  const underWay = new Map<string, Promise<Ended>>()
+
+  function beginMore(): void {
+    while (underWay.size < callsMaxOf(opened) && round.reached !== 'stopped' && round.stop === undefined) {
+      const list = listLists(reading).find((one) => !round.begun.has(listIdOf(one)))
+      if (list === undefined) return
+      round.begun.add(listIdOf(list))
+      if (isAway(reading, list) || round.waits.has(list.stream.name)) continue
+      const ended = readOne(deps, reading, list, backMs).then((progress) => ({ list, progress }))
+      // It may fail while another list is awaited. The failure is thrown where this one is awaited.
+      ended.catch(() => undefined)
+      underWay.set(listIdOf(list), ended)
     }
   }
-  return whole
+
+  try {
+    for (beginMore(); underWay.size > 0; beginMore()) {
+      const { list, progress } = await Promise.race(underWay.values())
+      underWay.delete(listIdOf(list))
+      judge(reading, round, list, progress)
+      if (reading.isStateNew && round.stop === undefined) {
+        const stop = await readPartitions(deps, reading)
+        if (stop !== undefined) endRound(reading, round, stop)
+      }
+    }
+  } finally {
+    // Nothing of the job may still be under way when it fails.
+    if (underWay.size > 0) allowance.end()
+    await Promise.allSettled(underWay.values())
+  }
+  const waitMs = Math.min(...round.waits.values())
+  if (round.stop !== undefined) return round.stop
+  return round.reached !== 'stopped' && waitMs < Infinity ? { kind: 'wait', ms: waitMs } : round.reached
+}
+
+/** What the lists came to so far. */
+interface Round {
+  begun: Set<string>
+  /** By stream: how long until its budget allows another call. */
+  waits: Map<string, number>
+  /** The least that any of them came to. */
+  reached: ListProgress
+  /** What ends the job. */
+  stop: Stop | undefined
+}
+
+function judge(reading: Reading, round: Round, list: List, progress: ListProgress | Stop): void {
+  if (typeof progress === 'string') {
+    if (progress === 'stopped' || round.reached === 'covered') round.reached = progress
+  } else if (progress.kind === 'wait') {
+    // Budgets differ: Binance allows two calls a minute for one list, and hundreds for others.
+    round.waits.set(list.stream.name, progress.ms)
+  } else if (round.stop !== undefined || !holdBack(reading, list, progress)) {
+    endRound(reading, round, progress)
+  }
+}
+
+/** The lists that are being read end with their next page. */
+function endRound({ allowance }: Reading, round: Round, stop: Stop): void {
+  if (round.stop === undefined || stop.kind === 'overtaken') round.stop = stop
+  allowance.end()
 }
 
 async function readOne(
@@ -99,11 +156,14 @@ async function findHeight(reading: Reading, list: List): Promise<number | Stop> 
 
 /** True when the fault concerns this list alone, and the others are read. */
 function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
-  if (stop.kind !== 'fault' || stop.error instanceof CircuitOpen) return false
+  if (stop.kind !== 'fault' || endsJob(stop)) return false
   const { fault } = stop.error
-  const count = [...faults.values()].filter((other) => other.fault === fault).length
-  // One endpoint may be away alone. If two are, the provider is.
-  const mayPass = { venue_down: count < 1, unreadable_answer: count < unreadableMax }
+  const others = [...faults].filter(([, other]) => other.fault === fault).map(([id]) => id)
+  // One endpoint may be away alone, for several of its lists at once. If two are, the provider is.
+  const mayPass = {
+    venue_down: others.every((id) => streamOf(id) === list.stream.name),
+    unreadable_answer: others.length < unreadableMax,
+  }
   if (!(fault === 'venue_down' || fault === 'unreadable_answer') || !mayPass[fault]) return false
   faults.set(listIdOf(list), stop.error)
   return true
@@ -112,10 +172,14 @@ function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
 /** A list that cannot be read now; an endpoint that is away is away for all lists of its stream. */
 function isAway({ faults }: Reading, { stream, partition }: List): boolean {
   return [...faults].some(([id, { fault }]) => {
-    const [name, other] = JSON.parse(id) as string[]
-    if (name !== stream.name) return false
-    return fault === 'venue_down' || (fault === 'unreadable_answer' && other === partition)
+    if (streamOf(id) !== stream.name) return false
+    return fault === 'venue_down' || (fault === 'unreadable_answer' && id === idOf(stream.name, partition))
   })
+}
+
+function streamOf(id: string): string | undefined {
+  const [stream] = JSON.parse(id) as string[]
+  return stream
 }
 
 export function isRequiredAway(reading: Reading): boolean {

@@ -1,11 +1,11 @@
 /** The state of one job, which reads one opened connection up to one moment. Its parts share it and keep it up to date. */
-import type { SourceError } from '@assay/core'
+import type { Fault, SourceError } from '@assay/core'
 import type { ConnectorState, RawRecord, Stream } from '@assay/connectors'
 import type { Logger } from 'pino'
 import type { Connections, OpenedConnection } from '../connections/index.ts'
 import type { Database } from '../db/index.ts'
 import type { CompleteWindow, Ledger } from '../ledger/index.ts'
-import type { Ask, Metering } from '../metering/index.ts'
+import { CircuitOpen, type Ask, type Gate, type Metering, type Stop } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import type { Proof } from '../proof/index.ts'
 import { idOf, placeOf, type CoveredSpan, type List, type ListPlace, type Places } from './places.ts'
@@ -42,6 +42,8 @@ export interface Allowance {
   mayReadOn(): boolean
   countPage(): void
   pagesRead(): number
+  /** From now on nothing more is read: what is under way is kept, and the job ends. */
+  end(): void
 }
 
 /** A window that was read in one go, and is not kept yet. */
@@ -58,6 +60,11 @@ export interface Reading {
   ref: ConnectionRef
   opened: OpenedConnection
   ask: Ask
+  /**
+   * Writes of a job come one after another, because the lists that are read at once share the state, the windows that were
+   * put aside and the rows of their cursors.
+   */
+  inTurn: Gate
   untilMs: number
   allowance: Allowance
   places: Places
@@ -66,6 +73,8 @@ export interface Reading {
   /** A page or the balances replaced the state: the connector may name other lists now. */
   isStateNew: boolean
   finished: FinishedWindow[]
+  /** Of all lists: records that were fetched and are not kept yet. */
+  recordsAhead: number
   /** A record was new, changed or missing. */
   hasNews: boolean
   /** By list: what keeps a part of it, or all of it, from being read now. */
@@ -80,19 +89,41 @@ export interface Reading {
   progressed: Set<string>
 }
 
+/** For each call that may be under way. */
 const pagesPerJobMax = 50
 const jobMaxMs = 20_000
 
-export function startAllowance(signal: AbortSignal): Allowance {
+export function startAllowance(signal: AbortSignal, callsMax: number): Allowance {
   const endsAt = performance.now() + jobMaxMs
+  const pagesMax = pagesPerJobMax * callsMax
   let pages = 0
+  let hasEnded = false
   return {
-    mayReadOn: () => pages < pagesPerJobMax && performance.now() < endsAt && !signal.aborted,
+    mayReadOn: () => !hasEnded && pages < pagesMax && performance.now() < endsAt && !signal.aborted,
     countPage() {
       pages += 1
     },
     pagesRead: () => pages,
+    end() {
+      hasEnded = true
+    },
   }
+}
+
+export function callsMaxOf({ connector }: Pick<OpenedConnection, 'connector'>): number {
+  return connector.atOnce?.callsMax ?? 1
+}
+
+/** False for what may concern one list alone. */
+export function endsJob(stop: Stop): boolean {
+  if (stop.kind !== 'fault') return stop.kind === 'overtaken'
+  const mayPass: readonly Fault[] = ['venue_down', 'unreadable_answer', 'data_hole']
+  return stop.error instanceof CircuitOpen || !mayPass.includes(stop.error.fault)
+}
+
+/** A page replaces the state, unless others were fetched at the same time: then what they learned is joined. */
+export function joinStates({ opened }: Reading, before: ConnectorState, learned: ConnectorState): ConnectorState {
+  return opened.connector.atOnce?.joinStates(before, learned) ?? learned
 }
 
 export function listIdOf({ stream, partition }: List): string {

@@ -8,6 +8,7 @@
 import type {
   Balances,
   Budget,
+  CallsAtOnce,
   Connector,
   ConnectorState,
   Page,
@@ -62,12 +63,14 @@ export interface TestProvider extends Registry {
 interface Options {
   streams?: readonly [Stream, ...Stream[]]
   budget?: Partial<Budget>
+  atOnce?: CallsAtOnce
   storySpanMs?: number
 }
 
 export function createTestProvider({
   streams = [plainStream],
   budget,
+  atOnce,
   storySpanMs = dayMs,
 }: Options = {}): TestProvider {
   const definition: ProviderDefinition = { ...getDefinition('kraken'), streams, storySpanMs, settlesMs: 0 }
@@ -108,6 +111,7 @@ export function createTestProvider({
       ...{ verify: { calls: 1 }, balances: { calls: 1 }, partitions: {} },
       ...budget,
     },
+    ...(atOnce && { atOnce }),
     open: () => session,
     linkKeys,
     toTransactions: (records) => [toDeposit(records)],

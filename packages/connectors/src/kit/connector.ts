@@ -92,6 +92,16 @@ export interface Budget {
   partitions: Cost
 }
 
+/** How many calls of one connection may be under way at the same time. */
+export interface CallsAtOnce {
+  callsMax: number
+  /**
+   * Pure, and the same in either order. Two pages that were fetched at the same time began with one state, and each may
+   * have learned something: what both know together.
+   */
+  joinStates(one: ConnectorState, other: ConnectorState): ConnectorState
+}
+
 /** What the provider reports as consumed, for example in response headers: our own count follows it. */
 export interface Spent {
   bucket: string
@@ -269,6 +279,11 @@ export interface Connector {
   /** Increment when the meaning of stored records changes; replay then reports differences. */
   version: number
   budget: Budget
+  /**
+   * For providers that answer several calls of one key at once: the engine then reads several lists at the same time.
+   * Undefined where calls have to come one after another, such as with nonces that have to grow.
+   */
+  atOnce?: CallsAtOnce
   /** Throws a TypeError for a connection type that the definition does not name. */
   open(credentials: Credentials, io: Io): Session
   /**
