@@ -10,7 +10,7 @@ import { createClient } from './client.ts'
 import { binanceDefinition } from './definition.ts'
 import { costOf, endpoints } from './endpoints.ts'
 import { fetchPage } from './pages.ts'
-import { listPartitions, readState, toPairs, withAssets, type Pair } from './pairs.ts'
+import { joinStates, listPartitions, readState, toPairs, withAssets, type Pair } from './pairs.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
 const perMinute = (weight: number) => [{ capacity: weight, refillPerSecond: weight / 60 }] as const
@@ -34,6 +34,8 @@ export const connector: Connector = {
   providerId: binanceDefinition.metadata.provider_id,
   version: 1,
   budget,
+  // Requests are signed with a time, not with a nonce, and Binance counts their weight alone ("Limits").
+  atOnce: { callsMax: 8, joinStates },
   open(credentials, io) {
     if (credentials.type !== 'api_key') throw new TypeError('Binance uses API keys')
     return openSession(credentials, io)

@@ -81,6 +81,13 @@ export function withLost(state: ConnectorState, partition: string): ConnectorSta
   return lost.includes(partition) ? undefined : { ...state, lost: [...lost, partition].toSorted() }
 }
 
+/** Assets and lost lists are only ever added. */
+export function joinStates(one: ConnectorState, other: ConnectorState): ConnectorState {
+  const { assets, lost } = readState(other)
+  const joined = lost.reduce((state, partition) => withLost(state, partition) ?? state, withAssets(one, assets) ?? one)
+  return { ...other, ...joined }
+}
+
 export function listPartitions(pairs: readonly Pair[], state: ConnectorState, nowMs: number): Partition[] {
   const { assets, lost, connectedAtMs } = readState(state)
   const seen = new Set(assets)

@@ -8,7 +8,7 @@ import { createClient } from './client.ts'
 import { coinbaseDefinition } from './definition.ts'
 import { linkKeys } from './deriving/families.ts'
 import { fetchPage } from './pages.ts'
-import { findLearned, readState } from './state.ts'
+import { findLearned, joinStates, readState } from './state.ts'
 import { toTransactions } from './deriving/transactions.ts'
 import { fetchWallets, toBalances } from './wallets.ts'
 
@@ -33,6 +33,8 @@ export const connector: Connector = {
     balances: { calls: 1 },
     partitions: { calls: 1 },
   },
+  // The nonce of a token has to be new and need not be larger than the last one. Coinbase counts calls by the hour alone.
+  atOnce: { callsMax: 4, joinStates },
   open: openSession,
   linkKeys,
   toTransactions,

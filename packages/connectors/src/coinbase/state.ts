@@ -30,3 +30,8 @@ export function findLearned(
   const isKnown = after.staked.length === staked.size && after.discovered.length === discovered.size
   return isKnown ? undefined : after
 }
+
+/** Ids are only ever added. */
+export function joinStates(one: ConnectorState, other: ConnectorState): ConnectorState {
+  return findLearned(one, readState(other)) ?? one
+}
