@@ -7,12 +7,12 @@ import module, { createRequire } from 'node:module'
 import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { findOwnDirectory } from './own-directory.mjs'
 
 const entry = new URL('../src/main.ts', import.meta.url)
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Takes a third off the processor time of a start: 1.0 s instead of 1.6 s for a command that loads the service.
-  const { findOwnDirectory } = await import('../src/own-directory.ts')
   const cache = findOwnDirectory(fileURLToPath(new URL('../../../node_modules/.cache/assay', import.meta.url)))
   if (cache !== undefined) module.enableCompileCache(cache)
   await import(entry.href)

@@ -10,7 +10,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { findOwnDirectory } from './own-directory.ts'
+import { findOwnDirectory } from '../bin/own-directory.mjs'
+
+const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
 
 async function newFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'assay-cache-'))
@@ -21,11 +23,22 @@ async function newFolder(t: TestContext): Promise<string> {
 describe('the compile cache', () => {
   it('is never in the folder for temporary files', async (t) => {
     const folder = await newFolder(t)
-    const program = path.resolve(import.meta.dirname, '../bin/assay.mjs')
     const env = { PATH: readEnvironment()['PATH'], TMPDIR: folder }
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'help'], { env })
     assert.match(stdout, /^Usage: assay/)
     assert.deepEqual(await readdir(folder), [])
+  })
+
+  it('spares every start but the first the parser of TypeScript', async (t) => {
+    const cache = path.resolve(import.meta.dirname, '../../../node_modules/.cache/assay')
+    if (findOwnDirectory(cache) === undefined) return t.skip('another user installed this')
+    const watch = `data:text/javascript,process.on('exit',()=>console.log(process.moduleLoadList.join()))`
+    const env = { PATH: readEnvironment()['PATH'] }
+    const start = () => promisify(execFile)(process.execPath, ['--import', watch, program, 'help'], { env })
+    await start()
+    const { stdout } = await start()
+    assert.match(stdout, /internal\/modules\/esm/)
+    assert.doesNotMatch(stdout, /internal\/deps\/amaro/)
   })
 
   it('is a directory that we created or found, and that no other user may write to', async (t) => {

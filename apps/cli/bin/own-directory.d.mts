@@ -1,0 +1,1 @@
+export function findOwnDirectory(directory: string): string | undefined
