@@ -7,7 +7,7 @@ import { describeProviders, openSandbox } from '../../apps/server/src/compose/pr
 import { createStatistics } from '../../apps/server/src/enterprise/index.ts'
 import { createLog } from '../../apps/server/src/http/log.ts'
 import type { Handler } from '../../apps/server/src/jobs/index.ts'
-import { findKeyring } from '../../apps/server/src/main.ts'
+import { findKeyring } from '../../apps/server/src/compose/installation.ts'
 import { createTenants } from '../../apps/server/src/tenants/index.ts'
 import { createUpkeep } from '../../apps/server/src/upkeep.ts'
 import type { BenchDatabase } from './postgres.ts'

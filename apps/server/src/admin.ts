@@ -27,7 +27,7 @@ import { createStatistics, type Statistics } from './enterprise/index.ts'
 import type { Log } from './http/index.ts'
 import type { ReplayedWhich, ReplayFinding, ReplayOptions, ReplayReport } from './ledger/index.ts'
 import { createEngine, openWebhooks, type Engine } from './compose/engine.ts'
-import { findKeyring, prepareDatabase } from './main.ts'
+import { findKeyring, prepareDatabase } from './compose/installation.ts'
 import {
   examine,
   examineFailure,

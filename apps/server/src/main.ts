@@ -4,24 +4,15 @@
  */
 import { startAtAddresses, type Addresses } from './compose/addresses.ts'
 import { createDoor, openPost } from './compose/door.ts'
-import { placeNewTables } from './cluster/index.ts'
 import { createEngine } from './compose/engine.ts'
 import { startHttp, startStatus } from './compose/http.ts'
+import { findKeyring, prepareDatabase } from './compose/installation.ts'
 import { startJobs } from './compose/jobs.ts'
 import type { Build } from './compose/parts.ts'
 import { describeProviders, openSandbox } from './compose/providers.ts'
 import type { Config, Role } from './config.ts'
-import {
-  emptySandbox,
-  markInstallation,
-  migrate,
-  openDatabase,
-  type OpenedDatabase,
-  whenAnswering,
-} from './db/index.ts'
+import { openDatabase, type OpenedDatabase, whenAnswering } from './db/index.ts'
 import type { Log } from './http/index.ts'
-import { installQueue } from './jobs/index.ts'
-import { ensureOwnKeys, openKeyring, type Keyring } from './keys.ts'
 import type { Parent } from './processes/index.ts'
 import { readFleet } from './operations/index.ts'
 import { collectProcess, createFleetMetrics, createMetrics, type Metrics } from './telemetry/index.ts'
@@ -90,18 +81,6 @@ async function openTracing({ traces }: Config, role: Role, log: Log, { version }
   return startTracing({ ...traces, fetch, resource: { version, role }, onFailure })
 }
 
-export async function prepareDatabase(config: Config, opened: OpenedDatabase, log: Log): Promise<void> {
-  const applied = await migrate(opened.db, { log })
-  if (applied.length > 0) await placeNewTables(opened.db)
-  await markInstallation(opened.db, config.mode)
-  await opened.db.clock.refresh()
-  await installQueue(
-    config.database.listenUrl === undefined ? opened.connection : { url: config.database.listenUrl },
-    log,
-  )
-  if (config.sandbox.startsEmpty === true) await emptySandbox(opened.db)
-}
-
 /** All or nothing: what was started is stopped again when a later part fails, so that a start can begin anew. */
 async function startParts(
   config: Config,
@@ -161,9 +140,4 @@ async function startParts(
       }
     },
   }
-}
-
-/** A sandbox without keys of its own makes them, and so does live mode. In production such a configuration was refused. */
-export function findKeyring({ keys, database }: Config): Keyring {
-  return openKeyring(keys.server === undefined ? ensureOwnKeys(database.dataDirectory) : keys)
 }

@@ -3,7 +3,7 @@
  * workers send it. A slow or unreachable mail server must not delay a request, nor reveal by timing which addresses it
  * knows.
  */
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import type { Database } from '../db/index.ts'
 import * as store from './store.ts'
 import type { SandboxMail } from './store.ts'
@@ -32,8 +32,10 @@ export interface SmtpOptions {
   requireTls: boolean
 }
 
-export function createSmtpMailer({ url, from, requireTls }: SmtpOptions): Mailer {
-  const transport = createTransport({
+/** Loaded with the first mail: it costs each start 130 ms of processor time, and most processes send none. */
+async function openTransport({ url, requireTls }: SmtpOptions): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
     url,
     // Without this, nodemailer continues in clear text when the server, or an attacker in between, offers no STARTTLS
     // (RFC 3207 §6), and would send the code and the mailbox's password that way. The URL cannot override it, because
@@ -45,8 +47,15 @@ export function createSmtpMailer({ url, from, requireTls }: SmtpOptions): Mailer
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+}
+
+export function createSmtpMailer(options: SmtpOptions): Mailer {
+  const { from } = options
+  let opened: Promise<Transporter> | undefined
   return {
     async send({ to, subject, text }) {
+      opened ??= openTransport(options)
+      const transport = await opened
       try {
         // An object, so that nodemailer uses the address as it is and never parses it as a list.
         await transport.sendMail({
