@@ -69,12 +69,18 @@ export class AccessLine {
 const bufferBytes = 4_096
 const flushEveryMs = 200
 
+let output: DestinationStream | undefined
+
 /**
  * Standard output, some lines at a time: a system call for each access line took a twentieth of a page's time. What is
  * left is written when the process ends, unless it is killed outright.
+ *
+ * All logs of a process share it. pino writes to it every 200 ms even when there is nothing to write, and a process of
+ * the tests makes hundreds of logs.
  */
 function openOutput(): DestinationStream {
-  return pino.destination({ dest: 1, sync: false, minLength: bufferBytes, periodicFlush: flushEveryMs })
+  output ??= pino.destination({ dest: 1, sync: false, minLength: bufferBytes, periodicFlush: flushEveryMs })
+  return output
 }
 
 type MakeChild = (this: Log, bindings: Bindings, options?: ChildLoggerOptions) => Log
