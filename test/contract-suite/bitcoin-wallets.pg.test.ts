@@ -250,4 +250,21 @@ describe('a wallet whose chain changes', async () => {
     await wallet.readAfter(150)
     assert.deepEqual([await wallet.findStatus(moved), (await listStored(db, wallet.ref)).length], ['confirmed', 1])
   })
+
+  it('has no ghost and no duplicate after ten blocks were replaced that were taken for final', async () => {
+    const wallet = await connect('empty')
+    const [moved, lost] = [
+      await wallet.book({ type: 'receive', amount: '1.5' }),
+      await wallet.book({ type: 'receive', amount: '0.25' }),
+    ]
+    await wallet.readAfter(100)
+    assert.deepEqual([await wallet.findStatus(moved), await wallet.findStatus(lost)], ['confirmed', 'confirmed'])
+    await wallet.change(lost, { withdrawn: true })
+    await wallet.change(moved, { status: 'unconfirmed' })
+    await wallet.readAfter(2)
+    assert.deepEqual([await wallet.findStatus(moved), await wallet.findStatus(lost)], ['pending', undefined])
+    await wallet.change(moved, { status: 'confirmed' })
+    await wallet.readAfter(150)
+    assert.deepEqual([await wallet.findStatus(moved), (await listStored(db, wallet.ref)).length], ['confirmed', 1])
+  })
 })

@@ -305,6 +305,33 @@ describe('wallets on EVM chains', async () => {
     await assertSame(world, ref, wallet)
   })
 
+  for (const [what, minutes, asset] of [
+    ['10 blocks of Ethereum, which are pending', 2, 'USDC'],
+    ['100 blocks of Ethereum, which were taken for final', 20, 'USDC'],
+    ['450 blocks of Base, which were taken for final', 15, 'ETH@8453'],
+  ] as const) {
+    it(`a reorganisation of ${what}, leaves no ghost and no duplicate`, async () => {
+      const wallet = await world.newWallet('empty')
+      await wallet.book({ type: 'deposit', asset: 'ETH', amount: '1' }, { type: 'deposit', asset, amount: '1' })
+      await engine.moveClock(finalMs)
+      const ref = await world.connect(wallet)
+      const [moved = ''] = await wallet.book({ type: 'deposit', asset, amount: '7' })
+      const readAfter = async (ms: number): Promise<string[]> => {
+        await engine.moveClock(ms)
+        await world.readAgain(ref)
+        await assertSame(world, ref, wallet)
+        const transactions = await listTransactions(world, ref)
+        return transactions.flatMap(({ hash, status }) => (hash === moved ? [status] : []))
+      }
+      const status = minutes === 2 ? 'pending' : 'confirmed'
+      assert.deepEqual(await readAfter(minutes * minuteMs), [status])
+      await engine.control(`${wallet.path}/records`, { id: moved })
+      assert.deepEqual(await readAfter(minuteMs), [status])
+      await engine.control(`${wallet.path}/withdrawn`, { ids: [moved] })
+      assert.deepEqual(await readAfter(minuteMs), [])
+    })
+  }
+
   it('no record is lost or doubled when the chains fail in the middle of a history', async () => {
     const wallet = await world.newWallet('default')
     const ref = await world.connect(wallet, { read: false })

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { hourMs, SourceError } from '@assay/core'
 import type { Balances, ConnectorState, Io, Page, RawRecord, Session, WalletCredentials } from '../kit/connector.ts'
 import { connector } from './connector.ts'
-import { gapLimit } from './definition.ts'
+import { gapLimit, replaceableDepth } from './definition.ts'
 import { toWallet } from './wallet.ts'
 
 const zpub =
@@ -32,6 +32,8 @@ interface Output {
 /** Newest last. A height of undefined is the mempool. */
 class TestChain {
   tip = 900_000
+  /** Of the blocks that are mined from now on. */
+  branch = 0
   nowMs = startMs
   transactions: Transaction[] = []
   asked: string[] = []
@@ -51,10 +53,18 @@ class TestChain {
     return txid
   }
   mine(txid: string, height: number): void {
+    const block_time = Math.floor(startMs / 1000) - (900_000 - height) * 600
+    const block_hash = `${this.branch}${height.toString(16)}`
+    this.#get(txid).status = { confirmed: true, block_height: height, block_hash, block_time }
+  }
+  /** Back to the mempool. */
+  unmine(txid: string): void {
+    this.#get(txid).status = { confirmed: false }
+  }
+  #get(txid: string): Transaction {
     const found = this.transactions.find((one) => one.txid === txid)
     assert.ok(found)
-    const block_time = Math.floor(startMs / 1000) - (900_000 - height) * 600
-    found.status = { confirmed: true, block_height: height, block_hash: height.toString(16), block_time }
+    return found
   }
   drop(txid: string): void {
     this.transactions = this.transactions.filter((one) => one.txid !== txid)
@@ -330,10 +340,17 @@ describe('a transaction that may still change', () => {
       assert.equal(books.isPending(txid), isPending, `at ${height}`)
     }
     assert.deepEqual(balances, ['0.00001', '0.00001', '0.00001'])
-    chain.asked = []
-    chain.nowMs += hourMs
-    await books.run(chain)
-    assert.equal(countOf(chain, /\/tx/), 0, 'a final transaction is not requested again')
+    for (const [depth, count] of [
+      [replaceableDepth - 1, 1],
+      [replaceableDepth, 0],
+    ] as const) {
+      chain.tip = 900_000 + depth
+      chain.asked = []
+      chain.nowMs += hourMs
+      await books.run(chain)
+      assert.equal(countOf(chain, /\/tx/), count, `at a depth of ${depth}`)
+      assert.equal(books.isPending(txid), false)
+    }
   })
 
   it('is withdrawn when the mempool drops it, and its replacement is found though it is worth the same', async () => {
@@ -365,6 +382,50 @@ describe('a transaction that may still change', () => {
     assert.equal(await books.run(chain), '0.00001')
     assert.deepEqual([books.keys, books.withdrawn], [[moved], [lost]])
     assert.match(books.records.get(moved)?.body ?? '', /"block_height":900001/)
+  })
+
+  for (const depth of [10, replaceableDepth - 2]) {
+    it(`leaves no duplicate and no ghost when ${depth} blocks are replaced that were taken for final`, async () => {
+      const chain = new TestChain()
+      const books = new Books()
+      const height = 900_001 - depth
+      const deep = chain.pay({ payer: 9_000 }, { [receiving(0)]: 8_000 }, height - replaceableDepth)
+      const [moved, dropped, waiting] = [0, 1, 2].map((index) =>
+        chain.pay({ payer: 2_000 }, { [receiving(index)]: 1_000 }, height),
+      ) as [string, string, string]
+      const spent = chain.pay({ [receiving(0)]: 8_000 }, { shop: 7_000 }, height)
+      assert.equal(await books.run(chain), '0.00003')
+      assert.deepEqual([books.isPending(moved), books.isPending(spent)], [false, false])
+      // Another branch has won. It has one of them in another block, and instead of two others payments of the same amount.
+      for (const gone of [dropped, spent]) chain.drop(gone)
+      chain.mine(moved, height + 1)
+      chain.unmine(waiting)
+      const twin = chain.pay({ other: 2_000 }, { [receiving(1)]: 1_000 }, height + 2)
+      chain.tip += 1
+      chain.branch += 1
+      chain.nowMs += hourMs
+      await books.run(chain)
+      assert.deepEqual([books.keys, books.withdrawn.toSorted()], [keysOf(chain), [dropped, spent].toSorted()])
+      assert.deepEqual(
+        [deep, moved, waiting, twin].map((txid) => books.isPending(txid)),
+        [false, false, true, false],
+      )
+      // What was spent is there again, though its address counted as emptied.
+      chain.nowMs += hourMs
+      assert.equal(await books.run(chain), '0.0001')
+      assert.deepEqual(books.keys, keysOf(chain))
+    })
+  }
+
+  it('costs one request a run for all confirmed ones, while no block is replaced', async () => {
+    const chain = new TestChain()
+    const books = new Books()
+    for (let index = 0; index < 20; index += 1) chain.pay({ payer: 2 }, { [receiving(index)]: 1 }, 899_910 + index)
+    await books.run(chain)
+    chain.asked = []
+    chain.nowMs += hourMs
+    await books.run(chain)
+    assert.equal(countOf(chain, /\/tx/), 1)
   })
 })
 

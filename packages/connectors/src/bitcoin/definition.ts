@@ -5,11 +5,14 @@
 import { hourMs } from '@assay/core'
 import type { ProviderDefinition } from '../kit/definition.ts'
 
-/**
- * A transaction is pending until its block is this deep; a block of that depth has not been replaced since 2013. After it a
- * transaction is never requested again, so a shallower setting would miss reorganisations.
- */
+/** A transaction is pending until its block is this deep; a block of that depth has not been replaced since 2013. */
 export const confirmationsNeeded = 6
+
+/**
+ * Down to this depth a replaced block is noticed. 53 blocks were replaced in August 2010 and 24 in March 2013
+ * (bitcoin.stackexchange.com/questions/92974); Bitcoin's own rules expect fewer than 100, after which a reward may be spent.
+ */
+export const replaceableDepth = 100
 
 /** BIP-44, "Address gap limit": after so many addresses in a row that were never used, a wallet has no more of them. */
 export const gapLimit = 20

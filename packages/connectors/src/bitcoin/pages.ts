@@ -2,7 +2,9 @@
  * The walk over a wallet's transactions, in this order:
  *
  *   poll        the addresses are queried, unless a round has ended since the window did
- *   unsettled   each transaction that may still change is requested by its id. One that the chain no longer knows (a
+ *   confirmed   of the transactions in blocks that may still be replaced, the newest is requested by its id. While it lies
+ *               in the same block, all blocks below are the same; otherwise each of them may have changed
+ *   unsettled   each transaction that may have changed is requested by its id. One that the chain no longer knows (a
  *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
  *   addresses   of each address that changed, the newest transactions down to those that are known
  *
@@ -15,11 +17,11 @@
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { confirmationsNeeded } from './definition.ts'
+import { replaceableDepth } from './definition.ts'
 import type { Esplora } from './esplora.ts'
 import { pollBatch } from './poll.ts'
 import { toSeen, type SeenTransaction } from './records.ts'
-import { readState, type KnownAddress, type WalletState } from './state.ts'
+import { filterUnsettled, findNewestConfirmed, readState, type KnownAddress, type WalletState } from './state.ts'
 import type { Wallet } from './wallet.ts'
 
 /** API.md: "Returns 25 transactions per page." A shorter page is the last one. */
@@ -86,25 +88,45 @@ async function takeStep(walk: Walk, position: Position | undefined): Promise<Ste
 async function readOn(walk: Walk, position: Exclude<Position, { at: 'poll' }> | undefined): Promise<Step> {
   const tipHeight = position?.tipHeight ?? (await walk.esplora.fetchTipHeight())
   if (position?.at === 'addresses') return readAddress(walk, position)
+  if (position === undefined) {
+    filterUnsettled(walk.state, (_, { block }) => block === undefined || isReplaceable(block, tipHeight))
+    const [newest] = findNewestConfirmed(walk.state) ?? []
+    if (newest !== undefined) return checkBlocks(walk, newest, tipHeight)
+  }
   const after = position?.after ?? ''
-  const txid = Object.keys(walk.state.unsettled)
+  const [txid] = Object.entries(walk.state.unsettled)
+    .flatMap(([one, { block }]) => (block === undefined && one > after ? [one] : []))
     .toSorted()
-    .find((one) => one > after)
   if (txid !== undefined) return lookAgain(walk, txid, tipHeight)
   return readAddress(walk, { at: 'addresses', tipHeight, address: '', from: null })
 }
 
+function isReplaceable({ height }: { height: number }, tipHeight: number): boolean {
+  return tipHeight - height + 1 < replaceableDepth
+}
+
 // ------------------------------------------------------------------------------------------------------------- unsettled
+
+/** A block names the one before it, so one that is still there vouches for all below. */
+async function checkBlocks(walk: Walk, newest: string, tipHeight: number): Promise<Step> {
+  const { state } = walk
+  const before = JSON.stringify(state.unsettled[newest]?.block)
+  const step = await lookAgain(walk, newest, tipHeight)
+  if (JSON.stringify(state.unsettled[newest]?.block) !== before) {
+    for (const entry of Object.values(state.unsettled)) delete entry.block
+  }
+  return { ...step, next: { at: 'unsettled', tipHeight, after: '' } }
+}
 
 async function lookAgain(walk: Walk, txid: string, tipHeight: number): Promise<Step> {
   const { esplora, state } = walk
   const next: Position = { at: 'unsettled', tipHeight, after: txid }
   const found = await esplora.findTransaction(txid)
-  if (found !== undefined) return { records: [keep(walk, toSeen(found, contextOf(walk, tipHeight)))], next }
+  if (found !== undefined) return { records: [keep(walk, toSeen(found, contextOf(walk, tipHeight)), tipHeight)], next }
   // What replaced it may be worth exactly as much, so that the sums of its addresses are unchanged.
   const touched = new Set(state.unsettled[txid]?.addresses)
   for (const entry of state.addresses) if (touched.has(entry.address)) delete entry.isRead
-  state.unsettled = Object.fromEntries(Object.entries(state.unsettled).filter(([one]) => one !== txid))
+  filterUnsettled(state, (one) => one !== txid)
   return { records: [], withdrawn: [txid], next }
 }
 
@@ -113,17 +135,33 @@ function contextOf({ window, state, nowMs }: Walk, tipHeight: number): Parameter
 }
 
 /** Notes whether it may still change. */
-function keep({ state, nowMs }: Walk, { record, txid, addresses }: SeenTransaction): RawRecord {
+function keep(
+  { state, nowMs }: Walk,
+  { record, txid, block, addresses }: SeenTransaction,
+  tipHeight: number,
+): RawRecord {
   if (txid === undefined) return record
-  if (record.pending !== true) {
-    if (txid in state.unsettled) {
-      state.unsettled = Object.fromEntries(Object.entries(state.unsettled).filter(([one]) => one !== txid))
-    }
+  if (block !== undefined && !isReplaceable(block, tipHeight)) {
+    if (txid in state.unsettled) filterUnsettled(state, (one) => one !== txid)
     return record
   }
   const own = state.addresses.flatMap(({ address }) => (addresses.has(address) ? [address] : []))
-  state.unsettled[txid] = { seenMs: state.unsettled[txid]?.seenMs ?? nowMs, addresses: own }
+  const seenMs = state.unsettled[txid]?.seenMs ?? nowMs
+  const isConfirmed = block !== undefined && record.pending !== true
+  const place = isConfirmed ? { block: { height: block.height, hash: block.hash } } : {}
+  state.unsettled[txid] = { seenMs, addresses: own, ...place }
+  if (isConfirmed) dropDeepest(state)
   return record
+}
+
+/** More transactions of one day than a person makes. The deepest are the least likely to change. */
+const confirmedMax = 500
+
+function dropDeepest(state: WalletState): void {
+  const heights = Object.values(state.unsettled).flatMap(({ block }) => block?.height ?? [])
+  if (heights.length <= confirmedMax) return
+  const deepest = Math.min(...heights)
+  filterUnsettled(state, (_, { block }) => block?.height !== deepest)
 }
 
 // ------------------------------------------------------------------------------------------------------------- addresses
@@ -142,7 +180,7 @@ async function readAddress(walk: Walk, position: Extract<Position, { at: 'addres
   const from = position.from ?? startOf(entry)
   const rows = await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null)
   const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
-  const records = seen.map((one) => keep(walk, one))
+  const records = seen.map((one) => keep(walk, one, tipHeight))
   const goesOn = moveOn(entry, { seen, from, window, tipHeight })
   const isMore =
     goesOn !== null || state.addresses.slice(state.addresses.indexOf(entry) + 1).some((one) => isDue(one, window))
@@ -170,7 +208,7 @@ function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): 
   )
   const last = confirmed.at(-1)
   const count = (from?.seen ?? 0) + confirmed.length
-  const settled = confirmed.find(({ height }) => tipHeight - height + 1 >= confirmationsNeeded)?.height ?? null
+  const settled = confirmed.find((block) => !isReplaceable(block, tipHeight))?.height ?? null
   const isDeeper = entry.isRead === true
   const top = isDeeper ? null : (from?.top ?? settled)
   const knownHeight = isDeeper ? undefined : entry.height

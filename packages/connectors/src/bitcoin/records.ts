@@ -15,6 +15,7 @@ const outputSchema = z.object({ scriptpubkey_address: z.string().nullish(), valu
 const inputSchema = z.object({ is_coinbase: z.boolean().default(false), prevout: outputSchema.nullish() })
 const statusSchema = z.object({
   confirmed: z.boolean(),
+  block_hash: z.string().nullish(),
   block_height: digits.nullish(),
   block_time: digits.nullish(),
 })
@@ -45,7 +46,7 @@ export interface SeenTransaction {
   /** Undefined in a record that cannot be read. */
   txid: string | undefined
   /** Of its block; undefined while it has none. */
-  block: { height: number; timeMs: number } | undefined
+  block: { height: number; hash: string; timeMs: number } | undefined
   /** Every address that it takes from or gives to. */
   addresses: ReadonlySet<string>
 }
@@ -75,9 +76,9 @@ export function toSeen(verbatim: unknown, context: ReadContext): SeenTransaction
 function findBlock({ status }: ChainTransaction): SeenTransaction['block'] {
   if (!status.confirmed) return undefined
   // A confirmed transaction without its block would be filed under a wrong time.
-  const { block_height: height, block_time: time } = status
+  const { block_height: height, block_hash: hash, block_time: time } = status
   if (!height || !time) throw new RangeError('status: a confirmed transaction names no block')
-  return { height: Number(height), timeMs: Number(time) * 1_000 }
+  return { height: Number(height), hash: hash ?? '', timeMs: Number(time) * 1_000 }
 }
 
 function listAddresses({ vin, vout }: ChainTransaction): Set<string> {

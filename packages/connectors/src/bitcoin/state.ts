@@ -30,10 +30,18 @@ const addressSchema = z.object({
 })
 export type KnownAddress = z.infer<typeof addressSchema>
 
+const unsettledSchema = z.object({
+  seenMs: z.number(),
+  addresses: z.array(z.string()),
+  /** Of a transaction that is shown as confirmed. Its block may still be replaced. */
+  block: z.object({ height: z.number(), hash: z.string() }).exactOptional(),
+})
+export type Unsettled = z.infer<typeof unsettledSchema>
+
 const stateSchema = z.object({
   addresses: z.array(addressSchema).default([]),
   /** By transaction: those in the mempool or in a block that may still be replaced. */
-  unsettled: z.record(z.string(), z.object({ seenMs: z.number(), addresses: z.array(z.string()) })).default({}),
+  unsettled: z.record(z.string(), unsettledSchema).default({}),
   /** A round of questions that has begun and not ended, and the place of its next one. */
   round: z
     .object({ startedAtMs: z.number(), isWhole: z.boolean(), branch: z.number(), index: z.number() })
@@ -56,7 +64,18 @@ export function toBalance({ addresses }: WalletState): bigint {
   )
 }
 
-/** Used, and nothing is left on it or on its way. */
-export function isEmptied({ stats }: KnownAddress): boolean {
-  return stats !== undefined && stats.funded === stats.spent && stats.waiting === ''
+/** Used, and nothing is left on it or on its way. A replaced block may give back what was spent: then it is unread. */
+export function isEmptied({ stats, isRead }: KnownAddress): boolean {
+  return stats !== undefined && stats.funded === stats.spent && stats.waiting === '' && isRead === true
+}
+
+/** Of the confirmed transactions that may still change, the one in the highest block. */
+export function findNewestConfirmed({ unsettled }: WalletState): [txid: string, Unsettled] | undefined {
+  const confirmed = Object.entries(unsettled).filter(([, { block }]) => block !== undefined)
+  return confirmed.toSorted(([, a], [, b]) => (b.block?.height ?? 0) - (a.block?.height ?? 0))[0]
+}
+
+/** Keeps those entries for which `isKept` holds. */
+export function filterUnsettled(state: WalletState, isKept: (txid: string, entry: Unsettled) => boolean): void {
+  state.unsettled = Object.fromEntries(Object.entries(state.unsettled).filter(([txid, entry]) => isKept(txid, entry)))
 }

@@ -115,8 +115,13 @@ export const chains: readonly Chain[] = [
   },
 ]
 
-/** Reads overlap by this, so that everything that was not final yet is read again, on every chain. */
-export const depthMax = Math.max(...chains.map(({ depth }) => depth))
+/** In blocks. A replaced block is noticed down to here, also when we had taken it for final. */
+export function toReplaceableDepth({ depth }: Pick<Chain, 'depth'>): number {
+  return 2 * depth
+}
+
+/** Reads overlap by this, so that every block that may still be replaced is read again, on every chain. */
+export const overlapBlocks = Math.max(...chains.map(toReplaceableDepth))
 
 /** A partition is the id of a chain. */
 export function getChain(partition: string): Chain {

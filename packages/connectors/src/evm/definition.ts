@@ -6,7 +6,7 @@
 import type { Stream } from '../kit/connector.ts'
 import type { ProviderDefinition } from '../kit/definition.ts'
 import { toAddressWallet } from '../kit/metadata.ts'
-import { chains, depthMax } from './chains.ts'
+import { chains, overlapBlocks } from './chains.ts'
 
 const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }
 
@@ -82,8 +82,7 @@ function listStream<const Name extends string>(name: Name, special: Partial<Stre
     // Indexes search by address, so the years in which a wallet did nothing cost no request.
     windowMax: null,
     retentionMs: null,
-    // Twice the depth: an index is behind its chain.
-    overlap: 2 * depthMax,
+    overlap: overlapBlocks,
     cost: { index: 1, rpc: 1 },
     required: true,
     providerLimit: null,

@@ -159,7 +159,7 @@ describe('pages of an index', () => {
 })
 
 describe('rows that are not final yet', () => {
-  it('is pending until the chain is deep enough above it', async (t) => {
+  it('is pending until the chain is deep enough above it, and watched until it is twice as deep', async (t) => {
     const { chain, session } = await openWallet(t)
     chain.lists.set(
       'tokentx',
@@ -170,11 +170,16 @@ describe('rows that are not final yet', () => {
       records.map(({ pending }) => pending ?? false),
       [false, true, true],
     )
-    chain.height = 20_064
-    const later = connector.open({ type: 'wallet', address }, chain.io)
-    const again = await walk(later, 'erc20', { start: 17_600, end: 20_065, cursor: last.cursor ?? '' })
-    assert.ok(again.records.every(({ pending }) => pending !== true))
-    assert.equal(again.last.cursor, '[]')
+    const blocks: number[][] = []
+    for (const height of [20_064, 20_127, 20_128]) {
+      chain.height = height
+      const later = connector.open({ type: 'wallet', address }, chain.io)
+      const again = await walk(later, 'erc20', { start: 17_600, end: height + 1, cursor: last.cursor ?? '' })
+      assert.ok(again.records.every(({ pending }) => pending !== true))
+      const watched = JSON.parse(again.last.cursor ?? '') as { block: number }[]
+      blocks.push(watched.map(({ block }) => block))
+    }
+    assert.deepEqual(blocks, [[19_937, 20_000], [20_000], []])
   })
 
   it('is withdrawn when a replaced block had it, and stays when the index is only behind', async (t) => {

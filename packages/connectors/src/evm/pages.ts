@@ -4,15 +4,16 @@
  * rows may have been cut off (docs.etherscan.io, "Get an address's full transaction history"). Pages are counted only inside
  * one block, and to find the empty page that ends a window.
  *
- * Replaced blocks. Everything that is not final yet is remembered in the list's cursor, and each later read covers it again
- * (the streams overlap by more than the depth). What such a read does not show is looked up in the chain itself: a record
- * whose transaction is no longer in its block is withdrawn at once. A record that the chain still has stays: the index is
- * behind.
+ * Replaced blocks. Everything in a block that may still be replaced is remembered in the list's cursor, and each later read
+ * covers it again (the streams overlap by at least as much). What such a read does not show is looked up in the chain
+ * itself: a record whose transaction is no longer in its block is withdrawn at once. A record that the chain still has
+ * stays: the index is behind.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toRawRecord } from '../kit/records.ts'
+import { toReplaceableDepth } from './chains.ts'
 import { findBlockTime, inGroups, UnknownAction, type ChainClient } from './client.ts'
 import type { StreamName } from './definition.ts'
 import { headReaders, readReceipt, receiptKey, type Head, type Receipt } from './records.ts'
@@ -36,7 +37,7 @@ const pageSizeWithReceipts = 100
 const windowRowsMax = 10_000
 /** Of one question. */
 export const pagesMax = windowRowsMax / pageSize
-/** More unfinished records of one list than a person makes. Those beyond are found by the engine, in two reads. */
+/** More records in new blocks of one list than a person makes. Those beyond are found by the engine, in two reads. */
 const recentMax = 100
 
 const recent = z.object({
@@ -52,9 +53,9 @@ const place = z.object({
   page: z.number(),
   /** How often each row of the last block was shown, on the pages before this one. */
   counts: z.array(z.tuple([z.string(), z.number()])),
-  /** Unfinished records of earlier reads that this walk has not shown yet. */
+  /** Recent records of earlier reads that this walk has not shown yet. */
   unseen: z.array(recent),
-  /** Unfinished records that this walk has shown. */
+  /** Recent records that this walk has shown. */
   shown: z.array(recent),
 })
 type Place = z.infer<typeof place>
@@ -90,7 +91,7 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
   const records = [...kept.map(({ record }) => record), ...receipts]
-  const walked = note(at, kept)
+  const walked = note(at, kept, replaceableFrom(context))
   if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
   return { records, next: null, ...(await finish(context, window, cursor, walked)) }
 }
@@ -188,11 +189,16 @@ function countRows(before: Place['counts'], rows: readonly ReadRow[]): Place['co
   return [...counts]
 }
 
-/** The place after these rows: which unfinished records were shown. */
-function note(at: Place, rows: readonly ReadRow[]): Place {
+/** Blocks above this one may still be replaced. */
+function replaceableFrom({ client, height }: PageContext): number {
+  return height.height - toReplaceableDepth(client.chain)
+}
+
+/** The place after these rows: which recent records were shown. */
+function note(at: Place, rows: readonly ReadRow[], from: number): Place {
   const keys = new Set(rows.map(({ record }) => record.key))
-  const shown = rows.flatMap(({ record: { key, pending }, head }): Recent[] =>
-    pending !== true || head === undefined || head.hash === null
+  const shown = rows.flatMap(({ record: { key }, head }): Recent[] =>
+    head === undefined || head.hash === null || head.block <= from
       ? []
       : [{ key, hash: head.hash, block: head.block, blockHash: head.blockHash }],
   )
@@ -212,13 +218,11 @@ async function finish(
   const judged = await inGroups(unseen, async (record) => ({ record, stands: await stands(context.client, record) }))
   const elsewhere = readCursor(cursor).filter(({ block }) => !isInside(window, block))
   const waiting = judged.filter((one) => one.stands).map(({ record }) => record)
-  const unfinished = [...elsewhere, ...waiting, ...shown].filter(
-    ({ block }) => block > context.height.height - context.client.chain.depth,
-  )
+  const kept = [...elsewhere, ...waiting, ...shown].filter(({ block }) => block > replaceableFrom(context))
   const withdrawn = judged.filter((one) => !one.stands).map(({ record }) => record.key)
   const times = await findTimes(context, window)
   return {
-    ...(cursor === null && unfinished.length === 0 ? {} : { cursor: JSON.stringify(unfinished.slice(-recentMax)) }),
+    ...(cursor === null && kept.length === 0 ? {} : { cursor: JSON.stringify(kept.slice(-recentMax)) }),
     ...(withdrawn.length === 0 ? {} : { withdrawn: withdrawn.flatMap((key) => [key, receiptKey(key)]) }),
     ...(times === undefined ? {} : { times, complete: window }),
   }

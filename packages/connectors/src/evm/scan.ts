@@ -3,7 +3,7 @@
  * has. A list is read by blocks, one question at a time, and everything that a question finds is kept.
  */
 import type { Address } from 'viem'
-import type { Chain } from './chains.ts'
+import { toReplaceableDepth, type Chain } from './chains.ts'
 import type { ChainClient } from './client.ts'
 import { pageSize, pagesMax, toAction } from './pages.ts'
 import { parseToken, type Token as TokenRow } from './records.ts'
@@ -76,10 +76,10 @@ function toPlace({ block, page, last }: { block: number; page: number; last: num
 }
 
 /** Once all lists were read: up to which block they need not be read again. */
-export function withScanned({ depth }: Chain, state: ChainState, { height, scans }: ChainRound): ChainState {
+export function withScanned(chain: Chain, state: ChainState, { height, scans }: ChainRound): ChainState {
   const all = Object.values(scans)
-  // What is not final may be replaced, and an index is behind.
-  const final = Math.max(state.scannedTo, height - 2 * depth)
+  // A block may be replaced, and an index is behind.
+  const final = Math.max(state.scannedTo, height - toReplaceableDepth(chain))
   const scannedTo = Math.min(final, ...all.flatMap(({ ended, block }) => (ended === 'cut' ? block : [])))
   // Nothing was found: a new state is not worth writing until there is much to skip.
   const isIdle = all.every(({ rows }) => rows === 0) && scannedTo - state.scannedTo < skippedMax
