@@ -29,6 +29,7 @@ const nativeMint = 'So11111111111111111111111111111111111111112'
 /** What the registry of assets calls the mints of the simulated chain. */
 const known: Readonly<Record<string, string>> = {
   EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v: 'crypto:usd-coin',
+  Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB: 'crypto:tether',
   DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263: 'crypto:bonk',
   JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN: 'crypto:jupiter',
   '2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo': 'crypto:paypal-usd',

@@ -10,6 +10,8 @@ export interface Coin {
   yearly: readonly string[]
   /** How far a price strays from the straight line between two years, in millionths. */
   swing: number
+  /** The id of the coin with which it rises and falls; its own by default. */
+  follows?: string
 }
 
 const free = 240_000
@@ -75,6 +77,11 @@ export const coins: readonly Coin[] = [
   coin('songbird', 'sgb', 'Songbird', '0.1 0.1 0.25 0.01 0.008 0.008 0.002 0.002'),
   coin('terra-luna-2', 'luna', 'Terra', '5 5 9 1.3 0.85 0.42 0.07 0.08'),
   coin('apple-xstock', 'aaplx', 'Apple xStock', '75 130 178 130 192 250 272 280', 60_000),
+  { ...coin('weth', 'weth', 'WETH', '130 738 3680 1200 2290 3330 2980 3400'), follows: 'ethereum' },
+  coin('gemini-dollar', 'gusd', 'Gemini Dollar', '1 1 1 1 1 1 1 1', pegged),
+  coin('paypal-usd', 'pyusd', 'PayPal USD', '1 1 1 1 1 1 1 1', pegged),
+  coin('bonk', 'bonk', 'Bonk', '0.000001 0.000001 0.000001 0.000001 0.000014 0.00003 0.00001 0.000012'),
+  coin('jupiter-exchange-solana', 'jup', 'Jupiter', '0.5 0.5 0.5 0.5 0.6 0.84 0.2 0.25'),
 ]
 
 /** Currencies that prices can be asked in, and that pairs are quoted in. Not coins: CoinGecko lists none of them. */

@@ -49,7 +49,7 @@ export function priceInUsd(coin: Coin, day: number): bigint {
 }
 
 function computePrice(coin: Coin, day: number): bigint {
-  const wobble = waves.reduce((total, wave) => total + wave.share * noise(coin.id, day, wave.days), 0)
+  const wobble = waves.reduce((total, wave) => total + wave.share * noise(coin.follows ?? coin.id, day, wave.days), 0)
   const factor = whole + (BigInt(wobble) * BigInt(coin.swing)) / BigInt(million)
   return (levelOn(coin, day) * factor) / whole
 }

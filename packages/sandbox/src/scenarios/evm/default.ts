@@ -28,8 +28,8 @@ function byTime(a: Step, b: Step): number {
 
 function moneyIn(): Step[] {
   return [
-    ethereum('2021-03-01 09:00:00', { kind: 'receive', asset: 'ETH', amount: '40.123456789012345678' }),
-    ethereum('2021-03-01 10:00:00', { kind: 'receive', asset: 'USDC', amount: '125000.000001' }),
+    ethereum('2021-03-01 09:00:00', { kind: 'receive', asset: 'ETH', amount: '10.123456789012345678' }),
+    ethereum('2021-03-01 10:00:00', { kind: 'receive', asset: 'USDC', amount: '115000.000001' }),
     ...every({ months: 1 }, '2021-04-02', end, (date, index) =>
       ethereum(`${date} 08:15:00`, { kind: 'receive', asset: 'ETH', amount: `0.5000000000000${1000 + index}` }),
     ),
@@ -47,7 +47,7 @@ function moneyIn(): Step[] {
       }),
     ),
     ethereum('2021-05-05 05:05:05', { kind: 'receive', asset: 'ETH', amount: '0.000000000000000001', from: 'friend' }),
-    ethereum('2024-02-29 23:59:59', { kind: 'receive', asset: 'GUSD', amount: '9876.1' }),
+    ethereum('2024-02-29 23:59:59', { kind: 'receive', asset: 'GUSD', amount: '69876.1' }),
   ]
 }
 
@@ -65,7 +65,7 @@ function trading(): Step[] {
       ethereum(`${date} 16:00:00`, { kind: 'swap', give: 'USDC', amount: '1234.567891', take: 'ETH' }),
     ),
     ...every({ months: 6 }, '2021-07-20', end, (date) =>
-      ethereum(`${date} 09:00:00`, { kind: 'wrap', amount: '0.75' }),
+      ethereum(`${date} 09:00:00`, { kind: 'wrap', amount: '1.75' }),
     ),
     ...every({ months: 12 }, '2021-09-21', end, (date) =>
       ethereum(`${date} 09:00:00`, { kind: 'unwrap', amount: '0.400000000000000001' }),

@@ -14,11 +14,11 @@ export function defaultStory(): Story {
 
 function beginnings(): Step[] {
   return [
-    at('2024-03-04 18:21:07', { kind: 'receive', asset: 'SOL', amount: '24.5' }),
+    at('2024-03-04 18:21:07', { kind: 'receive', asset: 'SOL', amount: '34.5' }),
     at('2024-03-04 19:02:44', { kind: 'receive', asset: 'USDC', amount: '1500', memo: 'welcome' }),
     at('2024-03-09 10:15:30', { kind: 'swap', give: 'USDC', amount: '420.5', take: 'SOL', taken: '3.1' }),
     at('2024-03-12 08:00:12', { kind: 'swap', give: 'SOL', amount: '1.25', take: 'JUP', taken: '162.337714' }),
-    at('2024-04-02 21:40:55', { kind: 'receive', asset: 'BONK', amount: '12500000.12345', from: 'friend' }),
+    at('2024-04-02 21:40:55', { kind: 'receive', asset: 'BONK', amount: '212500000.12345', from: 'friend' }),
     at('2024-05-20 07:31:19', { kind: 'swap', give: 'BONK', amount: '5000000', take: 'USDC', taken: '118.4021' }),
   ]
 }
@@ -26,7 +26,7 @@ function beginnings(): Step[] {
 function everyday(): Step[] {
   return [
     ...every({ months: 1 }, '2024-04-25', '2026-10-28', (date) =>
-      at(`${date} 09:00:03`, { kind: 'receive', asset: 'USDC', amount: '850.25', from: 'employer', memo: 'salary' }),
+      at(`${date} 09:00:03`, { kind: 'receive', asset: 'USDC', amount: '350.25', from: 'employer', memo: 'salary' }),
     ),
     ...every({ days: 23 }, '2024-04-27', '2026-10-25', (date, index) =>
       at(`${date} ${String(8 + (index % 12)).padStart(2, '0')}:${String((index * 13) % 60).padStart(2, '0')}:41`, {
@@ -51,7 +51,8 @@ function everyday(): Step[] {
     ...every({ days: 90 }, '2024-07-07', '2026-10-20', (date) =>
       at(`${date} 12:12:12`, { kind: 'send', asset: 'SOL', amount: '0.35', to: 'exchange', memo: 'customer 48151623' }),
     ),
-    at('2025-01-15 11:00:00', { kind: 'receive', asset: 'PYUSD', amount: '300' }),
+    at('2025-01-15 11:00:00', { kind: 'receive', asset: 'PYUSD', amount: '4300' }),
+    at('2025-11-03 08:30:15', { kind: 'receive', asset: 'USDT', amount: '2650.5' }),
     at('2025-02-11 16:20:31', { kind: 'send', asset: 'PYUSD', amount: '120.75', to: 'friend' }),
   ]
 }
