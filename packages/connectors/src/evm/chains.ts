@@ -2,13 +2,21 @@
  * The chains that are read, as plain data. An address is valid on all of them.
  *
  * The defaults need no key. Indexes: Blockscout's own instances, and Routescan for Avalanche (both speak Etherscan's
- * `module=account` dialect; checked in November 2026, when Blockscout's documents called the addresses of single instances
- * deprecated "soon", in favour of api.blockscout.com with a key). Nodes: PublicNode. BNB Smart Chain has no index that answers without a key (Routescan says
- * "chain not supported", Etherscan's free plan leaves it out), so it is read only where the operator names one.
+ * `module=account` dialect; checked in November 2026). Blockscout calls the addresses of single instances deprecated "soon",
+ * in favour of api.blockscout.com with a key (docs.blockscout.com/devs/apis/requests-and-limits). Nodes: PublicNode. BNB
+ * Smart Chain has no index that answers without a key (Routescan says "chain not supported", Etherscan's free plan leaves
+ * it out), so it is read only where the operator names one.
  *
- * `depth` is how many blocks lie on a block before we take it for final. Ethereum finalises after two epochs (64 slots); the
- * others are deep enough that no replaced block was reported beyond it: Polygon's longest known ones were about 150 blocks,
- * and those of rollups follow their sequencer, which has taken back minutes and not hours.
+ * `depth` is how many blocks lie on a block before we take it for final:
+ *
+ *   Ethereum        two epochs of 32 slots
+ *   rollups         minutes, which is more than a sequencer has ever taken back. They are only final with the block of
+ *                   Ethereum that has their data, 20 to 30 minutes later (docs.optimism.io, "Transaction finality";
+ *                   docs.arbitrum.io, "Finality and chain reorganizations"). Until then a replaced block is noticed
+ *   Polygon         its longest known reorganisations were about 150 blocks; since its milestones they are shorter (PIP-11)
+ *   BNB             two blocks while its validators vote. Otherwise more than half of 21 validators have to build on it,
+ *                   each with up to 16 blocks in a row (docs.bnbchain.org, "Finality API")
+ *   Avalanche       a block that is accepted stays
  */
 export interface Chain {
   id: number
@@ -98,7 +106,7 @@ export const chains: readonly Chain[] = [
     network: 'bnb',
     name: 'BNB Smart Chain',
     nativeAssetId: 'crypto:bnb',
-    depth: 64,
+    depth: 176,
     wrapped: { address: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c' },
     rpcUrl: 'https://bsc-rpc.publicnode.com',
     indexUrl: null,

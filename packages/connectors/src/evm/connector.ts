@@ -13,8 +13,9 @@ import { questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
-// Blockscout allows 5 calls a second without a key, Etherscan's free plan 3 on all chains together, Routescan 2. All hosts
-// share one bucket, because a cost does not know the chain that it is for.
+// Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free plan
+// 3 on all chains together (docs.etherscan.io/rate-limits), Routescan 2 without a key. All hosts share one bucket, because
+// a cost does not know the chain that it is for.
 const budget: Budget = {
   buckets: [
     {
@@ -22,6 +23,7 @@ const budget: Budget = {
       scope: 'address',
       tiers: [
         { capacity: 30, refillPerSecond: 5 },
+        { capacity: 30, refillPerSecond: 3 },
         { capacity: 30, refillPerSecond: 2 },
         { capacity: 30, refillPerSecond: 0.5 },
       ],

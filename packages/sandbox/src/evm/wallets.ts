@@ -25,7 +25,7 @@ export interface Wallets {
   listPrepared(): EvmAccount[]
 }
 
-/** Etherscan's free tier. https://docs.etherscan.io/resources/rate-limits */
+/** Etherscan's Lite plan; the free one has 3. https://docs.etherscan.io/rate-limits */
 const documentedLimit = { max: 5, decayPerSecond: 5 }
 
 export function createWallets(
