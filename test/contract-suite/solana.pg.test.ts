@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { minuteMs, SourceError } from '@assay/core'
-import { address as toAddress, createSolanaRpc } from '@solana/kit'
+import { address as toAddress, createSolanaRpc, signature as toSignature } from '@solana/kit'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { openEngine, type TestEngine } from '../../apps/server/src/test-engine.ts'
 import { toUnits } from '../reconciler.ts'
@@ -188,6 +188,24 @@ async function assertProved(world: World, ref: ConnectionRef): Promise<void> {
   assert.ok(rows.length > 1)
 }
 
+/** Of the scenario `odd`: tokens that came by the call of another program are as real as a transfer. */
+async function assertInnerMove(world: World, ref: ConnectionRef, wallet: Wallet): Promise<void> {
+  const { effects } = await wallet.state()
+  const [back] = effects.filter(({ amount }) => amount === '9007199254740995')
+  const rpc = createSolanaRpc(world.engine.sandbox.urls.solana)
+  const found = await rpc
+    .getTransaction(toSignature(back?.signature ?? ''), { encoding: 'jsonParsed', maxSupportedTransactionVersion: 0 })
+    .send()
+  const outer = found?.transaction.message.instructions.map((one) => ('program' in one ? one.program : ''))
+  assert.deepEqual(outer, ['spl-associated-token-account'])
+  const transactions = await listTransactions(world, ref)
+  const own = transactions.filter(({ hash }) => hash === back?.signature)
+  assert.deepEqual(
+    own.map(({ type, category }) => `${type} ${category}`),
+    ['receive deposit'],
+  )
+}
+
 describe('wallets on Solana', async () => {
   const world = await openWorld()
   const { engine } = world
@@ -254,6 +272,7 @@ describe('wallets on Solana', async () => {
     const oddRef = await world.connect(odd)
     await assertSame(world, oddRef, odd)
     await assertProved(world, oddRef)
+    await assertInnerMove(world, oddRef, odd)
   })
 
   it('an address that was never used is read without fault, and what it is sent later appears once', async () => {

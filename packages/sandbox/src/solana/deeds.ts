@@ -6,6 +6,7 @@ import {
   getCloseAccountInstruction,
   getCreateAssociatedTokenIdempotentInstruction,
   getInitializeAccount3Instruction,
+  getRecoverNestedAssociatedTokenInstruction,
   getSyncNativeInstruction,
   getTransferCheckedInstruction,
 } from '@solana-program/token'
@@ -153,7 +154,9 @@ function toWrapping({ address }: Key, deed: DeedOf<'wrap' | 'unwrap'>): Instruct
 function toTokenCare(
   chain: Chain,
   actors: Actors,
-  deed: DeedOf<'open-second' | 'move-to-second' | 'move-from-second' | 'close' | 'burn' | 'approve'>,
+  deed: DeedOf<
+    'open-second' | 'move-to-second' | 'move-from-second' | 'close' | 'nest' | 'recover-nested' | 'burn' | 'approve'
+  >,
 ): Instruction[] {
   const { address: self } = actors.self
   const token = tokenOf(deed.asset)
@@ -171,6 +174,10 @@ function toTokenCare(
       return [moveTokens(token, self, second, first, unitsOf(deed.asset, deed.amount))]
     case 'close':
       return [getCloseAccountInstruction({ account: deed.second ? second : first, destination: self, owner }, config)]
+    case 'nest':
+      return moveAsset(chain, self, first, self, deed)
+    case 'recover-nested':
+      return [recoverNested(self, deed.asset)]
     case 'burn': {
       const amount = unitsOf(deed.asset, deed.amount)
       return [getBurnCheckedInstruction({ account: first, mint, authority: owner, amount, decimals }, config)]
@@ -181,6 +188,16 @@ function toTokenCare(
       return [getApproveCheckedInstruction({ source: first, mint, delegate, owner, amount, decimals }, config)]
     }
   }
+}
+
+function recoverNested(self: Address, code: TokenCode): Instruction {
+  const { mint, program } = tokenOf(code)
+  const own = accountOf(self, code)
+  return getRecoverNestedAssociatedTokenInstruction({
+    ...{ nestedAssociatedAccountAddress: accountOf(own, code), nestedTokenMintAddress: mint },
+    ...{ destinationAssociatedAccountAddress: own, ownerAssociatedAccountAddress: own, ownerTokenMintAddress: mint },
+    ...{ walletAddress: createNoopSigner(self), tokenProgram: program },
+  })
 }
 
 function openSecond(chain: Chain, self: Address, code: TokenCode): Instruction[] {

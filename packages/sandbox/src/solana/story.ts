@@ -22,6 +22,10 @@ export type Deed =
   | { kind: 'open-second'; asset: TokenCode }
   | { kind: 'move-to-second' | 'move-from-second'; asset: TokenCode; amount: string }
   | { kind: 'close'; asset: TokenCode; second?: true }
+  /** A mistake: tokens go to the token account of the wallet's own token account, which cannot sign. */
+  | { kind: 'nest'; asset: TokenCode; amount: string }
+  /** The associated token program brings them back: it is the one that calls the token program. */
+  | { kind: 'recover-nested'; asset: TokenCode }
   | { kind: 'burn'; asset: TokenCode; amount: string }
   | { kind: 'approve'; asset: TokenCode; amount: string }
   /** A stranger opens a token account for the wallet, pays its rent and fills it. */

@@ -42,7 +42,7 @@ export const solanaScenarios: readonly Scenario<Story>[] = [
     name: 'odd',
     title: 'Odd amounts',
     description:
-      'Tokens with 0 and with 18 decimals, amounts beyond 2^53, and a token that keeps a part of each transfer.',
+      'Tokens with 0 and with 18 decimals, amounts beyond 2^53, a token that keeps a part of each transfer, and tokens that another program moves.',
     expects: 'Connects; every amount is exact to its last digit.',
     story: oddStory,
   },

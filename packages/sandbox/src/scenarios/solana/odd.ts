@@ -1,4 +1,7 @@
-/** Amounts at the edges: whole numbers beyond 2^53, 18 decimals, tokens without decimals, and a mint that taxes transfers. */
+/**
+ * Amounts at the edges: whole numbers beyond 2^53, 18 decimals, tokens without decimals, and a mint that taxes transfers; and
+ * tokens that another program's call moves.
+ */
 import type { Story } from '../../solana/story.ts'
 
 export function oddStory(): Story {
@@ -18,6 +21,9 @@ export function oddStory(): Story {
       // One percent stays with the mint, so less arrives than was sent.
       { at: '2026-01-12 10:00:00', deed: { kind: 'receive', asset: 'TAXED', amount: '1000.000000009' } },
       { at: '2026-01-13 10:00:00', deed: { kind: 'send', asset: 'TAXED', amount: '99.5', to: 'friend' } },
+      // Tokens that another program moves, without an instruction of the token program in the transaction itself.
+      { at: '2026-01-13 12:00:00', deed: { kind: 'nest', asset: 'POINTS', amount: '9007199254740995' } },
+      { at: '2026-01-13 13:00:00', deed: { kind: 'recover-nested', asset: 'POINTS' } },
       { at: '2026-01-14 10:00:00', deed: { kind: 'airdrop', asset: 'SPAM', amount: '5' } },
       { at: '2026-01-15 10:00:00', deed: { kind: 'burn', asset: 'SPAM', amount: '5' } },
       { at: '2026-01-15 10:00:01', deed: { kind: 'close', asset: 'SPAM' } },

@@ -103,6 +103,10 @@ function parseToken(data: Buffer, accounts: readonly Address[]): Parsed | undefi
 }
 
 function parseAssociatedToken(data: Buffer, accounts: readonly Address[]): Parsed | undefined {
+  if (data[0] === 2) {
+    const names = ['nestedSource', 'nestedMint', 'destination', 'nestedOwner', 'ownerMint', 'wallet', 'tokenProgram']
+    return { info: Object.fromEntries(names.map((name, index) => [name, accounts[index]])), type: 'recoverNested' }
+  }
   const type = data.length === 0 || data[0] === 0 ? 'create' : data[0] === 1 ? 'createIdempotent' : undefined
   const [source, account, wallet, mint, system, program] = accounts
   return type && { info: { account, mint, source, systemProgram: system, tokenProgram: program, wallet }, type }
