@@ -54,7 +54,7 @@ const campaigns: Record<string, Campaign> = {
   cluster: {
     load: async () => (await import('./cluster.ts')).run,
     summary:
-      '--database-url postgres://… [--worker-data <dir> …] [--only command|tests|nodes]: the service on a Citus cluster whose nodes are killed',
+      '[--database-url postgres://…] [--only command|tests|nodes|walk] [--kills 12] [--seed n]: the service on a Citus cluster whose nodes are killed',
   },
 }
 

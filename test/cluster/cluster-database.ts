@@ -9,8 +9,8 @@ import { distribute, listTables, toPlan } from '../../apps/server/src/cluster/in
 import { installQueue } from '../../apps/server/src/jobs/index.ts'
 import { patienceMs } from '../until.ts'
 
-/** Enough for users on every node, and a quarter of the time that 32 take. */
-const shardCount = 8
+/** Enough for users on every node, the same number on each of two or three, and a third of the time that 32 take. */
+const shardCount = 12
 
 const silent = (): undefined => undefined
 const log = { debug: silent, info: silent, warn: silent, error: silent }
@@ -21,13 +21,16 @@ export function openUrl(url: string): Database {
   return createDatabase({ ...options, ...patience })
 }
 
-interface ClusterNode {
+export interface Place {
   host: string
   port: number
+}
+
+interface ClusterNode extends Place {
   isCoordinator: boolean
 }
 
-async function administer<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
+export async function administer<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
   const db = openUrl(url)
   try {
     return await work(db)
@@ -36,7 +39,7 @@ async function administer<T>(url: string, work: (db: Database) => Promise<T>): P
   }
 }
 
-function toUrl(url: string, { host, port }: Omit<ClusterNode, 'isCoordinator'>, database: string): string {
+function toUrl(url: string, { host, port }: Place, database: string): string {
   const given = new URL(url)
   given.hostname = host
   given.port = String(port)
@@ -71,9 +74,8 @@ export async function createClusterDatabase(
     await db.execute(`alter database ${name} set citus.shard_count to ${shardCount}`)
   })
   if (!isEmpty) {
-    await administer(url, (db) => migrate(db, { log }))
-    await installQueue({ url }, createLog({ level: 'silent' }))
-    await administer(url, async (db) => distribute(db, toPlan(await listTables(db), [])))
+    await installSchema(url)
+    await distributeAll(url)
   }
   return {
     url,
@@ -85,4 +87,15 @@ export async function createClusterDatabase(
       }
     },
   }
+}
+
+/** As on one server: nothing is distributed yet. */
+export async function installSchema(url: string): Promise<void> {
+  await administer(url, (db) => migrate(db, { log }))
+  await installQueue({ url }, createLog({ level: 'silent' }))
+}
+
+/** With the rows that are there. */
+export async function distributeAll(url: string): Promise<void> {
+  await administer(url, async (db) => distribute(db, toPlan(await listTables(db), [])))
 }
