@@ -2,7 +2,7 @@
  * The sandbox's own endpoints (contract §11). They exist in sandbox mode only: elsewhere the group is not registered
  * and the paths are 404 like any other.
  */
-import { Refusal } from '@assay/core'
+import { hasIdShape, Refusal } from '@assay/core'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Database } from '../../db/index.ts'
@@ -47,14 +47,14 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: SandboxRoutesD
   app.post<{ Params: { connection_id: string } }>(
     '/sandbox/connections/:connection_id/keys',
     async (request, reply) => {
-      const fields = await createKeyOf(deps, request.params.connection_id)
+      const fields = await createKeyOf(deps, readConnectionId(request.params))
       return reply.header('Cache-Control', 'no-store').send({ data: fields })
     },
   )
   app.delete<{ Params: { connection_id: string } }>(
     '/sandbox/connections/:connection_id/keys',
     async (request, reply) => {
-      await revokeKeysOf(deps, request.params.connection_id)
+      await revokeKeysOf(deps, readConnectionId(request.params))
       return reply.send({ data: null })
     },
   )
@@ -74,6 +74,12 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: SandboxRoutesD
     const body = parseOrRefuse(clockBody, request.body ?? undefined)
     return reply.send({ data: await moveClock(deps, body) })
   })
+}
+
+/** Malformed text would be an error in PostgreSQL (NUL) and cannot be an id. */
+function readConnectionId({ connection_id: id }: { connection_id: string }): string {
+  if (!hasIdShape('con', id)) throw new Refusal('not_found', 'No connection has that id.')
+  return id
 }
 
 /** One offset for providers, reading, cool-downs and expiry alike; jobs that fall due in the skipped time are due now. */

@@ -199,6 +199,8 @@ describe('the sandbox’s own endpoints', async () => {
     const [wallet = '', signedIn = ''] = connectionIds
     for (const [id, ...methods] of [
       ['con_unknown', 'POST', 'DELETE'],
+      // PostgreSQL cannot look for it.
+      ['con_%00', 'POST', 'DELETE'],
       [wallet, 'POST', 'DELETE'],
       [signedIn, 'POST'],
     ] as const) {
