@@ -225,6 +225,20 @@ describe('metrics that are named in deploy/', () => {
     })
   }
 
+  it('have alerts, each with a test in which it fires and one in which it stays silent', () => {
+    const { groups } = parse(read('deploy/alerts.yaml')) as { groups: { rules: { alert: string }[] }[] }
+    const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)).toSorted()
+    const { tests } = parse(read('deploy/alerts.test.yaml')) as {
+      tests: { alert_rule_test: { alertname: string; exp_alerts: object[] }[] }[]
+    }
+    const cases = tests.flatMap(({ alert_rule_test: of }) => of)
+    const listTested = (fires: boolean): string[] => [
+      ...new Set(cases.filter((one) => one.exp_alerts.length > 0 === fires).map((one) => one.alertname)),
+    ]
+    assert.deepEqual(listTested(true).toSorted(), alerts)
+    assert.deepEqual(listTested(false).toSorted(), alerts)
+  })
+
   it('have alerts, each with a row in operate.md that says what to do', () => {
     const { groups } = parse(read('deploy/alerts.yaml')) as { groups: { rules: { alert: string }[] }[] }
     const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
