@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 tag=${1:-assay}
-base=node:24-bookworm-slim
+base=$(sed -n 's/^ARG NODE_IMAGE=//p' deploy/Dockerfile)
 export STORAGE_DRIVER=vfs BUILDAH_ISOLATION=chroot
 
 if [ "${ASSAY_IMAGE_BASE:-}" = debian ]; then

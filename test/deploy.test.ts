@@ -23,6 +23,12 @@ interface ComposeService {
   ports?: string[]
   read_only?: boolean
   command?: string[]
+  image?: string
+  cap_drop?: string[]
+  cap_add?: string[]
+  security_opt?: string[]
+  mem_limit?: string
+  pids_limit?: number
 }
 
 interface Compose {
@@ -36,7 +42,11 @@ const readCompose = (file: string): Compose => parse(read(file), { merge: true }
 function getService({ services }: Compose, name: string): Required<ComposeService> {
   const service = services[name]
   assert.ok(service, name)
-  return { environment: {}, secrets: [], networks: [], ports: [], read_only: false, command: [], ...service }
+  return {
+    ...{ environment: {}, secrets: [], networks: [], ports: [], read_only: false, command: [] },
+    ...{ image: '', cap_drop: [], cap_add: [], security_opt: [], mem_limit: '', pids_limit: 0 },
+    ...service,
+  }
 }
 
 describe('deploy/Dockerfile', () => {
@@ -146,8 +156,35 @@ describe('deploy/compose.yaml', () => {
     assert.doesNotMatch(read('deploy/compose.yaml'), /PASSWORD: |TOKEN: |_KEYS: |_URL: postgres/)
   })
 
-  it('runs what needs nothing but /tmp to write', () => {
-    assert.deepEqual([api.read_only, worker.read_only], [true, true])
+  it('lets no container write to its image, gain rights or use up the memory of the machine', () => {
+    const rights: Record<string, string[]> = {}
+    for (const name of Object.keys(compose.services)) {
+      const service = getService(compose, name)
+      assert.deepEqual([service.read_only, service.cap_drop], [true, ['ALL']], name)
+      assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
+      assert.match(service.mem_limit, /\d[mg]\}?$/, name)
+      assert.ok(service.pids_limit > 0, name)
+      if (service.cap_add.length > 0) rights[name] = service.cap_add
+    }
+    assert.deepEqual(rights, {
+      proxy: ['NET_BIND_SERVICE'],
+      postgres: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'],
+    })
+  })
+
+  it('names images of others by version and digest, so that a tag that is moved changes nothing', () => {
+    const others = Object.values(compose.services).map(({ image = '' }) => image)
+    const [, node = ''] = /^ARG NODE_IMAGE=(.+)$/m.exec(read('deploy/Dockerfile')) ?? []
+    const pinned = /^[\w/]+:v?\d+\.\d+(?:\.\d+)?(?:-[\w-]+)?@sha256:[0-9a-f]{64}$/
+    assert.deepEqual(
+      [...others, node].filter((image) => !pinned.test(image)),
+      [api.image, worker.image],
+    )
+    const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: object }
+    assert.deepEqual([...new Set(Object.values(optionalDependencies))], [node.split(/[:-]/)[1]], 'the same Node')
+  })
+
+  it('starts both roles by the command line of the image', () => {
     assert.deepEqual(
       [api.command, worker.command],
       [
