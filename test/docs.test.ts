@@ -49,5 +49,16 @@ describe('commands in the documents', () => {
       const untested = blocks.filter((words) => !tested.includes(words) && !/^no-test="[^"]{10,}"$/.test(words))
       assert.deepEqual(untested, [])
     })
+
+    it(`${document}: a file that is said to run a command exists`, () => {
+      const reasons = [...read(document).matchAll(/no-test="([^"]*)"/g)].map(([, reason = '']) => reason)
+      const named = reasons.flatMap((reason) => reason.match(/[\w./-]+\.(?:test\.ts|sh|md)\b/g) ?? [])
+      const isThere = (file: string): boolean =>
+        existsSync(path.join(root, file)) || globSync(`{apps,packages,test}/**/${file}`, { cwd: root }).length > 0
+      assert.deepEqual(
+        named.filter((file) => !isThere(file)),
+        [],
+      )
+    })
   }
 })
