@@ -172,6 +172,17 @@ describe('assay keys', () => {
     assert.equal(header.kid, 'new')
     const doctor = await run(['doctor'], { ...publicOnly, ASSAY_SEALING_PUBLIC_KEYS: '' })
     assert.match(doctor.out, /^! webhook secrets: 1 signing secrets \(1 by "new"\); none was opened$/m)
+
+    // Sealed for another row, so no key opens it here.
+    await db.execute('insert into tenant_fingerprint_keys (tenant_key, sealed_key) values (1, $1)', [sealed])
+    const newest = { ...environment, ...testKeyTexts('new') }
+    const lost = await run(['keys', 'rotate'], newest)
+    assert.equal(lost.code, 1)
+    assert.match(lost.out, /^No account of theirs can be connected\. .*assay keys rotate --forget-lost$/m)
+    const forgot = await run(['keys', 'rotate', '--forget-lost'], newest)
+    assert.equal(forgot.code, 0, forgot.err)
+    assert.match(forgot.out, /^Deleted the fingerprint keys of tenants: 1\. Their users can connect accounts again\.$/m)
+    assert.deepEqual(await db.rows('select from tenant_fingerprint_keys'), [])
   })
 })
 

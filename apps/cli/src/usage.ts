@@ -21,10 +21,12 @@ service is stopped meanwhile. An interrupted run is gone on with by the next. Se
   status: 'usage: assay status [--json]',
   hosts: 'usage: assay hosts [--json]',
   doctor: 'usage: assay doctor [--production] [--json]',
-  keys: `usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--json]
+  keys: `usage: assay keys generate [--name <name>] [--json] | assay keys rotate [--forget-lost] [--json]
 
 To rotate: make keys of another name, put each first in its setting with the old ones behind it, restart every
-process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.`,
+process, then run assay keys rotate. When it is done the old sealing keys may leave. See docs/guides/operate.md.
+
+--forget-lost is for keys that are lost forever: it deletes what keeps users from connecting accounts again.`,
   ledger: `usage:
   assay ledger replay [--connection con_… | --provider <id>] [--apply] [--json]
   assay ledger findings|apply|discard [--connection con_… | --provider <id>] [--json]`,

@@ -11,7 +11,7 @@ import {
 } from './audit-log/index.ts'
 import { ConfigError, parseConfig, type Config, type Environment } from './config.ts'
 import { distribute, planDistribution, type ClusterPlan, type PlannedTable } from './cluster/index.ts'
-import { resealCredentials, resealFingerprintKeys } from './connections/index.ts'
+import { forgetFingerprintKeys, resealCredentials, resealFingerprintKeys } from './connections/index.ts'
 import { listHostUrls } from './database-url.ts'
 import {
   checkMigrations,
@@ -78,8 +78,11 @@ export interface Admin {
     /** Moves what is not there yet. */
     distribute(plan: ClusterPlan, onMoved: (table: PlannedTable) => void): Promise<void>
   }
-  /** Seals with the newest key what an older one sealed. */
-  rotateKeys(): Promise<KeyRotation>
+  /**
+   * Seals with the newest key what an older one sealed. `forgetLost` deletes the keys of account fingerprints that no key
+   * opens, without which no account of their tenants can be connected.
+   */
+  rotateKeys(options: { forgetLost: boolean }): Promise<KeyRotation>
   /** Derives everything again from the stored records, or says what that would change. */
   replay(options: ReplayOptions): Promise<ReplayReport>
   /** What earlier replays would change, until it is applied or discarded. */
@@ -121,13 +124,17 @@ export async function openAdmin(config: Config, log: Log): Promise<Admin> {
       plan: () => planDistribution(db, config.database),
       distribute: (plan, onMoved) => distribute(db, plan.tables, onMoved),
     },
-    async rotateKeys() {
+    async rotateKeys({ forgetLost }) {
       if (keyring.opens === undefined) throw new ConfigError(['ASSAY_SEALING_PRIVATE_KEYS is required to seal again'])
       const credentials = await resealCredentials(db, keyring)
       const secrets = await webhooks.reseal()
       const fingerprints = await resealFingerprintKeys(db, keyring)
       const subject = keyring.seals[0].name
       await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.rotated', subject })
+      if (forgetLost && fingerprints.lost.length > 0) {
+        await forgetFingerprintKeys(db, fingerprints.lost)
+        await recordAudit(db, { tenantId: null, actor: 'operator', action: 'keys.forgotten', subject })
+      }
       return {
         resealed: {
           credentials: credentials.resealed,

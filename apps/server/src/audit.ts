@@ -22,6 +22,7 @@ export type AuditAction =
   | 'webhook.resent'
   | 'webhook.read'
   | 'keys.rotated'
+  | 'keys.forgotten'
   | 'price.corrected'
   | 'ledger.replayed'
   | 'ledger.read'

@@ -77,11 +77,15 @@ export async function doctor(words: string[]): Promise<void> {
 }
 
 export async function keys(words: string[]): Promise<void> {
-  const options = { name: { type: 'string', default: 'main' }, ...json } as const
+  const options = {
+    name: { type: 'string', default: 'main' },
+    'forget-lost': { type: 'boolean', default: false },
+    ...json,
+  } as const
   const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
   const verb = positionals.join(' ')
   if (verb === 'generate') return generate(values)
-  if (verb === 'rotate') return rotate(values)
+  if (verb === 'rotate') return rotate({ json: values.json, forgetLost: values['forget-lost'] })
   throw new UsageError(usage.keys)
 }
 
@@ -100,10 +104,11 @@ function generate({ name, json: asJson }: { name: string; json: boolean }): void
   writeLine(`ASSAY_SEALING_PRIVATE_KEYS=${made.ASSAY_SEALING_PRIVATE_KEYS}`)
 }
 
-async function rotate({ json: asJson }: { json: boolean }): Promise<void> {
-  const { resealed, lost, newestKey } = await withAdmin((admin) => admin.rotateKeys())
+async function rotate({ json: asJson, forgetLost }: { json: boolean; forgetLost: boolean }): Promise<void> {
+  const { resealed, lost, newestKey } = await withAdmin((admin) => admin.rotateKeys({ forgetLost }))
   const { connectionIds, tenantIds, tenantKeys } = lost
-  if (connectionIds.length + tenantIds.length + tenantKeys.length > 0) process.exitCode = 1
+  const left = connectionIds.length + tenantIds.length + (forgetLost ? 0 : tenantKeys.length)
+  if (left > 0) process.exitCode = 1
   if (asJson) {
     return writeJson({
       resealed: resealed.credentials,
@@ -112,6 +117,7 @@ async function rotate({ json: asJson }: { json: boolean }): Promise<void> {
       lost: connectionIds,
       lost_webhooks: tenantIds,
       lost_fingerprint_keys: tenantKeys,
+      forgotten_fingerprint_keys: forgetLost ? tenantKeys.length : 0,
       newest_key: newestKey,
     })
   }
@@ -129,7 +135,10 @@ async function rotate({ json: asJson }: { json: boolean }): Promise<void> {
     )
   if (tenantKeys.length > 0)
     writeLine(
-      `No key of the ring opens the fingerprint key of tenants: ${tenantKeys.join(', ')}. Put the key that sealed it back.`,
+      forgetLost
+        ? `Deleted the fingerprint keys of tenants: ${tenantKeys.join(', ')}. Their users can connect accounts again.`
+        : `No key of the ring opens the fingerprint key of tenants: ${tenantKeys.join(', ')}.\n` +
+            'No account of theirs can be connected. Put the key that sealed it back or, if it is lost, run: assay keys rotate --forget-lost',
     )
 }
 

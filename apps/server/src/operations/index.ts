@@ -244,7 +244,7 @@ async function examineSeals(db: Database, keyring: Keyring): Promise<Finding[]> 
       'account fingerprints',
       'keys of tenants',
       await checkFingerprintKeys(db, keyring),
-      `${back}; until then no account of these tenants can be connected`,
+      `${back}, or give them up: assay keys rotate --forget-lost. Until then no account of these tenants can be connected`,
     ),
     toFinding(
       'sign-ins at providers',

@@ -3,7 +3,12 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { testDatabase } from '../../../../../test/postgres.ts'
 import { testKeyring } from '../../test-keys.ts'
-import { checkFingerprintKeys, createFingerprints, resealFingerprintKeys } from './fingerprints.ts'
+import {
+  checkFingerprintKeys,
+  createFingerprints,
+  forgetFingerprintKeys,
+  resealFingerprintKeys,
+} from './fingerprints.ts'
 
 /** As connectors hash an account. */
 const found = createHash('sha256').update('account 1').digest('hex')
@@ -35,5 +40,16 @@ describe('the fingerprint of an account', () => {
     const api = createFingerprints(db, { seals, derive, opens: undefined })
     await assert.rejects(api({ tenantKey: 1 }, found), /only workers open secrets/)
     assert.deepEqual((await checkFingerprintKeys(db, testKeyring('other'))).lost, ['1'])
+  })
+
+  it('is made with a new key once a lost one was given up, and only for the tenants that lost theirs', async (t) => {
+    const { db } = await testDatabase(t)
+    const before = await createFingerprints(db, testKeyring('lost'))({ tenantKey: 1 }, found)
+    const kept = await createFingerprints(db, testKeyring('new'))({ tenantKey: 2 }, found)
+    const worker = createFingerprints(db, testKeyring('new'))
+    await assert.rejects(worker({ tenantKey: 1 }, found), /no sealing key named "lost"/)
+    await forgetFingerprintKeys(db, (await checkFingerprintKeys(db, testKeyring('new'))).lost)
+    assert.notEqual(await worker({ tenantKey: 1 }, found), before)
+    assert.equal(await worker({ tenantKey: 2 }, found), kept)
   })
 })

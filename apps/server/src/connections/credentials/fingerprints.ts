@@ -34,6 +34,17 @@ export function createFingerprints(db: Database, keyring: Keyring): ToFingerprin
   }
 }
 
+/**
+ * Deletes the keys of these tenants. Each makes a new one at its next verification; accounts that were connected before are
+ * not recognised by it. An operator decides this and no worker does by itself: a worker whose ring lacks a key for a while,
+ * as during a rotation that is done in the wrong order, would part accounts from their connections.
+ */
+export async function forgetFingerprintKeys(db: Database, tenantKeys: readonly string[]): Promise<void> {
+  for (const row of await store.listFingerprintKeys(db)) {
+    if (tenantKeys.includes(String(row.tenantKey))) await store.deleteFingerprintKey(db, row)
+  }
+}
+
 /** `lost` names tenants by their keys. */
 export const { check: checkFingerprintKeys, reseal: resealFingerprintKeys } = createSealKeeper({
   list: store.listFingerprintKeys,

@@ -63,6 +63,14 @@ export async function listFingerprintKeys(sql: Sql): Promise<FingerprintKeyRow[]
   )
 }
 
+/** Does nothing when the row holds something else by now. */
+export async function deleteFingerprintKey(sql: Sql, { tenantKey, sealedKey }: FingerprintKeyRow): Promise<void> {
+  await sql.execute('delete from tenant_fingerprint_keys where tenant_key = $1 and sealed_key = $2', [
+    tenantKey,
+    sealedKey,
+  ])
+}
+
 /** False when the row holds something else by now. */
 export async function replaceFingerprintKey(
   sql: Sql,
