@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { html } from './html.ts'
 import { startDemo, type Demo } from './index.ts'
 
 /** Nothing listens at the service's addresses: these tests cover what Northwind does on its own. */
-async function open(t: TestContext, onBug: (error: unknown) => void = assert.ifError): Promise<Demo> {
+async function open(
+  t: TestContext,
+  onBug: (error: unknown) => void = assert.ifError,
+  authUrl = 'http://127.0.0.1:9',
+): Promise<Demo> {
   const demo = await startDemo({
     port: 0,
-    authUrl: 'http://127.0.0.1:9',
+    authUrl,
     baseUrl: 'http://127.0.0.1:9',
     widgetUrl: 'http://127.0.0.1:9/connect',
     clientId: 'cli_demo',
@@ -71,6 +76,31 @@ describe('Northwind', () => {
       const answer = await fetch(`${url}/callback?${query}`, { redirect: 'manual', headers })
       assert.equal(answer.headers.get('location'), '/?notice=unexpected', query)
     }
+  })
+
+  it('a session that was planted before the sign-in does not belong to the visitor afterwards', async (t) => {
+    const tokens = { access_token: 'a', token_type: 'Bearer', expires_in: 900, scope: '', user_id: 'u', grant_id: 'g' }
+    const issuer = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens))
+    }).listen(0, '127.0.0.1')
+    t.after(() => issuer.close())
+    await once(issuer, 'listening')
+    const iss = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`
+    const { url } = await open(t, assert.ifError, iss)
+    const begun = await fetch(`${url}/connect`, { redirect: 'manual' })
+    const planted = begun.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
+    const answer = await fetch(`${url}/callback?${new URLSearchParams({ code: 'c', state, iss }).toString()}`, {
+      redirect: 'manual',
+      headers: { cookie: planted },
+    })
+    assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/'])
+    const renewed = answer.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+    assert.match(renewed, /^northwind=[\w-]{43}$/)
+    assert.notEqual(renewed, planted)
+    const look = (cookie: string): Promise<Response> => fetch(url, { headers: { cookie } })
+    // The service of this test has no API: a visitor who is signed in gets the page of a service that does not answer.
+    assert.deepEqual([(await look(renewed)).status, (await look(planted)).status], [502, 200])
   })
 
   it('the embedding request holds neither verifier nor secret', async (t) => {

@@ -44,7 +44,8 @@ export async function complete({ service, sessions, authUrl }: DemoDeps, { url, 
   if (code === null)
     return goTo(searchParams.get('error') === 'access_denied' ? '/?notice=declined' : '/?notice=failed')
   session.client = await service.redeem(code, authorization)
-  return goTo('/')
+  sessions.renew(session)
+  return goTo('/', session)
 }
 
 export async function disconnect(_: DemoDeps, { request, session }: Visit): Promise<Answer> {

@@ -17,6 +17,8 @@ export const cookieName = 'northwind'
 const sessionsMax = 10_000
 const pendingMax = 10
 
+const newId = (): string => randomBytes(32).toString('base64url')
+
 export function createSessions() {
   const sessions = new Map<string, DemoSession>()
 
@@ -27,11 +29,18 @@ export function createSessions() {
     },
 
     create(): DemoSession {
-      const session = { id: randomBytes(32).toString('base64url'), pending: new Map(), client: undefined }
+      const session = { id: newId(), pending: new Map(), client: undefined }
       const oldest = sessions.keys().next()
       if (sessions.size >= sessionsMax && oldest.done !== true) sessions.delete(oldest.value)
       sessions.set(session.id, session)
       return session
+    },
+
+    /** At sign-in: the id from before may have been planted in this browser by another person, who knows it. */
+    renew(session: DemoSession): void {
+      sessions.delete(session.id)
+      session.id = newId()
+      sessions.set(session.id, session)
     },
 
     end(session: DemoSession): void {
