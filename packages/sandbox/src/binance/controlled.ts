@@ -1,10 +1,13 @@
-/** What the control API can see and change of a simulated Binance account. Plain terms: decimal text, ids as on the wire. */
+/**
+ * What the control API can see and change of a simulated Binance account. Plain terms: decimal text, ids as on the
+ * wire.
+ */
 import type { Controlled, Minted, NewEntry } from '../control.ts'
 import { changeKeys, describeKey } from '../core/accounts.ts'
 import type { BinanceAccount } from './authentication.ts'
 import { balancesOf, describeRow, recordIdOf, withdrawRecords } from './controls.ts'
 import { withEvent } from './history.ts'
-import { uidOf } from './ids.ts'
+import { uidOf } from './rows.ts'
 import type { Binance } from './index.ts'
 import { toBinanceKey } from './keys.ts'
 import type { AccountEvent } from './story.ts'

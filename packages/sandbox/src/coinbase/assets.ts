@@ -3,8 +3,8 @@
  * behind it in the sandbox's market, the network it moves on, and its name.
  * Truth: https://docs.cdp.coinbase.com/coinbase-app/track-apis/currencies
  *
- * An exponent is not a limit: fills of Advanced Trade carry more digits than it says, and so do balances afterwards. All
- * amounts are therefore kept with `unitDecimals`, whatever the currency.
+ * An exponent is not a limit: fills of Advanced Trade carry more digits than it says, and so do balances afterwards.
+ * All amounts are therefore kept with `unitDecimals`, whatever the currency.
  */
 export const unitDecimals = 24
 
@@ -125,4 +125,35 @@ function parse(table: string, kind: Pick<Currency, 'isFiat' | 'listed'>): Curren
         ...kind,
       }
     })
+}
+
+// Hashes and addresses are made from hexadecimal digits. They have the shape of their network and exist on no chain.
+
+const bech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
+const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+const likeEthereum = new Set(['ethereum', 'base', 'arbitrum', 'optimism', 'avacchain', 'ethereum_classic', 'flare'])
+
+/** From 64 digits. */
+export function toHash(network: string, digits: string): string {
+  if (likeEthereum.has(network)) return `0x${digits}`
+  if (network === 'solana') return spell(digits + digits, base58, 88)
+  return digits
+}
+
+/** From 64 digits. */
+export function toAddress(network: string, digits: string): string {
+  if (likeEthereum.has(network)) return `0x${digits.slice(0, 40)}`
+  if (network === 'bitcoin') return `bc1q${spell(digits + digits, bech32, 38)}`
+  return spell(digits + digits, base58, 44)
+}
+
+/** Each character from two digits; the second half of a doubled text is read from one place further on. */
+function spell(digits: string, alphabet: string, length: number): string {
+  let text = ''
+  for (let index = 0; text.length < length; index += 1) {
+    const at = (index * 3) % (digits.length - 1)
+    text += alphabet.charAt(parseInt(digits.slice(at, at + 2), 16) % alphabet.length)
+  }
+  return text
 }

@@ -1,4 +1,6 @@
-/** What the control API can see and change of a simulated Kraken account. Plain terms: decimal text, ids as on the wire. */
+/**
+ * What the control API can see and change of a simulated Kraken account. Plain terms: decimal text, ids as on the wire.
+ */
 import type { Controlled, Minted, NewEntry } from '../control.ts'
 import { changeKeys, describeKey } from '../core/accounts.ts'
 import { ticksPerSecond } from '../core/timeline.ts'
@@ -9,7 +11,7 @@ import type { KrakenAccount } from './authentication.ts'
 import { entryNumber } from './controls.ts'
 import { describeFunding } from './api/funding.ts'
 import { withEntries } from './history.ts'
-import { ledgerId } from './ids.ts'
+import { ledgerId } from './rows.ts'
 import type { Kraken } from './index.ts'
 import { describeEntry, describeTrade, tradeId } from './api/ledgers.ts'
 import { withHoldsEnded, withoutEntries } from './revisions.ts'

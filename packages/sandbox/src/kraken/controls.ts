@@ -6,10 +6,9 @@ import { findAsset, getAsset, inventAsset } from './assets.ts'
 import type { KrakenAccount, KrakenAccounts } from './authentication.ts'
 import { describeFunding } from './api/funding.ts'
 import { withEntries } from './history.ts'
-import { findNumber, idOf, ledgerId } from './ids.ts'
+import { findNumber, idOf, ledgerId, type HoldEnd } from './rows.ts'
 import { describeEntry, describeTrade, tradeId } from './api/ledgers.ts'
 import { withCorrection, withHoldEnded, withHoldsEnded, withoutEntries, type EntryChange } from './revisions.ts'
-import type { HoldEnd } from './rows.ts'
 
 export interface KrakenControls extends SimulatorControls {
   /** Ends the review of a withdrawal now, whatever end its story gives it. `refid` as WithdrawStatus shows it. */

@@ -1,7 +1,10 @@
-/** What the simulated exchange keeps of each happening. Texts are as they go over the wire; ids are made when served. */
+/**
+ * What the simulated exchange keeps of each happening. Texts are as they go over the wire; ids are made when served.
+ */
 import type { Row } from '../core/timeline.ts'
 import type { Pair } from './api/pairs.ts'
 import type { Funding } from './story.ts'
+import { decodeNumber, encodeNumber } from '../core/ids.ts'
 
 /** Which alphabet letter begins a reference, and the number it is made from. */
 export interface Reference {
@@ -41,3 +44,20 @@ export interface FundingRow extends Row {
 }
 
 export type HoldEnd = 'Success' | 'return'
+
+/** Kraken's ids: a letter and sixteen characters in three groups, such as LTFK7F-N2CUX-PNY4SX. */
+export function ledgerId(account: string, number: number): string {
+  return idOf(account, { letter: 'L', number })
+}
+
+export function idOf(account: string, reference: Reference): string {
+  if (reference.literal !== undefined) return reference.literal
+  const text = reference.letter + encodeNumber(account, reference.letter, reference.number)
+  return `${text.slice(0, 6)}-${text.slice(6, 11)}-${text.slice(11)}`
+}
+
+/** The number behind an id of that letter, when it is one of this account's. */
+export function findNumber(account: string, letter: string, id: string): number | undefined {
+  const text = id.replaceAll('-', '')
+  return text.startsWith(letter) ? decodeNumber(account, letter, text.slice(1)) : undefined
+}

@@ -3,8 +3,8 @@
  * Truth: https://developers.binance.com/docs/convert/trade/Get-Convert-Trade-History,
  * https://developers.binance.com/docs/fiat/rest-api/Get-Fiat-Deposit-Withdraw-History, …/Get-Fiat-Payments-History
  *
- * The documents leave two things out. Conversions answer a range of more than thirty days with an empty list, not an error
- * (https://github.com/ccxt/ccxt/issues/22289). A fiat answer without rows has no `data` (rotki met this; see
+ * The documents leave two things out. Conversions answer a range of more than thirty days with an empty list, not an
+ * error (https://github.com/ccxt/ccxt/issues/22289). A fiat answer without rows has no `data` (rotki met this; see
  * `_api_query_list` in its binance.py).
  */
 import { dayMs } from '@assay/core'
@@ -12,8 +12,7 @@ import type { CallContext } from '../../core/serving/provider-server.ts'
 import { divideUnits, toFixedText, toShortText, toUnits } from '../../core/units.ts'
 import type { BinanceAccount } from '../authentication.ts'
 import { listOf } from '../history.ts'
-import type { RowOf } from '../rows.ts'
-import { convertIdOf, textIdOf } from '../ids.ts'
+import { convertIdOf, textIdOf, type RowOf } from '../rows.ts'
 import { viewOf, within } from './pages.ts'
 import { decimals } from './symbols.ts'
 import { BinanceRefusal, findNumber, requireNumber, requireParameter, sizeOf } from '../wire.ts'

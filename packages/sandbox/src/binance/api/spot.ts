@@ -2,17 +2,16 @@
  * /api/v3: time, exchangeInfo, account, myTrades.
  * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md
  *
- * There is no list of all trades: myTrades wants a symbol. Without `fromId` and times it gives the newest, always in order
- * of rising id. Balances list every asset, zero or not, and each flexible Earn position again as LD + asset: LDBTC is
- * bitcoin that earns, and LDO is a coin.
+ * There is no list of all trades: myTrades wants a symbol. Without `fromId` and times it gives the newest, always in
+ * order of rising id. Balances list every asset, zero or not, and each flexible Earn position again as LD + asset:
+ * LDBTC is bitcoin that earns, and LDO is a coin.
  */
 import { dayMs } from '@assay/core'
 import type { CallContext } from '../../core/serving/provider-server.ts'
 import { toFixedText } from '../../core/units.ts'
 import type { BinanceAccount } from '../authentication.ts'
 import { listOf, type World } from '../history.ts'
-import type { RowOf } from '../rows.ts'
-import { orderIdOf, tradeIdOf, uidOf } from '../ids.ts'
+import { orderIdOf, tradeIdOf, uidOf, type RowOf } from '../rows.ts'
 import { viewOf } from './pages.ts'
 import { assets, decimals, findSymbol, isListed, symbols, type TradingPair } from './symbols.ts'
 import { BinanceRefusal, findNumber, requireParameter, sizeOf } from '../wire.ts'

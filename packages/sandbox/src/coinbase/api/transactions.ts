@@ -1,7 +1,7 @@
 /**
- * GET /v2/accounts/:account_id/transactions and one transaction of them.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/track-apis/transactions; the objects inside, which the page does not
- * list, after recorded answers in the tests of github.com/rotki/rotki, github.com/ccxt/ccxt and
+ * GET /v2/accounts/:account_id/transactions and one transaction of them. Truth:
+ * https://docs.cdp.coinbase.com/coinbase-app/track-apis/transactions; the objects inside, which the page does not list,
+ * after recorded answers in the tests of github.com/rotki/rotki, github.com/ccxt/ccxt and
  * github.com/jbelanger/exitbook. `updated_at`, `details` and `instant_exchange` left the API in 2024 and are not here.
  */
 import { hash } from 'node:crypto'
@@ -9,11 +9,10 @@ import { hexOf } from '../../core/ids.ts'
 import type { CallContext } from '../../core/serving/provider-server.ts'
 import type { View } from '../../core/timeline.ts'
 import { toShortText } from '../../core/units.ts'
-import { unitDecimals } from '../assets.ts'
+import { toAddress, toHash, unitDecimals } from '../assets.ts'
 import type { CoinbaseAccount } from '../authentication.ts'
 import { statusOf, toIso, toMs, type TransactionRow, type Wallet } from '../history.ts'
 import { decodeUuid, encodeUuid } from '../ids.ts'
-import { toAddress, toHash } from '../networks.ts'
 import type { Detail, Status } from '../story.ts'
 import { CoinbaseRefusal } from '../wire.ts'
 import { toMoney, toNativeMoney, type Money } from './money.ts'

@@ -1,9 +1,9 @@
 /**
- * Private endpoints DepositStatus and WithdrawStatus.
- * Truth: https://docs.kraken.com/api-reference/funding/get-status-of-recent-deposits, …/get-status-of-recent-withdrawals
+ * Private endpoints DepositStatus and WithdrawStatus. Truth:
+ * https://docs.kraken.com/api-reference/funding/get-status-of-recent-deposits, …/get-status-of-recent-withdrawals
  *
- * Without `cursor` a plain list of the newest; with `cursor=true` an object with `next_cursor`, to be sent back until it
- * is null. Rows before `start` and after `end` are left out, so both edges include. Times are whole seconds here.
+ * Without `cursor` a plain list of the newest; with `cursor=true` an object with `next_cursor`, to be sent back until
+ * it is null. Rows before `start` and after `end` are left out, so both edges include. Times are whole seconds here.
  */
 import { hexOf } from '../../core/ids.ts'
 import type { CallContext } from '../../core/serving/provider-server.ts'
@@ -11,8 +11,7 @@ import { ticksPerSecond, type Timeline } from '../../core/timeline.ts'
 import { toFixedText, toUnits } from '../../core/units.ts'
 import { findAsset, getAsset } from '../assets.ts'
 import type { KrakenAccount } from '../authentication.ts'
-import type { FundingRow } from '../rows.ts'
-import { idOf } from '../ids.ts'
+import { idOf, type FundingRow } from '../rows.ts'
 import { KrakenRefusal, wholeNumber } from '../wire.ts'
 
 const pageSizeDefault = 25

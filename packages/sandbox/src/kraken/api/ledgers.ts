@@ -2,20 +2,20 @@
  * Private endpoints about the past: Ledgers, QueryLedgers, TradesHistory.
  * Truth: https://docs.kraken.com/api-reference/account-data/get-ledgers-info, …/query-ledgers, …/get-trades-history
  *
- * 50 rows at a time, newest first, in an object keyed by id. `start` excludes, `end` includes; each is a Unix time (with
- * decimals) or an id. `ofs` counts from the newest of what is left. `count` is how many there are in all, though real
- * answers have told fewer and more (https://github.com/rotki/rotki/issues/116); `Story.countShort` makes it tell fewer.
+ * 50 rows at a time, newest first, in an object keyed by id. `start` excludes, `end` includes; each is a Unix time
+ * (with decimals) or an id. `ofs` counts from the newest of what is left. `count` is how many there are in all, though
+ * real answers have told fewer and more (https://github.com/rotki/rotki/issues/116); `Story.countShort` makes it tell
+ * fewer.
  *
- * The cursor of Ledgers is a hypothesis: `with_cursor=true` adds `next_cursor` to the answer, `cursor` sends it back, and
- * the last page has none. The copies of the documents that we could read know only `ofs`; the shape follows the cursor of
- * DepositStatus, and it is anchored on an entry, so entries booked meanwhile do not move the pages.
+ * The cursor of Ledgers is a hypothesis: `with_cursor=true` adds `next_cursor` to the answer, `cursor` sends it back,
+ * and the last page has none. The copies of the documents that we could read know only `ofs`; the shape follows the
+ * cursor of DepositStatus, and it is anchored on an entry, so entries booked meanwhile do not move the pages.
  */
 import { ticksPerSecond, type Range, type View } from '../../core/timeline.ts'
 import type { CallContext } from '../../core/serving/provider-server.ts'
 import { findAsset, getAsset } from '../assets.ts'
 import type { KrakenAccount } from '../authentication.ts'
-import type { LedgerRow, TradeRow } from '../rows.ts'
-import { findNumber, idOf, ledgerId } from '../ids.ts'
+import { findNumber, idOf, ledgerId, type LedgerRow, type TradeRow } from '../rows.ts'
 import { isTrue, KrakenRefusal, wholeNumber } from '../wire.ts'
 
 const pageSize = 50

@@ -1,13 +1,12 @@
 /**
- * The scenarios of the simulated Bitcoin network, in the words an integrator reads (`GET /sandbox/scenarios`). A wallet has
- * no key: nothing can be refused, too powerful or taken back.
+ * The scenarios of the simulated Bitcoin network, in the words an integrator reads (`GET /sandbox/scenarios`). A wallet
+ * has no key: nothing can be refused, too powerful or taken back.
  */
 import { calmStretch } from '../flaky.ts'
-import type { Story } from '../../bitcoin/story.ts'
+import type { Story, StoryEvent } from '../../bitcoin/story.ts'
 import type { Scenario } from '../../core/scenario.ts'
 import { defaultStory } from './default.ts'
 import { addressStory, gapStory, minerStory, shortStory, unconfirmedStory } from './forms.ts'
-import { largeStory } from './large.ts'
 import { savingsStory } from './savings.ts'
 
 const calm = { key: { permissions: [] }, limit: 'documented', weather: 'calm', story: () => defaultStory() } as const
@@ -144,3 +143,26 @@ export const bitcoinScenarios: readonly Scenario<Story>[] = [
     },
   },
 ]
+
+const transactions = 2_000
+const receiving = 400
+const fromMs = Date.UTC(2024, 10, 5)
+const toMs = Date.UTC(2026, 9, 31)
+
+/**
+ * A shop's wallet: exactly 2,000 transactions between November 2024 and October 2026 over 500 addresses. Customers pay
+ * to 400 receiving addresses in turn; every fifth transaction pays a supplier, and its change goes to one of 100
+ * addresses.
+ */
+function largeStory(): Story {
+  const events = Array.from({ length: transactions }, (_, index): StoryEvent => {
+    const ms = fromMs + Math.floor(((toMs - fromMs) / transactions) * index)
+    const moment = { at: new Date(ms).toISOString().slice(0, 19).replace('T', ' '), feeRate: 2 }
+    if (index % 5 === 4) {
+      return { ...moment, kind: 'send', amount: `0.00${2_000 + (index % 977)}`, payee: `supplier ${index % 11}` }
+    }
+    const paid = index - Math.floor(index / 5)
+    return { ...moment, kind: 'receive', amounts: [`0.00${1_000 + ((index * 37) % 4_999)}`], to: [paid % receiving] }
+  })
+  return { kind: 'extended_public_key', standard: 'bip84', changeAddresses: 100, events }
+}

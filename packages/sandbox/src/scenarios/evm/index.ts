@@ -1,8 +1,7 @@
 /** The scenarios of a simulated wallet, in the words an integrator reads (`GET /sandbox/scenarios`). */
 import type { KeyTraits, Scenario } from '../../core/scenario.ts'
-import type { Story } from '../../evm/story.ts'
+import type { Step, Story } from '../../evm/story.ts'
 import { defaultStory } from './default.ts'
-import { largeStory } from './large.ts'
 import { flaky } from '../flaky.ts'
 
 // A wallet is an address: everyone may read it, and no key can be wrong or have too many rights.
@@ -58,3 +57,23 @@ export const evmScenarios: readonly Scenario<Story>[] = [
   },
   { ...calm, ...flaky('rate_limited') },
 ]
+
+const transfersInATransaction = 1_000
+const transactions = 100
+
+/**
+ * A wallet that a contract pays in small parts: 100,000 token transfers in 100 transactions, each in its own block.
+ * Real indexes return at most 10,000 rows per request, so a reader has to continue from a block.
+ */
+function largeStory(): Story {
+  const start: Step = {
+    ...{ at: '2026-10-01 00:00:00', chainId: 1 },
+    deed: { kind: 'receive', asset: 'ETH', amount: '1' },
+  }
+  const paid = Array.from({ length: transactions }, (_, index): Step => {
+    const count = transfersInATransaction
+    const at = new Date(Date.UTC(2026, 9, 1, 0, 1 + index)).toISOString().slice(0, 19).replace('T', ' ')
+    return { at, chainId: 1, deed: { kind: 'multisend', asset: 'USDC', first: 1 + index * count, count } }
+  })
+  return { steps: [start, ...paid], prepared: 0 }
+}

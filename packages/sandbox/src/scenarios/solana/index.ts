@@ -1,10 +1,8 @@
 /** The scenarios of a simulated Solana wallet, in the words an integrator reads (`GET /sandbox/scenarios`). */
 import type { KeyTraits, Scenario } from '../../core/scenario.ts'
-import type { Story } from '../../solana/story.ts'
+import type { Step, Story } from '../../solana/story.ts'
 import { flaky } from '../flaky.ts'
 import { defaultStory } from './default.ts'
-import { largeStory } from './large.ts'
-import { oddStory } from './odd.ts'
 
 // A wallet is an address: everyone may read it, and no key can be wrong or have too many rights.
 const noKey: KeyTraits = { permissions: [] }
@@ -65,3 +63,54 @@ export const solanaScenarios: readonly Scenario<Story>[] = [
   },
   { ...calm, ...flaky('rate_limited') },
 ]
+
+const transfers = 2_500
+const fromMs = Date.UTC(2024, 10, 5)
+const toMs = Date.UTC(2026, 9, 31)
+
+/**
+ * A shop that is paid in USDC: 2,500 transfers to its token account in two years. They name the account and not the
+ * wallet, so a reader has to request the account's own history, which has three pages.
+ */
+function largeStory(): Story {
+  const start: Step = { at: '2024-11-01 08:00:00', deed: { kind: 'receive', asset: 'SOL', amount: '2' } }
+  const paid = Array.from({ length: transfers }, (_, index): Step => {
+    const ms = fromMs + Math.floor(((toMs - fromMs) / transfers) * index)
+    const at = new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+    const amount = `${1 + ((index * 37) % 300)}.${String(index).padStart(6, '0')}`
+    if (index % 50 === 49) return { at, deed: { kind: 'send', asset: 'USDC', amount, to: 'exchange' } }
+    return { at, deed: { kind: 'receive', asset: 'USDC', amount } }
+  })
+  return { steps: [start, ...paid] }
+}
+
+/**
+ * Amounts at the edges: whole numbers beyond 2^53, 18 decimals, tokens without decimals, and a mint that taxes
+ * transfers.
+ */
+export function oddStory(): Story {
+  return {
+    steps: [
+      // 2^53 + 1 is the first whole number that a double cannot hold.
+      { at: '2026-01-05 10:00:00', deed: { kind: 'receive', asset: 'SOL', amount: '9007199.254740993' } },
+      { at: '2026-01-06 10:00:00', deed: { kind: 'receive', asset: 'POINTS', amount: '9007199254740993' } },
+      { at: '2026-01-07 10:00:00', deed: { kind: 'receive', asset: 'POINTS', amount: '1000000000000000007' } },
+      { at: '2026-01-08 10:00:00', deed: { kind: 'send', asset: 'POINTS', amount: '1', to: 'friend' } },
+      { at: '2026-01-09 10:00:00', deed: { kind: 'receive', asset: 'FINE', amount: '0.123456789012345678' } },
+      {
+        at: '2026-01-10 10:00:00',
+        deed: { kind: 'send', asset: 'FINE', amount: '0.000000000000000001', to: 'friend' },
+      },
+      { at: '2026-01-11 10:00:00', deed: { kind: 'receive', asset: 'PICTURE', amount: '1' } },
+      // One percent stays with the mint, so less arrives than was sent.
+      { at: '2026-01-12 10:00:00', deed: { kind: 'receive', asset: 'TAXED', amount: '1000.000000009' } },
+      { at: '2026-01-13 10:00:00', deed: { kind: 'send', asset: 'TAXED', amount: '99.5', to: 'friend' } },
+      // Tokens that another program moves, without an instruction of the token program in the transaction itself.
+      { at: '2026-01-13 12:00:00', deed: { kind: 'nest', asset: 'POINTS', amount: '9007199254740995' } },
+      { at: '2026-01-13 13:00:00', deed: { kind: 'recover-nested', asset: 'POINTS' } },
+      { at: '2026-01-14 10:00:00', deed: { kind: 'airdrop', asset: 'SPAM', amount: '5' } },
+      { at: '2026-01-15 10:00:00', deed: { kind: 'burn', asset: 'SPAM', amount: '5' } },
+      { at: '2026-01-15 10:00:01', deed: { kind: 'close', asset: 'SPAM' } },
+    ],
+  }
+}

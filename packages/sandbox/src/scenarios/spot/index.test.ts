@@ -4,9 +4,7 @@ import { isNegative, parseDecimal, sum, type Decimal } from '@assay/core'
 import { toFixedText } from '../../core/units.ts'
 import { decimals } from '../../spot/assets.ts'
 import { buildWorld, listOf, type World } from '../../spot/books.ts'
-import { bitfinexScenarios } from '../bitfinex/index.ts'
-import { bybitScenarios } from '../bybit/index.ts'
-import { okxScenarios } from '../okx/index.ts'
+import { bitfinexScenarios, bybitScenarios, okxScenarios } from './exchanges.ts'
 
 const stories = [...new Set(bybitScenarios.map(({ story }) => story))]
 const written = stories.flatMap((story) =>

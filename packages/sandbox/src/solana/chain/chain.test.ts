@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { defaultStory } from '../../scenarios/solana/default.ts'
-import { oddStory } from '../../scenarios/solana/odd.ts'
+import { oddStory } from '../../scenarios/solana/index.ts'
 import { fromBase58, toBase58 } from './addresses.ts'
 import { stakeProgram } from './programs.ts'
 import { commitmentOf, epochOf, heightOf, isSkipped, newestSlot, slotAt, timeOf } from './slots.ts'
