@@ -17,7 +17,7 @@ import { createUsers } from './users.ts'
 export { parseEmail } from './users.ts'
 
 export type { ClientChanges } from './clients.ts'
-export type { LoginKey } from './login-keys.ts'
+export type { LoginKey } from './secrets.ts'
 export type { ClientRegistration } from './registration.ts'
 export { toTokenClientQuery, type Client, type TenantDetails, type TokenClient, type UserName } from './store.ts'
 export { enterpriseScopes, findScopes, isEnterpriseScope, isPlatformScope, platformScopes } from './scopes.ts'

@@ -1,7 +1,7 @@
 /** All SQL over tenants, clients, client_secrets, client_login_keys and users. */
 import type { Sql } from '../db/index.ts'
 import type { Owner, Tenant } from '../owner.ts'
-import type { LoginKey } from './login-keys.ts'
+import type { LoginKey } from './secrets.ts'
 import type { CheckedRegistration } from './registration.ts'
 import type { Scope } from './scopes.ts'
 
