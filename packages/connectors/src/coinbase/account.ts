@@ -1,7 +1,8 @@
 /**
- * Who a key or a sign-in belongs to and what it may do. Keys: `GET /api/v3/brokerage/key_permissions`, which tells View,
- * Trade and Transfer, and the portfolio (docs.cdp.coinbase.com, advanced-trade-api, get-api-key-permissions). Sign-ins:
- * `GET /v2/user/auth`, because a person can untick scopes (coinbase-app/oauth2-integration/scopes).
+ * Which account a key or a sign-in belongs to and what it may do. For keys, `GET /api/v3/brokerage/key_permissions`
+ * reports View, Trade and Transfer, and the portfolio (docs.cdp.coinbase.com, advanced-trade-api,
+ * get-api-key-permissions). For sign-ins we read `GET /v2/user/auth`, because users can untick scopes
+ * (coinbase-app/oauth2-integration/scopes).
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -25,14 +26,14 @@ export async function verifyKey(call: Call): Promise<Account> {
   const rights = readAnswer('key_permissions', keyPermissions, answer)
   const { can_view: canView, portfolio_uuid: portfolioId, portfolio_type: portfolioType } = rights
   const portfolio = isPrimary(portfolioType) ? '' : (portfolioId ?? '')
-  // A key without View may ask for nothing else.
+  // A key without View cannot make any other call.
   const userId = canView ? await fetchUserId(call) : `portfolio ${portfolioId ?? ''}`
   return {
     fingerprint: toFingerprint(userId, portfolio),
     excess: [
       ...(rights.can_trade ? ['Trade'] : []),
       ...(rights.can_transfer ? ['Transfer'] : []),
-      // A right that Coinbase invents tomorrow.
+      // Coinbase may add permissions that we do not know yet.
       ...Object.entries(rights).flatMap(([name, value]) =>
         value === true && /^can_/.test(name) && !/^can_(view|trade|transfer)$/.test(name) ? [name] : [],
       ),
@@ -56,19 +57,19 @@ async function fetchUserId(call: Call): Promise<string> {
   return readAnswer('user', userAnswer, await call('/v2/user')).data.id
 }
 
-/** Reading, and coming back without the person. Any other scope can do or change something. */
+/** These scopes read, or refresh access without the user. Any other scope could change something. */
 function isHarmless(scope: string): boolean {
   return /^[a-z-]+:[a-z-]+:read$/.test(scope) || ['offline_access', 'openid', 'email', 'profile'].includes(scope)
 }
 
-/** The portfolio that everything is in by default, and that a sign-in sees. The names are those of Advanced Trade's API. */
+/** The default portfolio, which a sign-in sees. The names come from the Advanced Trade API. */
 function isPrimary(portfolioType: string | null | undefined): boolean {
   return portfolioType === undefined || portfolioType === null || /^(DEFAULT|CONSUMER|UNDEFINED|)$/.test(portfolioType)
 }
 
 /**
- * The user's id is the same for all keys and sign-ins of one account, so any of them can repair a connection. A key for
- * another portfolio sees other wallets and must not take the place of one that sees these.
+ * All keys and sign-ins of an account share the user id, so any of them can repair a connection. A key for another
+ * portfolio sees other wallets and must not replace the key of this one.
  */
 function toFingerprint(userId: string, portfolio: string): string {
   return createHash('sha256').update(`coinbase\n${userId}\n${portfolio}`).digest('hex')

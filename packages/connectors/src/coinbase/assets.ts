@@ -1,4 +1,4 @@
-/** Coinbase's codes. Which asset each means is in core's registry; ETH2 is ether in the wallet of staked ether. */
+/** Coinbase's asset codes. Core's registry maps them to assets; ETH2 is ether in the wallet for staked ether. */
 import { assetOf, type Asset } from '@assay/core'
 
 export function coinbaseAsset(code: string, atMs = Number.MAX_SAFE_INTEGER): Asset {

@@ -1,7 +1,7 @@
 /**
- * Calls to Coinbase's REST API, in both ways to connect. A path begins with a slash and may have a query; numbers in the
- * result are text. Errors come as a status: 401 for a key or token that is not accepted, 403 for a scope that is missing,
- * 429 without Retry-After (docs.cdp.coinbase.com, coinbase-app/api-architecture).
+ * Calls Coinbase's REST API, with an API key or with a token. A path begins with a slash and may have a query; numbers
+ * in the result are text. Errors are HTTP statuses: 401 for a rejected key or token, 403 for a missing scope, 429
+ * without Retry-After (docs.cdp.coinbase.com, coinbase-app/api-architecture).
  */
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
@@ -41,17 +41,17 @@ function createKeyClient(credentials: ApiKeyCredentials, io: Io): Call {
       return await once(path)
     } catch (error) {
       if (!(error instanceof SourceError) || error.fault !== 'invalid_credentials' || signer === undefined) throw error
-      // Coinbase has answered 401 to keys that were good a moment later (rotki retries for this reason). A second one
-      // is final, because it takes the connection away from its owner.
+      // Coinbase sometimes answers 401 to a valid key (rotki retries for this reason). A 401 makes the user repair the
+      // connection, so we retry once and treat only the second one as final.
       return once(path)
     }
   }
 }
 
 /**
- * Every list of the v2 API has its rows under `data`, and the place of the next page in `pagination.next_uri`, which is
- * empty or null at the end (docs.cdp.coinbase.com, coinbase-app/api-architecture/pagination). A short page is normal and
- * does not end a list.
+ * Every list of the v2 API has its rows in `data` and the next page in `pagination.next_uri`, which is empty or null at
+ * the end (docs.cdp.coinbase.com, coinbase-app/api-architecture/pagination). Short pages are normal and do not end a
+ * list.
  */
 const listAnswer = z.object({
   data: z.array(z.unknown()),
@@ -65,17 +65,17 @@ export interface ListPage {
 }
 
 /**
- * `position` is the query of an earlier `next`. Only the query of `next_uri` is followed: the path stays ours, so an answer
- * cannot lead a token to another place.
+ * `position` is the query of an earlier `next`. We follow only the query of `next_uri` and keep our own path, so a
+ * response cannot send a token anywhere else.
  */
 export async function fetchListPage(call: Call, path: string, position: string | null): Promise<ListPage> {
   const query = position ?? `limit=${pageSize}&order=desc`
   const { data, pagination } = readAnswer(path.split('/').at(-1) ?? '', listAnswer, await call(`${path}?${query}`))
   const nextUri = pagination?.next_uri ?? ''
   const next = nextUri === '' ? null : new URL(nextUri, 'https://list.invalid').search.slice(1)
-  // Such a list would never end, and ending it here would lose the rest of it in silence.
+  // Following this page would never end, and stopping here would silently lose the rest of the list.
   if (next !== null && (next === '' || next === query)) {
-    throw new SourceError('unreadable_answer', 'the place of the next page is the place of this page')
+    throw new SourceError('unreadable_answer', 'the next page is the same as this page')
   }
   return { rows: data, next }
 }

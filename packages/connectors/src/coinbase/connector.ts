@@ -1,6 +1,6 @@
 /**
- * Coinbase (the app, with Advanced Trade inside it). The v2 transactions of all wallets are the complete source: Advanced
- * Trade's own list of fills lacks what was bought, converted, received and earned.
+ * Coinbase, the app including Advanced Trade. The v2 transactions of all wallets are the complete source. Advanced
+ * Trade's list of fills lacks what was bought in the app, converted, received or earned.
  */
 import type { Connector, Credentials, Io, Session } from '../kit/connector.ts'
 import { verifyKey, verifySignIn } from './account.ts'
@@ -20,8 +20,8 @@ export const connector: Connector = {
       {
         name: 'calls',
         scope: 'key',
-        // 10,000 calls an hour for each key or signed-in user (docs: rate-limiting), never more: 1,000 at once and the
-        // others spread over the hour. The narrower ones are for a limit that Coinbase does not document.
+        // Coinbase allows 10,000 calls an hour for each key or signed-in user (docs: rate-limiting): 1,000 at once, and
+        // the rest spread over the hour. The lower tiers are for limits that Coinbase does not document.
         tiers: [
           { capacity: 1_000, refillPerSecond: 2.5 },
           { capacity: 30, refillPerSecond: 1 },

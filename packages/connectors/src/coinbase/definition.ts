@@ -5,12 +5,12 @@
 import { dayMs } from '@assay/core'
 import type { ProviderDefinition } from '../kit/definition.ts'
 
-/** The most that Coinbase gives; 25 is its default. */
+/** The maximum that Coinbase allows; its default is 25. */
 export const pageSize = 100
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
 
-/** Without these two nothing can be read. A person can untick each of them on the consent page. */
+/** Nothing can be read without these two. The user can untick each of them on Coinbase's consent page. */
 export const neededScopes = ['wallet:accounts:read', 'wallet:transactions:read'] as const
 
 export const coinbaseDefinition = {
@@ -41,7 +41,7 @@ export const coinbaseDefinition = {
         secret: true,
         required: true,
         hint: 'Shown once. Paste all of it, from -----BEGIN to the end; an Ed25519 key is one line that ends in ==.',
-        // An Ed25519 key: 64 bytes in base64, or its first 32. A PEM block is recognised by itself, whatever the shape.
+        // An Ed25519 key is 64 bytes in base64, or its first 32. PEM blocks are recognised separately.
         shape: {
           pattern: '[A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=',
           alphabet: 'A-Za-z0-9+/=',
@@ -59,9 +59,9 @@ export const coinbaseDefinition = {
     },
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [
-      'An API key sees one portfolio. Make it for the primary portfolio, or sign in, to see all of your wallets.',
-      'Coinbase Wallet (the self-custody app), Coinbase Prime and the International Exchange are other products and are not read; moves to and from them are shown as transfers.',
-      'Coinbase does not tell who sent a deposit on a chain.',
+      'An API key sees one portfolio. To see all of your wallets, create the key for the primary portfolio or sign in instead.',
+      'Coinbase Wallet (the self-custody app), Coinbase Prime and the International Exchange are separate products and are not read; movements to and from them are shown as transfers.',
+      'Coinbase does not report the sender of an on-chain deposit.',
     ],
     status: 'available',
     website: 'https://www.coinbase.com',
@@ -72,11 +72,11 @@ export const coinbaseDefinition = {
     {
       name: 'transactions',
       unit: 'ms',
-      // Each wallet has its own list, including one that is empty today.
+      // Each wallet has its own list, even if the wallet is empty.
       partitioned: true,
       windowMax: null,
       retentionMs: null,
-      // Rows that may still change are marked as pending, and the engine reads again from the oldest of them.
+      // Rows that may still change are marked as pending, and the engine rereads from the oldest of them.
       overlap: dayMs,
       cost: { calls: 1 },
       required: true,
@@ -84,7 +84,7 @@ export const coinbaseDefinition = {
       remedy: null,
     },
   ],
-  // Both halves of a conversion are booked in the same second, and the echo of a transfer to Pro within the hour.
+  // Coinbase books both halves of a conversion in the same second, and the echo of a transfer to Pro within the hour.
   storySpanMs: dayMs,
   settlesMs: 60_000,
   baseUrl: 'https://api.coinbase.com',
@@ -92,7 +92,7 @@ export const coinbaseDefinition = {
     origin: 'https://login.coinbase.com',
     authorizationPath: '/oauth2/auth',
     tokenPath: '/oauth2/token',
-    // Separated by commas (docs: "Comma separated list of permissions"). `offline_access` brings the refresh token.
+    // The docs ask for a "Comma separated list of permissions". `offline_access` grants the refresh token.
     scope: ['wallet:user:read', ...neededScopes, 'offline_access'].join(','),
   },
   sandboxClient: { clientId: 'assay-sandbox', clientSecret: 'coinbase-client-secret' },

@@ -1,7 +1,7 @@
 /**
- * The token that signs one request of a CDP key: a JWT bound to method, host and path, good for two minutes
- * (docs.cdp.coinbase.com, coinbase-app/authentication-authorization/api-key-authentication). Keys are of two kinds: ECDSA
- * on P-256, given out as a PEM block, and Ed25519, given out as 64 bytes in base64 (seed and public half).
+ * The token for one request with a CDP key: a JWT that is bound to method, host and path and valid for two minutes
+ * (docs.cdp.coinbase.com, coinbase-app/authentication-authorization/api-key-authentication). There are two kinds of
+ * keys: ECDSA on P-256, issued as a PEM block, and Ed25519, issued as 64 bytes in base64 (seed and public key).
  */
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { SourceError } from '@assay/core'
@@ -12,14 +12,14 @@ const lifeSeconds = 120
 
 export interface RequestToSign {
   method: string
-  /** Without a query: Coinbase compares the path alone. */
+  /** Without a query, because Coinbase compares only the path. */
   path: string
   host: string
 }
 
 export type Signer = (request: RequestToSign, io: Pick<Io, 'now' | 'nextNonce'>) => string
 
-/** A credential that cannot be a CDP key is refused here, before anything of it is sent. */
+/** Rejects a credential that cannot be a CDP key before anything is sent. */
 export function createSigner({ apiKey, secretKey }: ApiKeyCredentials): Signer {
   if (!/^[A-Za-z0-9/_-]{36,200}$/.test(apiKey)) {
     throw new SourceError('invalid_credentials', 'API key: not the name of a CDP key')
@@ -38,7 +38,7 @@ export function createSigner({ apiKey, secretKey }: ApiKeyCredentials): Signer {
     }
     const text = `${encode(header)}.${encode(claims)}`
     const bytes = Buffer.from(text)
-    // RFC 7518 §3.4: the two numbers side by side, not in the DER form that other protocols use.
+    // RFC 7518 §3.4 concatenates the two numbers instead of using the DER form of other protocols.
     const signature = isElliptic ? sign('sha256', bytes, { key, dsaEncoding: 'ieee-p1363' }) : sign(null, bytes, key)
     return `${text}.${signature.toString('base64url')}`
   }
@@ -48,10 +48,10 @@ function encode(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url')
 }
 
-/** RFC 8410 §7: what stands in front of the 32 bytes of an Ed25519 key. */
+/** The DER prefix of the 32 bytes of an Ed25519 key (RFC 8410 §7). */
 const ed25519Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** OpenSSL's own messages may quote the key, so none is passed on. */
+/** OpenSSL's messages may quote the key, so we do not pass them on. */
 function readPrivateKey(secret: string): KeyObject {
   const key = secret.startsWith('-----BEGIN') ? findPemKey(secret) : findEd25519Key(secret)
   if (key === undefined) throw new SourceError('invalid_credentials', 'private key: neither a P-256 PEM nor Ed25519')

@@ -1,6 +1,6 @@
 /**
- * One page of a wallet's transactions. The list has no filter for times and comes newest first, so a walk goes down from
- * the newest row, keeps what lies in its window, and ends below it.
+ * Fetches one page of a wallet's transactions. The list cannot be filtered by time and comes newest first, so we read
+ * from the newest row down, keep the rows inside the window, and stop below it.
  */
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { keepInside, toRawRecord } from '../kit/records.ts'
@@ -8,7 +8,7 @@ import { fetchListPage, type Call } from './client.ts'
 import { findWalletId, parseTransaction, type Transaction } from './records.ts'
 import { findLearned } from './state.ts'
 
-/** After this long a row that is not done has been forgotten (a request for money): it is not waited for any more. */
+/** We stop waiting for a pending row after this time, because some never finish (such as a request for money). */
 const pendingMaxMs = 90 * 24 * 3_600_000
 
 export async function fetchPage(call: Call, request: PageRequest, nowMs: number): Promise<Page> {
@@ -43,14 +43,14 @@ function isStakingArrival({ type, amount, status }: Transaction): boolean {
   return type === 'staking_transfer' && status === 'done' && !amount.startsWith('-')
 }
 
-/** All of a page, not its last row alone: rows with one time may come in any order. */
+/** Checks all rows of a page, because rows with the same time may come in any order. */
 function isBelow({ start }: Window, records: readonly RawRecord[]): boolean {
   return records.length > 0 && records.every(({ occurredAtMs }) => occurredAtMs < start)
 }
 
 /**
- * A wallet that was never used is called by its currency code. Once it is used, the code still leads to it, and the rows
- * name its id: they are read from the list of that id, or they would be stored twice.
+ * The id of an unused wallet is its currency code. Once the wallet is used, the code still works, but the rows name the
+ * new id. They are then read from the list of that id only, so that they are not stored twice.
  */
 function splitByWallet(rows: readonly unknown[], partition: string): { own: unknown[]; discovered: Set<string> } {
   const discovered = new Set<string>()

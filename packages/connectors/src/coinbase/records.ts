@@ -1,6 +1,6 @@
 /**
- * Coinbase's transactions, from stored text to typed values. Shape: docs.cdp.coinbase.com,
- * coinbase-app/track-apis/transactions. Only the members we use are parsed.
+ * Parses stored Coinbase transactions (docs.cdp.coinbase.com, coinbase-app/track-apis/transactions). Only the members
+ * that we use are parsed.
  */
 import { findDecimal, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ export interface Transaction {
   timeMs: number
   code: string
   asset: Asset
-  /** Signed: the change of this wallet, without the commission of a fill. */
+  /** The signed change of this wallet, without the commission of a fill. */
   amount: Decimal
   isStakedCode: boolean
   fill: Fill | undefined
@@ -100,7 +100,7 @@ export function parseTransaction(body: string): Transaction {
   }
 }
 
-/** The wallet that a row says it lies in: `/v2/accounts/<wallet>/transactions/<id>`. */
+/** The wallet that a row names: `/v2/accounts/<wallet>/transactions/<id>`. */
 export function findWalletId(row: unknown): string | undefined {
   const path = z.object({ resource_path: z.string() }).safeParse(row).data?.resource_path
   return path === undefined ? undefined : /^\/v2\/accounts\/([^/]+)\/transactions\//.exec(path)?.[1]
@@ -131,7 +131,7 @@ function textOf(value: string | null | undefined): string | null {
   return value === undefined || value === null || value === '' ? null : value
 }
 
-/** Statuses grow over time (docs: "both types and statuses can change"); an unknown one is not an end. */
+/** Coinbase adds statuses (docs: "both types and statuses can change"), so an unknown status counts as pending. */
 function toStatus(status: string): Status {
   if (status === 'completed') return 'done'
   return ['failed', 'expired', 'canceled', 'cancelled'].includes(status) ? 'failed' : 'pending'

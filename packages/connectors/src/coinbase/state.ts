@@ -1,11 +1,11 @@
-/** What the connector keeps about an account between two reads: ids of wallets, nothing else. */
+/** What the connector remembers about an account between reads: only wallet ids. */
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 
 export interface CoinbaseState {
-  /** Wallets that hold what is staked. */
+  /** Wallets that hold staked assets. */
   staked: ReadonlySet<string>
-  /** Wallets that a list of transactions named and that the list of wallets had not shown yet. */
+  /** Wallets that a transaction named before the list of wallets showed them. */
   discovered: ReadonlySet<string>
 }
 
@@ -17,7 +17,7 @@ export function readState(state: ConnectorState): CoinbaseState {
   return { staked: new Set(staked), discovered: new Set(discovered) }
 }
 
-/** Undefined when nothing was learned: a new state makes the engine list the wallets again. */
+/** Returns undefined when nothing is new, because a new state makes the engine list the wallets again. */
 export function findLearned(
   before: ConnectorState,
   learned: { staked?: Iterable<string>; discovered?: Iterable<string> },

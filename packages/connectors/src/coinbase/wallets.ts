@@ -1,13 +1,13 @@
 /**
- * The wallets of an account: `GET /v2/accounts`, all pages of it (docs.cdp.coinbase.com, coinbase-app/track-apis/accounts).
+ * The wallets of an account: all pages of `GET /v2/accounts` (docs.cdp.coinbase.com, coinbase-app/track-apis/accounts).
  *
- * Wallets are never left out by their balance or by `updated_at`: empty ones have a history, and rotki found `updated_at`
- * to be unreliable. A wallet that was never used has its currency code for an id; it gets its own id with its first
+ * We never skip a wallet because of its balance or `updated_at`: empty wallets have a history, and rotki found
+ * `updated_at` to be unreliable. The id of an unused wallet is its currency code; it gets its own id with its first
  * transaction.
  *
- * Staked assets lie in separate wallets (docs: `staking_transfer` is "Funds from primary account moved to staked
- * account"). No member says which wallets these are, so three signs are used: the code ETH2, a name that begins with
- * "Staked", and having received a staking transfer (pages.ts).
+ * Staked assets are in separate wallets (docs: `staking_transfer` is "Funds from primary account moved to staked
+ * account"). No member identifies these wallets, so we use three signs: the code ETH2, a name that begins with
+ * "Staked", and a received staking transfer (pages.ts).
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -30,7 +30,7 @@ const walletSchema = z.object({
   balance: z.object({ amount: z.string(), currency: z.string().min(1) }),
 })
 
-// An account has some hundred wallets at most: one for each currency, and a few vaults.
+// An account has a few hundred wallets at most: one per currency, and a few vaults.
 const pagesMax = 50
 
 export async function fetchWallets(call: Call): Promise<Wallet[]> {
@@ -42,7 +42,7 @@ export async function fetchWallets(call: Call): Promise<Wallet[]> {
       '/v2/accounts',
       position,
     )
-    // A row may come twice when a wallet is opened between two pages.
+    // A row may appear twice when a wallet is opened between two pages.
     for (const wallet of rows.map(toWallet)) wallets.set(wallet.id, wallet)
     if (next === null) return [...wallets.values()]
     position = next

@@ -32,7 +32,7 @@ export function toDraft(entries: Entries, legs: Legs, kind: Kind, special: Speci
   }
 }
 
-/** Kept with its amounts and Coinbase's own words, where no rule can say what it was. */
+/** When no rule applies, the transaction is kept with its amounts and Coinbase's own words. */
 export function toUnknownDraft(entries: Entries, special: Special, legs: Legs = toLegs(entries)): TransactionDraft {
   return toDraft(
     entries,
@@ -48,7 +48,7 @@ export function toUnknownDraft(entries: Entries, special: Special, legs: Legs = 
   )
 }
 
-/** One side is missing: its wallet was not read yet, or the key cannot see it. */
+/** One side is missing because its wallet was not read yet, or because the key cannot see it. */
 export function toHalfDraft(entries: Entries, category: Category, special: Special): TransactionDraft {
   const legs = toLegs(entries)
   return toUnknownDraft(

@@ -1,6 +1,6 @@
 /**
- * Which rows belong together, and why. Types: docs.cdp.coinbase.com, coinbase-app/track-apis/transactions; those with
- * a remark occur in real accounts and are not documented.
+ * Which rows belong together, and why. The types are from docs.cdp.coinbase.com, coinbase-app/track-apis/transactions;
+ * types marked as undocumented occur in real accounts.
  *
  *   fill    rows of one order; each fill has a row in both wallets
  *   deal    purchases, sales and conversions: both halves name the same id
@@ -22,7 +22,7 @@ const moveTypes = new Set([
   'unstaking_transfer',
   'transfer',
   'vault_withdrawal',
-  // Undocumented: the wallet of staked ether was folded into the one of ether.
+  // Undocumented: Coinbase merged the wallet of staked ether into the ether wallet.
   'retail_eth2_deprecation',
 ])
 
@@ -40,10 +40,13 @@ export function isEcho({ type }: Transaction): boolean {
   return echoTypes.has(type)
 }
 
-/** Coinbase books both halves in the same second; an hour is allowed. */
+/** Coinbase books both halves in the same second. We allow an hour. */
 export const pairingMaxMs = hourMs
 
-/** The keys that a row shares with the other rows of its event. Halves without a common id are found by amount and time. */
+/**
+ * The keys that a row shares with the other rows of its event. Halves without a common id are matched by amount and
+ * time.
+ */
 export function linkKeys({ body, partition }: StoredRecord): readonly [string, ...string[]] {
   const transaction = parseTransaction(body)
   switch (familyOf(transaction)) {
@@ -70,7 +73,7 @@ export function moveKey({ type, asset, amount }: Transaction): string {
   return `${type}:${asset.assetId}:${absolute(amount)}`
 }
 
-/** Two grids of two hours, one shifted by one: whatever lies at most an hour apart shares a cell in one of them. */
+/** Two grids of two-hour cells, shifted by an hour: rows at most an hour apart share a cell in at least one of them. */
 function nearby(key: string, timeMs: number): [string, string] {
   const cellMs = 2 * pairingMaxMs
   return [`${key}:a${Math.floor(timeMs / cellMs)}`, `${key}:b${Math.floor((timeMs + pairingMaxMs) / cellMs)}`]

@@ -1,12 +1,12 @@
 /**
- * From signed rows to inputs, outputs and fees. The law: Σ amounts of the rows, less the commission of fills, = inputs −
- * outputs − fees, asset by asset.
+ * Turns signed rows into inputs, outputs and fees. For each asset, Σ amounts of the rows − commission of fills = inputs
+ * − outputs − fees.
  */
 import { absolute, add, compare, isNegative, isPositive, isZero, subtract } from '@assay/core'
 import type { Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
 import type { Money, Transaction } from '../records.ts'
 
-/** A row and where it lies. */
+/** A row, and whether its wallet is liquid or staked. */
 export interface Entry extends Transaction {
   place: 'liquid' | 'staked'
 }
@@ -19,7 +19,7 @@ export interface Legs {
   fees: FeeLeg[]
 }
 
-/** One leg for each asset, sign and place. What came and went of one asset stays visible: a move is both. */
+/** One leg for each asset, sign and place. A move of one asset keeps both its input and its output. */
 export function toLegs(entries: readonly Entry[]): Legs {
   const inputs = sumLegs(entries.filter(({ amount }) => isPositive(amount)))
   const outputs = sumLegs(entries.filter(({ amount }) => isNegative(amount)))
@@ -41,7 +41,7 @@ function sumLegs(entries: readonly Entry[]): Leg[] {
   return [...legs.values()]
 }
 
-/** A fee that is a part of what was paid, or was kept back from what was received: the sum of the legs stays the same. */
+/** Separates a fee that is included in the paid or received amount. The sum of the legs stays the same. */
 export function withIncludedFee(legs: Legs, fee: Money | undefined, kind: FeeKind): Legs {
   if (fee === undefined || !isPositive(fee.amount)) return legs
   const { assetId, symbol } = fee.asset
@@ -59,7 +59,9 @@ export function withIncludedFee(legs: Legs, fee: Money | undefined, kind: FeeKin
   return { ...legs, inputs, fees: [...legs.fees, feeLeg] }
 }
 
-/** The commission of fills is taken from the quote wallet beside the amounts of their rows; negative is a rebate. */
+/**
+ * The commission of fills is charged to the quote wallet in addition to the row amounts. A negative one is a rebate.
+ */
 export function withCommission(legs: Legs, commission: Decimal, quote: Entry): Legs {
   if (isZero(commission)) return legs
   const { assetId, symbol } = quote.asset

@@ -1,4 +1,4 @@
-/** Events of one row: transfers on and off Coinbase, rewards, payments. What each type is, by the sign of its amount. */
+/** Events with a single row: transfers on and off Coinbase, rewards, payments. Type and sign decide what they mean. */
 import { isNegative, isPositive, type TransactionDraft } from '@assay/core'
 import { toDraft, toUnknownDraft, type Kind } from './draft.ts'
 import { toLegs, withIncludedFee, type Entry } from './legs.ts'
@@ -37,7 +37,7 @@ const kinds: ReadonlyMap<string, { in?: Kind; out?: Kind }> = new Map(
     clawback: { out: takenBack },
     incentives_shared_clawback: { out: takenBack },
     subscription: { out: payment },
-    // Not documented; seen by rotki and others.
+    // Undocumented; rotki and others have seen these.
     cardspend: { out: payment },
     cardbuyback: { in: credit },
     retail_simple_price_improvement: { in: credit },
@@ -49,7 +49,7 @@ export function toSingleDraft(entry: Entry): TransactionDraft {
   const kind = findKind(entry)
   if (kind === undefined) return toUnknownDraft([entry], special)
   const isTransfer = kind.type === 'send' || kind.type === 'receive'
-  // The network fee of a send is a part of its amount (rotki: "fee is deducted from withdrawal amount").
+  // The amount of a send includes the network fee (rotki: "fee is deducted from withdrawal amount").
   const legs = isNegative(entry.amount)
     ? withIncludedFee(toLegs([entry]), entry.networkFee, 'network')
     : toLegs([entry])
@@ -69,14 +69,14 @@ function isDebited({ status, amount, type }: Entry): boolean {
 function findKind({ type, amount, counterparty }: Entry): Kind | undefined {
   const direction = isPositive(amount) ? 'in' : isNegative(amount) ? 'out' : undefined
   if (direction === undefined) return undefined
-  // To or from an account of the user's own, at Pro for example.
+  // A transfer to or from another account of the same user, for example at Pro.
   if (type === 'send' && counterparty === 'account') return transfer[direction]
   return kinds.get(type)?.[direction]
 }
 
 type Details = Pick<TransactionDraft, 'network' | 'hash' | 'fromAddress' | 'toAddress' | 'incomplete'>
 
-/** What stays inside Coinbase, and money by bank, has no hash: nothing is missing there. */
+/** Transfers inside Coinbase and bank transfers have no hash, so nothing is missing there. */
 function detailsOf(entry: Entry): Details {
   const { network, hash, fromAddress, toAddress, asset } = entry
   const mayBeOnChain = entry.isOnChain || (['send', 'receive'].includes(entry.type) && network === null)

@@ -1,6 +1,6 @@
 /**
- * From a group of Coinbase's rows to transactions. families.ts says what belongs together. Pure: the order of the
- * records does not matter, and the same records give the same drafts.
+ * Turns a group of Coinbase rows into transactions. families.ts decides which rows belong together. Pure: the order of
+ * the records does not matter, and the same records always give the same drafts.
  */
 import {
   add,
@@ -56,10 +56,10 @@ function groups(entries: readonly Entry[], keyOf: (entry: Entry) => string): Ent
   )
 }
 
-/** Both rows of a fill are booked in the same second; a few are allowed. */
+/** Coinbase books both rows of a fill in the same second. We allow a few seconds. */
 const fillSpanMs = 5_000
 
-/** One transaction for what an order traded at one time: an order may be filled for weeks. */
+/** One transaction for the fills of an order at one time, because an order may fill over weeks. */
 function toFillDrafts(rows: Entries): TransactionDraft[] {
   const clusters: [Entry, ...Entry[]][] = []
   for (const row of rows) {
@@ -82,7 +82,7 @@ function toFillDraft(rows: Entries): TransactionDraft {
   return toDraft(rows, legs, { type: 'input_and_output', category: 'trade' }, special)
 }
 
-/** Either row of a fill may carry its commission, or both do: it is charged once. */
+/** One row of a fill or both may carry the commission. It is charged once. */
 function commissionOf(baseRows: readonly Entry[], quoteRows: readonly Entry[]): Decimal {
   const total = (rows: readonly Entry[]): Decimal =>
     rows.reduce((sum, { fill }) => add(sum, fill?.commission ?? zero), zero)
@@ -100,7 +100,7 @@ function toDealDraft(rows: Entries): TransactionDraft {
     const withFee = withIncludedFee(legs, dealFee, 'conversion')
     return toDraft(rows, withFee, { type: 'input_and_output', category }, special)
   }
-  // Paid by card or bank, or paid out to one: that money was never in a wallet of Coinbase.
+  // Paid from or to a card or bank account: that money was never in a Coinbase wallet.
   if (type === 'buy' && isIn)
     return toDraft(rows, legs, { type: 'input_only', category }, { ...special, description: paymentMethod })
   if (type === 'sell' && isOut)
@@ -120,7 +120,7 @@ function toSwapDraft(rows: Entries): TransactionDraft {
   )
 }
 
-/** Halves of moves of one amount of one asset: each departure with the nearest arrival. */
+/** Pairs the halves of moves of the same amount and asset: each departure with the nearest arrival. */
 function toMoveDrafts(rows: Entries): TransactionDraft[] {
   const arrivals = new Set(rows.filter(({ amount }) => isPositive(amount)))
   const pairs = rows
@@ -156,7 +156,7 @@ function toMoveDraft(rows: Entries, naturalKey: string): TransactionDraft {
   return toDraft(rows, toLegs(rows), { type: 'input_and_output', category }, { naturalKey })
 }
 
-/** Each echo beside the transfer that it repeats is left out; one without such a transfer is the transfer itself. */
+/** Drops each echo that repeats a transfer. An echo without such a transfer is the transfer itself. */
 function withoutEchoes(rows: readonly Entry[]): Entry[] {
   const sends = new Set(rows.filter((row) => !isEcho(row)))
   const alone = rows.filter(isEcho).filter((echo) => {
