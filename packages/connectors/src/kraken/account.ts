@@ -1,5 +1,6 @@
 /**
- * Who a key belongs to and what it may do: GetApiKeyInfo, which every key may call (docs.kraken.com, get-api-key-info).
+ * Which account a key belongs to and what it may do: GetApiKeyInfo, which every key may call (docs.kraken.com,
+ * get-api-key-info).
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -8,7 +9,7 @@ import type { Account } from '../kit/connector.ts'
 import { withTextNumbers } from '../kit/json.ts'
 import { krakenDefinition } from './definition.ts'
 
-/** Kraken's documented table: value of the API, words on the page where keys are made. */
+/** Kraken's documented table: the API's value, and the words on the page where users create keys. */
 const permissionNames: ReadonlyMap<string, string> = new Map([
   ['query-funds', 'Funds permissions - Query'],
   ['add-funds', 'Funds permissions - Deposit'],
@@ -25,8 +26,8 @@ const permissionNames: ReadonlyMap<string, string> = new Map([
   ['update-withdraw-address', 'Update withdrawal addresses'],
 ])
 
-// A right that is not here is one too many, also when Kraken invents it tomorrow. A WebSocket token can do what its key
-// can, so on a reading key it only reads.
+// Every other permission counts as excess, including ones that Kraken adds later. A WebSocket token can do what its key
+// can do, so with a read-only key it only reads.
 const harmless = new Set([
   'query-funds',
   'query-open-trades',
@@ -60,7 +61,7 @@ export function toAccount(apiKey: string, answer: unknown): Account {
       .map((permission) => permissionNames.get(permission) ?? permission),
     missing: [
       ...krakenDefinition.metadata.required_permissions.filter((name) => !granted.includes(name)),
-      // Such a key answers every question, and leaves out what lies outside its dates without a word.
+      // Such a key works for every call, but silently leaves out everything outside its dates.
       ...(Number(info.queryFrom ?? 0) > 0 ? ['Query start date/time: must be empty'] : []),
       ...(Number(info.queryTo ?? 0) > 0 ? ['Query end date/time: must be empty'] : []),
     ],
@@ -69,9 +70,9 @@ export function toAccount(apiKey: string, answer: unknown): Account {
 }
 
 /**
- * The IIBAN is "of the account associated with the API key": every key of an account has the same, so a new key can
- * repair a connection. Were it ever missing, the key itself is the best left: then the same key is still recognised,
- * and a new one counts as another account rather than overwrite the wrong connection.
+ * The IIBAN is "of the account associated with the API key". All keys of an account share it, so a new key can repair a
+ * connection. If it is missing, we use the key itself: the same key is then still recognised, and a new key counts as a
+ * new account, because it must not overwrite the wrong connection.
  */
 function fingerprintOf(apiKey: string, iban: string | null | undefined): string {
   const account = iban?.replaceAll(' ', '') ?? ''

@@ -1,30 +1,30 @@
 /**
- * What Kraken's asset codes mean. Outside truth: docs.kraken.com (get-account-balance, "Symbol Extensions"),
+ * Maps Kraken's asset codes to assets. Sources: docs.kraken.com (get-account-balance, "Symbol Extensions"),
  * support.kraken.com "Explanation of Asset Codes", ccxt's commonCurrencies, and rotki's issue 6587 for bonded codes.
  *
- * A code is an asset and, behind a dot, the wallet it lies in: `DOT28.S` is DOT, bonded for 28 days. Old listings have
- * an X (crypto) or Z (fiat) in front, and earn wallets sometimes lack it: XXBT and XBT.F are one asset. Which asset a
- * bare code means is in core's registry (assets/codes.ts).
+ * A code names an asset and, after a dot, its wallet: `DOT28.S` is DOT, bonded for 28 days. Old listings have an X
+ * (crypto) or Z (fiat) prefix, which earn wallets sometimes lack: XXBT and XBT.F are the same asset. Core's registry
+ * (assets/codes.ts) maps bare codes.
  */
 import { assetOf, isKnownAsset, type Asset } from '@assay/core'
 
-/** Kraken's other names for its own codes, brought to the one without a prefix. */
+/** Kraken's other names for its own codes, mapped to the code without a prefix. */
 const aliases: ReadonlyMap<string, string> = toMap(
   'XXBT:XBT BTC:XBT XXDG:XDG DOGE:XDG XETH:ETH ETH2:ETH XETC:ETC XLTC:LTC XMLN:MLN XREP:REP XXLM:XLM XXMR:XMR XXRP:XRP ' +
     'XZEC:ZEC RNDR:RENDER FEE:KFEE ZUSD:USD ZEUR:EUR ZGBP:GBP ZCAD:CAD ZJPY:JPY ZAUD:AUD ZKRW:KRW ZMXN:MXN ZARS:ARS',
 )
 
 /**
- * Networks that Kraken writes behind the dot when it lists one coin on several (`ETH.INK` is ether on Ink). The coin is the
- * same one, and can be spent.
+ * Networks that Kraken writes after the dot when it lists a coin on several of them (`ETH.INK` is ether on Ink). It is
+ * the same coin and can be spent.
  */
 const networks: ReadonlySet<string> = new Set(['INK', 'TEMPO', 'CORE', 'BASE', 'ARB', 'OP', 'SOL', 'POL'])
 
 export type Place = 'spot' | 'earning' | 'staked'
 
 /**
- * Where each wallet's money is. `.F` earns by itself and can be spent at once (Kraken trades X and X.F as one balance);
- * `.HOLD` is a deposit not yet cleared, which is the user's like any other.
+ * Where the assets of each wallet are. `.F` earns automatically and can be spent at any time (Kraken trades X and X.F
+ * as one balance). `.HOLD` is a deposit that has not cleared yet; it belongs to the user like any other.
  */
 const placeByWallet: ReadonlyMap<string, Place> = new Map<string, Place>([
   ['S', 'staked'],
@@ -40,7 +40,7 @@ interface KrakenCode {
   /** Kraken's own code without prefix, wallet and bonding days. */
   base: string
   place: Place
-  /** False when we do not know the wallet behind the dot: then it is a separate asset. */
+  /** False when we do not know the wallet after the dot. The code is then a separate asset. */
   verified: boolean
 }
 
@@ -52,7 +52,7 @@ export function readCode(code: string, atMs = today): KrakenCode {
   const dot = code.lastIndexOf('.')
   if (dot <= 0) {
     const base = aliases.get(code) ?? code
-    // Staked ether had its own code until withdrawals opened.
+    // Staked ether had its own code until withdrawals were enabled.
     return { asset: toAsset(base), base, place: code === 'ETH2' ? 'staked' : 'spot', verified: true }
   }
   const wallet = code.slice(dot + 1)
@@ -67,16 +67,16 @@ export function readCode(code: string, atMs = today): KrakenCode {
     const asset = toAsset(base)
     if (isKnownAsset(asset.assetId)) return { asset, base, place: 'spot', verified: true }
   }
-  // Tokenised shares: `TSLAx.T` is TSLAx, but a share must not become the coin that has its ticker.
+  // A tokenised share: `TSLAx.T` is TSLAx. It must not become the coin with the same ticker.
   if (wallet === 'T' && !isKnownAsset(toAsset(name).assetId))
     return { asset: toAsset(name), base: name, place: 'spot', verified: true }
-  // A class of shares contains a dot: `BRK.Bx`.
+  // A share class contains a dot: `BRK.Bx`.
   const whole = toAsset(code)
   return { asset: whole, base: code, place: 'spot', verified: whole.kind === 'share' }
 }
 
 function baseOf(name: string, wallet: string): string {
-  // Bonding days, at most a month of them: DOT28.S is DOT, while C98.S is a coin called C98.
+  // Up to 31 bonding days: DOT28.S is DOT, while C98.S is the coin C98.
   const bonded = wallet === 'S' ? /^(.*[A-Z])(?:0[1-9]|[12]\d|3[01])$/.exec(name)?.[1] : undefined
   const base = bonded ?? name
   return aliases.get(base) ?? base

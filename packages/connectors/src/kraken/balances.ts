@@ -1,10 +1,10 @@
 /**
  * Holdings from BalanceEx, folded by asset.
  *
- * BalanceEx has every wallet, each under its own code: what is staked or earning lies in X.S, X.B, X.F …, and no longer
- * in X (docs.kraken.com, get-extended-balance; seen by others as a zero for X while X.F holds it all). Earn/Allocations
- * lists that same money by strategy. It is not asked: adding it would count everything staked twice.
- * `hold_trade` is a part of `balance`; a credit line is borrowed and not counted.
+ * BalanceEx lists every wallet under its own code: staked or earning assets are in X.S, X.B, X.F …, and no longer in X
+ * (docs.kraken.com, get-extended-balance; others saw zero for X while X.F held everything). Earn/Allocations lists the
+ * same assets by strategy. We do not read it, because everything staked would count twice. `hold_trade` is part of
+ * `balance`; a credit line is borrowed and does not count.
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * Signed calls to Kraken's private REST API, through the kit's ccxt client. Oddities: errors come as HTTP 200 with
- * `error: ["EAPI:Invalid key"]`, and an account that never held anything has no `result` at all.
+ * Makes signed calls to Kraken's private REST API, with the kit's ccxt client. Two oddities: errors come with HTTP 200
+ * as `error: ["EAPI:Invalid key"]`, and an account that never held anything has no `result`.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -42,7 +42,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
   }
 }
 
-/** Kraken may say until when it will not listen. */
+/** Kraken may say until when it will refuse calls. */
 function findThrottled(detail: string, io: Io): SourceError | undefined {
   const untilSeconds = /\bThrottled: ?(\d{9,11})\b/.exec(detail)?.[1]
   if (untilSeconds === undefined) return undefined
@@ -53,7 +53,7 @@ function findThrottled(detail: string, io: Io): SourceError | undefined {
 /** A credential that cannot be signed or sent would fail deep inside ccxt, with the key in the message. */
 function assertUsable({ apiKey, secretKey }: ApiKeyCredentials): void {
   if (!/^[\x21-\x7e]{1,200}$/.test(apiKey)) throw new SourceError('invalid_credentials', 'API key: not a Kraken key')
-  // Written again it must be the same: ccxt's decoder also throws for bits behind the last byte.
+  // The round trip must give the same text, because ccxt's decoder also throws for extra bits after the last byte.
   if (secretKey === '' || Buffer.from(secretKey, 'base64').toString('base64') !== secretKey) {
     throw new SourceError('invalid_credentials', 'private key: not base64')
   }

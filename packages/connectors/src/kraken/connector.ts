@@ -1,8 +1,8 @@
 /**
- * Kraken (spot). The ledger is the complete source: TradesHistory lacks what was bought in the app, and its fees are
- * estimates. Deposits and withdrawals are read beside it for hashes, addresses and networks.
+ * Kraken (spot). The ledger is the complete source: TradesHistory lacks purchases made in the app, and its fees are
+ * estimates. Deposits and withdrawals are also read, for hashes, addresses and networks.
  *
- * Kraken Futures is another product with other keys and is not read.
+ * Kraken Futures is a separate product with its own keys and is not read.
  */
 import type { ApiKeyCredentials, Connector, Io, Session } from '../kit/connector.ts'
 import { toAccount } from './account.ts'
@@ -22,7 +22,7 @@ export const connector: Connector = {
       {
         name: 'counter',
         scope: 'key',
-        // Pro, Intermediate, Starter: docs.kraken.com, "Spot REST rate limits". No call tells which one an account has.
+        // Pro, Intermediate, Starter: docs.kraken.com, "Spot REST rate limits". No call returns an account's tier.
         tiers: [
           { capacity: 20, refillPerSecond: 1 },
           { capacity: 20, refillPerSecond: 1 / 2 },

@@ -33,7 +33,7 @@ export const krakenDefinition = {
         label: 'Private key',
         secret: true,
         required: true,
-        hint: 'Shown once, right after the key was made. 88 characters, ending in ==.',
+        hint: 'Shown once, right after you create the key. 88 characters, ending in ==.',
         shape: { ...base64, pattern: '[A-Za-z0-9+/]{86}==', length_min: 88, length_max: 88 },
       },
     ],
@@ -46,8 +46,8 @@ export const krakenDefinition = {
     },
     features: { holdings: true, staking: true, transactions: true },
     known_limits: [
-      'Kraken Futures is another account with keys of its own and is not read; moves to and from it are shown as transfers.',
-      'Kraken allows an account about one page of 50 ledger entries every six seconds: a long history takes a while.',
+      'Kraken Futures is a separate account with its own keys and is not read; movements to and from it are shown as transfers.',
+      'Kraken allows an account about one page of 50 ledger entries every six seconds, so a long history takes a while.',
       'Addresses and transaction hashes are missing where Kraken no longer lists the deposit or withdrawal.',
     ],
     status: 'available',
@@ -71,7 +71,7 @@ export const krakenDefinition = {
     fundingStream('deposits'),
     fundingStream('withdrawals'),
   ],
-  // A withdrawal on hold was returned after weeks; an Earn reference that came back did so after months.
+  // A withdrawal on hold was returned after weeks. An Earn reference was reused after months.
   storySpanMs: 30 * dayMs,
   settlesMs: 2_000,
   // 2: a withdrawal on hold has left the balance.
@@ -86,8 +86,8 @@ function fundingStream<const Name extends string>(name: Name): Stream & { name: 
     partitioned: false,
     windowMax: null,
     retentionMs: null,
-    // Records change after they appeared. Those that may still change are marked as pending, and the engine reads again
-    // from the oldest of them; two weeks are for an end that is taken back (a returned bank transfer).
+    // Records change after they appear. Those that may still change are marked as pending, and the engine rereads from
+    // the oldest of them. The two weeks are for a final status that is revoked (a returned bank transfer).
     overlap: 14 * dayMs,
     cost: { counter: 1 },
     required: false,

@@ -1,6 +1,6 @@
 /**
- * One page of each list. Kraken's edges: `start` is exclusive, `end` inclusive, both whole seconds, while the ledger's
- * times have four decimals. So a page is requested for a little more than the window and cut to it here: neighbouring
+ * Fetches one page of each list. At Kraken `start` is exclusive and `end` inclusive, both in whole seconds, while
+ * ledger times have four decimals. So we request a little more than the window and cut the page to it: neighbouring
  * windows lose nothing and share nothing.
  */
 import { z } from 'zod'
@@ -23,16 +23,17 @@ const text = z.string().nullish()
 const ledgerAnswer = z.object({ ledger: jsonObject, count: z.unknown().optional(), next_cursor: text, cursor: text })
 
 /**
- * A cursor (`with_cursor`) is said to replace offsets, which are said to be deprecated. The documents and clients that we
- * could read (docs.kraken.com get-ledgers, ccxt 4.5.84, JKorf/Kraken.Net of July 2026) show offsets alone. So the cursor is
- * requested and followed where a response has one; otherwise offsets are used.
+ * A cursor (`with_cursor`) is said to replace offsets. The documents and clients that we could read (docs.kraken.com
+ * get-ledgers, ccxt 4.5.84, JKorf/Kraken.Net of July 2026) show only offsets. So we request a cursor and follow it if
+ * the response has one; otherwise we use offsets.
  *
- * Offsets shift when a row is booked late into the past, or when Kraken repeats rows, and a shifted offset skips rows in
- * silence. So every page begins at the last row of the one before and has to show it again: that proves the two touch.
+ * Offsets shift when a row is booked late into the past or when Kraken repeats rows, and a shifted offset silently
+ * skips rows. So every page starts at the last row of the previous page and must show it again, which proves that the
+ * two touch.
  *
- * `count` never ends a walk: it was seen too high and too low. It only serves to notice a row that was booked late into a
- * part of the window that we had already passed: a window that reports more rows at its end than at its beginning is walked
- * a second time, and no more than that.
+ * `count` never ends a walk, because it has been too high and too low. It only reveals a row that was booked late into
+ * a part of the window that we had already read: if a window reports more rows at its end than at its beginning, it is
+ * read once more.
  */
 async function fetchLedgerPage(call: Call, window: Window, position: string | null): Promise<Page> {
   const place = readPlace(position)
@@ -68,14 +69,14 @@ async function fetchLedgerPage(call: Call, window: Window, position: string | nu
 const placeSchema = z.object({
   cursor: z.string().nullable(),
   offset: z.number(),
-  /** The row that the page before ended with: an offset page has to begin with it. */
+  /** The last row of the previous page. An offset page must begin with it. */
   lastKey: z.string().nullable(),
-  /** How many rows the window had when the walk began; null when that does not matter any more. */
+  /** How many rows the window had when the walk began; null when that no longer matters. */
   countFirst: z.number().nullable(),
 })
 type Place = z.infer<typeof placeSchema>
 
-/** The second walk does not lead to a third. */
+/** A second walk never causes a third. */
 const placeAgain: Place = { cursor: null, offset: 0, lastKey: null, countFirst: null }
 
 function readPlace(position: string | null): Place {
@@ -87,7 +88,7 @@ function hasGrown(countFirst: number | null, count: number | null): boolean {
 }
 
 function followCursor(place: Place, keys: readonly string[], offered: string): Place | null {
-  // A cursor that does not move would never end.
+  // Following a cursor that does not move would never end.
   if (offered === '' || offered === place.cursor || keys.length === 0) return null
   return { ...place, cursor: offered }
 }
@@ -97,12 +98,12 @@ function followOffset(place: Place, keys: readonly string[]): Place | null {
   const newest = keys.at(-1)
   const seenAt = lastKey === null ? -1 : keys.indexOf(lastKey)
   if (lastKey !== null && seenAt === -1 && offset > 0) {
-    // The rows moved up: what we look for is further ahead in the list. At the head it is found, or it was removed.
+    // The rows moved up, so the row we look for is nearer to the head of the list. If it is not there, it was removed.
     return { ...place, offset: Math.max(0, offset - pageSize) }
   }
   const fresh = keys.length - 1 - seenAt
   if (newest === undefined || fresh === 0) return null
-  // Counted from the row that the last page ended with, not from the requested offset: repeated rows cancel out.
+  // Counting from the last row of the previous page instead of the requested offset makes repeated rows cancel out.
   const lastOffset = offset + fresh - (lastKey === null || seenAt === -1 ? 1 : 0)
   return { ...place, offset: lastOffset, lastKey: newest }
 }
@@ -112,7 +113,10 @@ const names = {
   withdrawals: { endpoint: 'WithdrawStatus', members: ['withdrawals', 'withdrawal'] },
 } as const
 
-/** Never `complete`: Kraken drops old deposits and withdrawals from these lists, and their addresses must stay. */
+/**
+ * Never `complete`, because Kraken drops old deposits and withdrawals from these lists and we must keep their
+ * addresses.
+ */
 async function fetchFundingPage(
   call: Call,
   stream: Exclude<StreamName, 'ledger'>,
@@ -133,7 +137,7 @@ async function fetchFundingPage(
 
 const cursorPage = jsonObject.pipe(z.looseObject({ next_cursor: text }))
 
-/** A bare list when Kraken ignores the cursor, otherwise a list (or a lone record) beside the next cursor. */
+/** A bare list if Kraken ignores the cursor; otherwise a list, or a single record, next to the cursor. */
 function readFundingAnswer(endpoint: string, members: readonly string[], answer: unknown) {
   if (answer === undefined) return { rows: [], cursor: '' }
   if (Array.isArray(answer)) return { rows: answer as unknown[], cursor: '' }

@@ -1,6 +1,6 @@
 /**
- * Kraken's records, from stored text to typed values. Shapes: docs.kraken.com, get-ledgers-info,
- * get-status-of-recent-deposits and -withdrawals. Only the members we use are parsed.
+ * Parses stored Kraken records (docs.kraken.com, get-ledgers-info, get-status-of-recent-deposits and -withdrawals).
+ * Only the members that we use are parsed.
  */
 import { findDecimal, parseDecimal, subtract, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ import { readCode, type Place } from './assets.ts'
 export interface LedgerRow {
   /** The ledger id, which is the key of the record. */
   id: string
-  /** Empty when Kraken gives none. */
+  /** Empty if Kraken gives none. */
   refid: string
   timeMs: number
   type: string
@@ -28,7 +28,7 @@ export interface LedgerRow {
 
 type FundingStatus = 'pending' | 'success' | 'failure'
 
-/** A deposit or withdrawal as the funding lists show it: what the ledger lacks is here. */
+/** A deposit or withdrawal from the funding lists, with what the ledger lacks. */
 export interface FundingRecord {
   refid: string
   timeMs: number
@@ -44,8 +44,8 @@ export interface FundingRecord {
   originators: readonly string[]
 }
 
-// Shapes alone. What text means is read afterwards: a schema that transforms its members takes several times as long,
-// and deriving a history again reads every record of it.
+// These schemas only check shapes. A schema that transforms its members takes several times as long, and deriving a
+// history reads every record of it.
 const text = z.string().nullish()
 
 const ledgerRow = z.object({
@@ -87,7 +87,7 @@ function toAmount(name: string, value: string): Decimal {
   return amount
 }
 
-/** Kraken leaves members out, or writes null or nothing. */
+/** Kraken omits members, or sends null or an empty text. */
 function textOf(value: string | null | undefined): string | null {
   return value === undefined || value === null || value === '' ? null : value
 }
@@ -112,8 +112,8 @@ export function parseLedgerRow(id: string, body: string): LedgerRow {
 }
 
 /**
- * `balance` of a ledger entry is what its code holds after it (docs.kraken.com, get-ledgers-info). Codes are wallets: what
- * is staked has its own code and running balance.
+ * `balance` of a ledger entry is what its code holds afterwards (docs.kraken.com, get-ledgers-info). Codes are wallets:
+ * staked assets have their own code and running balance.
  */
 export function runningBalance({ stream, body }: StoredRecord): RunningBalance | undefined {
   if (stream !== 'ledger') return undefined
@@ -129,7 +129,7 @@ export function runningBalance({ stream, body }: StoredRecord): RunningBalance |
   }
 }
 
-/** Seconds have as many digits for the next two centuries, so texts of one length are in the order of time. */
+/** Seconds keep the same number of digits for two centuries, so padded texts sort by time. */
 function toOrder(time: string): string {
   const [whole = '', fraction = ''] = parseDecimal(time).split('.')
   return `${whole.padStart(12, '0')}.${fraction.padEnd(9, '0')}`
@@ -153,14 +153,14 @@ export function parseFundingRecord(body: string): FundingRecord {
   }
 }
 
-/** Earn rows have been seen with `Unknown` in place of a reference: they would all become one transaction. */
+/** Some Earn rows have `Unknown` instead of a reference. They would all become one transaction. */
 function toReference(refid: string | null | undefined): string {
   return refid === undefined || refid === null || /^unknown$/i.test(refid) ? '' : refid
 }
 
 /**
- * Seconds with a fraction to milliseconds, cut and not rounded, so that a record never moves into the next window.
- * Done on the text: 1688464484.1787 has no exact binary form.
+ * Converts seconds with a fraction to milliseconds. It truncates instead of rounding, so that a record never moves into
+ * the next window, and works on the text, because 1688464484.1787 has no exact binary form.
  */
 function toMs(time: string): number {
   const text = parseDecimal(time)
@@ -169,8 +169,7 @@ function toMs(time: string): number {
   return Number(text.slice(0, dot) + text.slice(dot + 1, dot + 4).padEnd(3, '0'))
 }
 
-// A status that is not one of the two ends is still pending; so is a final one that was put on hold or is being
-// cancelled.
+// Any status other than the two final ones is pending. So is a final one that is on hold or being cancelled.
 function toStatus(status: string, property: string | null): FundingStatus {
   if (status === 'Failure') return 'failure'
   const held = property === 'on-hold' || property === 'onhold' || property === 'cancel-pending'

@@ -1,4 +1,4 @@
-/** The members that most drafts share, so that each rule only says what is special about it. */
+/** The members that most drafts share, so that each rule only states what is special about it. */
 import type { Category, TransactionDraft, TransactionType } from '@assay/core'
 import { bookOf } from './families.ts'
 import type { Legs } from './legs.ts'
@@ -11,7 +11,7 @@ interface Kind {
 
 const unknown = { type: 'uncategorized', category: 'other' } as const satisfies Kind
 
-/** `rows` are those the draft is made of, oldest first; there is at least one. */
+/** `rows` are the rows of the draft, oldest first. */
 export function toDraft(
   rows: readonly [LedgerRow, ...LedgerRow[]],
   legs: Legs,
@@ -38,13 +38,13 @@ export function toDraft(
     ...special,
     incomplete: [
       ...(special.incomplete ?? []),
-      // A wallet behind the dot that we do not know: the amount is right, what it belongs to may not be.
+      // We do not know the wallet after the dot. The amount is right, but the asset may be wrong.
       ...(rows.every((row) => row.verified) ? [] : ['asset_id']),
     ],
   }
 }
 
-/** Nothing is dropped: what no rule can name with honesty is kept with its amounts and Kraken's own words. */
+/** Nothing is dropped. If no rule applies, the transaction is kept with its amounts and Kraken's own words. */
 export function toUnknownDraft(
   rows: readonly [LedgerRow, ...LedgerRow[]],
   legs: Legs,
@@ -59,7 +59,7 @@ export function toUnknownDraft(
   })
 }
 
-/** Nothing came and nothing went: a fee alone, which is one output of category `fee` with no fee items, or nothing. */
+/** Nothing came in or went out, except perhaps a fee. A fee alone is an output of category `fee` without fee items. */
 export function toLeglessDraft(
   rows: readonly [LedgerRow, ...LedgerRow[]],
   legs: Legs,

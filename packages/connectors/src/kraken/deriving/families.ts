@@ -4,13 +4,14 @@
  * for weeks under its one reference.
  *
  * Types and subtypes: docs.kraken.com get-ledgers-info, support.kraken.com "How to interpret Ledger history fields",
- * and what rotki and others have met beyond those. The list grows; a type that is not here is `other`, never an error.
+ * and what rotki and others have found beyond those. The list grows; a type that is not here is `other`, never an
+ * error.
  */
 import { absolute } from '@assay/core'
 import type { StoredRecord } from '../../kit/connector.ts'
 import { parseFundingRecord, parseLedgerRow, type LedgerRow } from '../records.ts'
 
-// The transactions of one group come out in this order.
+// The transactions of a group are returned in this order.
 export const families = [
   'deposit',
   'withdrawal',
@@ -61,7 +62,9 @@ export function familyOf(row: LedgerRow): Family {
   return isMigration(row) ? 'migration' : bookOf(row)
 }
 
-/** The family by type and subtype alone. It is a part of natural keys, so an id survives when a row is understood better. */
+/**
+ * The family by type and subtype alone. It is part of the natural key, so that an id survives when the rules improve.
+ */
 export function bookOf(row: LedgerRow): Exclude<Family, 'migration'> {
   if (row.type === 'earn' || row.type === 'transfer') {
     if (lockSubtypes.has(row.subtype) || unlockSubtypes.has(row.subtype) || row.subtype === 'migration') return 'move'
@@ -71,10 +74,10 @@ export function bookOf(row: LedgerRow): Exclude<Family, 'migration'> {
 }
 
 /**
- * Coins that Kraken exchanged one for one, by its bare codes: the old coin and its successor. Kraken books the half that
- * leaves and the half that arrives under two references, seconds to days apart (rows of type `transfer` or `earn`, subtype
- * `delistingconversion`; before 2023 a `transfer` without a subtype). The halves share only the amount, and that only where
- * the exchange was one for one. Delisted coins that it converted are booked the same way.
+ * Coins that Kraken exchanged one for one, by its bare codes: the old coin and its successor. Kraken books the half
+ * that leaves and the half that arrives under two references, seconds to days apart (rows of type `transfer` or `earn`,
+ * subtype `delistingconversion`; before 2023 a `transfer` without a subtype). The halves share only the amount, and
+ * that only where the exchange was one for one. Delisted coins that it converted are booked the same way.
  */
 const successors: readonly (readonly [from: string, to: string])[] = [
   ['MATIC', 'POL'],
@@ -96,18 +99,18 @@ export function isMigration(row: LedgerRow): boolean {
   if (row.type !== 'transfer' && row.type !== 'earn') return false
   if (row.subtype === 'delistingconversion') return true
   if (!hasSuccessor(row)) return false
-  // Other transfers of MATIC or DAI are ordinary ones. The sign says what a lone arrival is.
+  // Other transfers of MATIC or DAI are ordinary transfers.
   return row.subtype === 'migration' || (row.type === 'transfer' && row.subtype === '')
 }
 
-/** The second link key of a migration's row: the same for both halves. */
+/** The second link key of a migration row. Both halves share it. */
 export function migrationKey(row: LedgerRow): string {
   return `migration:${findPair(row.base) ?? 'delisting'}:${absolute(row.amount)}`
 }
 
 /**
- * Which records belong together. Usually they share the reference, which a ledger row has in common with the other side of
- * the trade and with the funding lists. There are two exceptions, both seen in real histories:
+ * Which records belong together. Usually they share the reference, which a ledger row has in common with the other side
+ * of the trade and with the funding lists. There are two exceptions, both seen in real histories:
  *
  * - The halves of a transfer between spot and staking have different references. They share asset and amount, and nearly
  *   the time, so all such transfers of one amount are one bucket and are paired inside it by time.

@@ -1,5 +1,5 @@
 /**
- * Deposits and withdrawals. The ledger says what changed; the funding lists add hash, address and network, and tell of
+ * Deposits and withdrawals. The ledger says what changed. The funding lists add hash, address and network, and show
  * deposits that are still on their way. The two are joined by reference.
  */
 import { isZero, type Leg, type TransactionDraft, type TransactionStatus } from '@assay/core'
@@ -20,21 +20,21 @@ export function toFundingDraft(
   record: FundingRecord | undefined,
 ): TransactionDraft {
   const legs = netLegs(rows, kind)
-  // A deposit that takes, or a withdrawal that gives, is neither.
+  // A deposit with an output, or a withdrawal with an input, is neither.
   const backwards = kind === 'deposit' ? legs.outputs : legs.inputs
   if (backwards.length > 0) return toUnknownDraft(rows, legs)
   const status = statusOf(kind, legs, record)
   return toDraft(rows, legs, kinds[kind], {
     status,
-    // Its row is in the ledger, whose running balance went down with it: also while it is on hold.
+    // Its ledger row has reduced the running balance, even while it is on hold.
     ...(status === 'pending' ? { isDebited: true } : {}),
     ...detailsOf(kind, rows[0].asset.kind === 'crypto', record),
   })
 }
 
 /**
- * A record that has no ledger row (yet). One that succeeded tells nothing: its row is on the next page or in the next
- * run, and without the row the amount would be counted twice if Kraken ever filed it under another reference.
+ * A record without a ledger row. If it succeeded, we wait for its row, which is on the next page or in the next run:
+ * otherwise the amount would count twice if Kraken ever filed the row under another reference.
  */
 export function findAnnouncedDraft(kind: FundingKind, record: FundingRecord): TransactionDraft | undefined {
   if (record.status === 'success') return undefined
@@ -58,10 +58,10 @@ export function findAnnouncedDraft(kind: FundingKind, record: FundingRecord): Tr
 }
 
 function statusOf(kind: FundingKind, legs: Legs, record: FundingRecord | undefined): TransactionStatus {
-  // The ledger took the money and gave it back.
+  // The ledger debited the amount and credited it again.
   if (legs.inputs.length === 0 && legs.outputs.length === 0) return 'failed'
-  // A deposit in the ledger is in the balance, whatever the other list still says. A withdrawal leaves the balance
-  // when it is asked for, and one that failed is not over before its money is back.
+  // A deposit in the ledger is in the balance, whatever the other list says. A withdrawal leaves the balance when it is
+  // requested, and a failed one stays pending until the amount is credited again.
   if (kind === 'deposit' || record === undefined) return 'confirmed'
   return record.status === 'success' ? 'confirmed' : 'pending'
 }
@@ -70,12 +70,12 @@ type Details = Pick<TransactionDraft, 'network' | 'hash' | 'fromAddress' | 'toAd
 
 function detailsOf(kind: FundingKind, onChain: boolean, record: FundingRecord | undefined): Details {
   const description = record?.method ?? null
-  // Money by bank has no hash and no network, so nothing is missing there. Kraken's `txid` is then a bank's reference.
+  // Bank transfers have no hash and no network, so nothing is missing. Kraken's `txid` is then a bank reference.
   if (!onChain) return { network: null, hash: null, fromAddress: null, toAddress: null, description, incomplete: [] }
   const network = record?.network ?? null
   const hash = record?.txid ?? null
   const toAddress = record?.address ?? null
-  // Several originators cannot be one sender; Kraken does not report which of its own addresses a withdrawal left.
+  // Several originators cannot be one sender. Kraken does not report from which of its addresses a withdrawal was sent.
   const [originator, ...others] = record?.originators ?? []
   const fromAddress = kind === 'deposit' && others.length === 0 ? (originator ?? null) : null
   const members = { network, hash, to_address: toAddress, from_address: fromAddress }

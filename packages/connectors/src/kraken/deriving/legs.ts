@@ -1,6 +1,6 @@
 /**
- * Arithmetic of ledger rows: from signed rows to inputs, outputs and fees. The law that every function here keeps:
- * Σ (amount − fee) of the rows = inputs − outputs − fees, asset by asset, after codes were folded into assets.
+ * Turns signed ledger rows into inputs, outputs and fees. Every function here keeps this equation for each asset, after
+ * codes are mapped to assets: Σ (amount − fee) of the rows = inputs − outputs − fees.
  */
 import { absolute, add, isNegative, isPositive, isZero, negate, zero } from '@assay/core'
 import type { Asset, Decimal, FeeKind, FeeLeg, Leg } from '@assay/core'
@@ -14,8 +14,8 @@ export interface Legs {
 }
 
 /**
- * One leg for each asset, in the wallet of the rows that have its sign. Amounts that cancel inside a group disappear: the
- * two dollar legs through which Kraken settles a tokenised share, and a withdrawal that came back.
+ * One leg for each asset, in the wallet of the rows that have its sign. Amounts that cancel out within a group
+ * disappear, such as the two dollar legs of a tokenised share, and a withdrawal that was returned.
  */
 export function netLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   const legs = feeLegs(rows, feeKind)
@@ -26,7 +26,7 @@ export function netLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   return legs
 }
 
-/** Both directions of a move inside the account, which netting would make invisible. */
+/** Keeps both directions of a move inside the account, which netting would hide. */
 export function grossLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   const legs = feeLegs(rows, feeKind)
   for (const [asset, amount] of sumByAsset(rows, (row) => (isPositive(row.amount) ? row.amount : zero))) {
@@ -38,7 +38,7 @@ export function grossLegs(rows: readonly LedgerRow[], feeKind: FeeKind): Legs {
   return legs
 }
 
-/** The other side of a dust trade, so small that Kraken wrote 0: it still says what the dust was traded for. */
+/** The other side of a dust trade, so small that Kraken wrote 0. It still shows what the dust was traded for. */
 export function findZeroLeg(rows: readonly LedgerRow[]): Leg | undefined {
   const row = rows.find((candidate) => isZero(candidate.amount) && isZero(candidate.fee))
   return row === undefined ? undefined : toLeg(row.asset, zero, row.place)
@@ -68,13 +68,13 @@ function sumByAsset(rows: readonly LedgerRow[], amountOf: (row: LedgerRow) => De
 const isGain = (row: LedgerRow): boolean => isPositive(row.amount)
 const isLoss = (row: LedgerRow): boolean => isNegative(row.amount)
 
-/** The wallet of an asset's rows that count here; spot where they lie in several. */
+/** The wallet of the asset's rows that count; spot if they are in several wallets. */
 function placeOf(rows: readonly LedgerRow[], asset: Asset, counts: (row: LedgerRow) => boolean): Place {
   const places = rows.filter((row) => row.asset.assetId === asset.assetId && counts(row)).map((row) => row.place)
   return places.length > 0 && places.every((place) => place === 'staked') ? 'staked' : 'spot'
 }
 
-/** Money that earns by itself can be spent at once: balances call it liquid, and so does a leg. */
+/** Automatically earning assets can be spent at any time, so a leg counts them as liquid, as balances do. */
 function toLeg(asset: Asset, amount: Decimal, place: Place): Leg {
   const leg = { assetId: asset.assetId, symbol: asset.symbol, amount }
   return place === 'staked' ? { ...leg, place } : leg

@@ -10,7 +10,7 @@ type Rows = readonly [LedgerRow, ...LedgerRow[]]
 
 interface Keyed {
   draft: TransactionDraft
-  /** The ledger id of its first row, which tells apart drafts of one reference. */
+  /** The ledger id of its first row, which distinguishes drafts with the same reference. */
   id: string
 }
 
@@ -66,13 +66,13 @@ function findArrival(departure: LedgerRow, arrivals: Iterable<LedgerRow>): Ledge
 
 function toPairDraft(rows: readonly [LedgerRow, LedgerRow]): TransactionDraft {
   const [departure] = rows
-  // Without a known successor an equal amount may be chance.
+  // Without a known successor, an equal amount may be a coincidence.
   const confidence = hasSuccessor(departure) ? 0.9 : 0.7
   const guess = { method: 'rule', confidence, description: labelOf(departure) } as const
   return toDraft(rows, netLegs(rows, 'conversion'), { type: 'input_and_output', category: 'convert' }, guess)
 }
 
-/** A half alone: Kraken says that it was a conversion, and the other side has another amount under another reference. */
+/** A single half: Kraken says that it was a conversion, but the other side has another amount and reference. */
 function toHalfDraft(row: LedgerRow, toLoneDraft: (rows: Rows) => TransactionDraft): TransactionDraft {
   if (row.subtype !== 'delistingconversion') return toLoneDraft([row])
   const legs = netLegs([row], 'conversion')

@@ -1,7 +1,7 @@
 /**
- * Moves between the user's own wallets at Kraken: nothing came and nothing left, so both sides show equal amounts and
- * no income is made of it. The Earn products put both halves under one reference. The older staking transfers do not
- * (see linkKeys in families.ts): there the halves of one amount are paired by time.
+ * Moves between the user's own wallets at Kraken. Nothing entered or left the account, so both sides show equal amounts
+ * and none of it is income. The Earn products put both halves under one reference. The older staking transfers do not
+ * (see linkKeys in families.ts), so their halves are paired by amount and time.
  */
 import { isNegative, isPositive, type Category, type TransactionDraft } from '@assay/core'
 import { toDraft, toUnknownDraft } from './draft.ts'
@@ -9,7 +9,7 @@ import { lockSubtypes, unlockSubtypes } from './families.ts'
 import { grossLegs } from './legs.ts'
 import type { LedgerRow } from '../records.ts'
 
-// The halves are written seconds apart as a rule; the longest gap that others have met is five days.
+// The halves are usually booked seconds apart; the longest gap that others have seen is five days.
 const pairingMaxMs = 7 * 24 * 3_600_000
 
 type Rows = readonly [LedgerRow, ...LedgerRow[]]
@@ -68,7 +68,7 @@ function categoryOf(rows: Rows): Category {
   const to = rows.find((row) => isPositive(row.amount))?.place
   if (to === 'staked' && from !== 'staked') return 'staking_lock'
   if (from === 'staked' && to !== 'staked') return 'staking_unlock'
-  // X to X.F and back: it can be spent at once all the while.
+  // X to X.F and back: the asset can be spent at any time.
   if (from === 'earning' || to === 'earning') return 'transfer'
   if (rows.some((row) => lockSubtypes.has(row.subtype))) return 'staking_lock'
   return rows.some((row) => unlockSubtypes.has(row.subtype)) ? 'staking_unlock' : 'transfer'

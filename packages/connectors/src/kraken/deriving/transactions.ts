@@ -1,6 +1,6 @@
 /**
- * From a group of Kraken's records to transactions, with rules for each family. families.ts defines the families and
- * which rows belong together. Pure: the order of the records does not matter, and the same records give the same
+ * Turns a group of Kraken records into transactions, with rules for each family. families.ts defines the families and
+ * which rows belong together. Pure: the order of the records does not matter, and the same records always give the same
  * drafts.
  */
 import { isZero, type Category, type TransactionDraft } from '@assay/core'
@@ -59,7 +59,7 @@ function draftsOf(family: Family, rows: Rows, funding: Funding): TransactionDraf
       // Profit, loss and fees. A position that is settled is an exchange of one asset for another.
       return [toSignedDraft(rows, 'other')]
     case 'rollover':
-      // Charged repeatedly for weeks under the position's one reference: each is a separate transaction.
+      // Kraken charges these for weeks under the reference of the position. Each is a separate transaction.
       return rows.map((row) => toSignedDraft([row], 'fee', { naturalKey: `rollover:${row.id}` }))
     case 'transfer':
       return [toTransferDraft(rows)]
@@ -68,7 +68,7 @@ function draftsOf(family: Family, rows: Rows, funding: Funding): TransactionDraf
   }
 }
 
-/** After the others, because a migration's row may lie under a reference that another row has already named. */
+/** Runs after the other families, because the row of a migration may share its reference with another row. */
 function addMigrations(drafts: TransactionDraft[], rows: readonly LedgerRow[]): void {
   const taken = new Set(drafts.map(({ naturalKey }) => naturalKey))
   for (const { draft, id } of toMigrationDrafts(rows, toLoneDraft)) {
@@ -78,7 +78,7 @@ function addMigrations(drafts: TransactionDraft[], rows: readonly LedgerRow[]): 
   }
 }
 
-/** A row that could have been half of a migration, and has no other half. */
+/** A row that could be half of a migration but has no other half. */
 function toLoneDraft(rows: Rows): TransactionDraft {
   switch (bookOf(rows[0])) {
     case 'transfer':
@@ -101,8 +101,8 @@ function movesOf(rows: Rows): TransactionDraft[] {
 const eventSpanMs = 24 * 3_600_000
 
 /**
- * Earn reuses a reference, sometimes within the weeks that one group may last. Rows a day apart are another event,
- * and every event but the first gets its own key.
+ * Earn sometimes reuses a reference within the weeks that a group may span. Rows more than a day apart are separate
+ * events, and every event but the first gets its own key.
  */
 function splitEvents(rows: Rows): { rows: Rows; special: Partial<TransactionDraft> }[] {
   const events: [LedgerRow, ...LedgerRow[]][] = []
@@ -119,7 +119,7 @@ function splitEvents(rows: Rows): { rows: Rows; special: Partial<TransactionDraf
   })
 }
 
-/** trade, spend/receive, conversion and their kin: something for something. */
+/** trade, spend/receive, conversion and similar types: one asset for another. */
 function toExchangeDraft(rows: Rows): TransactionDraft {
   const trade = rows.some((row) => row.type === 'trade' || row.type === 'nfttrade')
   const legs = netLegs(rows, trade ? 'trading' : 'conversion')
@@ -140,7 +140,7 @@ function toExchangeDraft(rows: Rows): TransactionDraft {
   return toUnknownDraft(rows, legs, { category, incomplete: [legs.inputs.length > 0 ? 'outputs' : 'inputs'] })
 }
 
-/** Buy and sell mean money against crypto; anything else that was not an order is a conversion. */
+/** Buy and sell mean fiat against crypto; anything else that is not an order is a conversion. */
 function purchaseCategory(rows: Rows, legs: Legs): Category {
   if (rows.some((row) => row.type === 'conversion' || row.type === 'adjustment')) return 'convert'
   const paid = legs.outputs.some(isFiat)
@@ -156,7 +156,7 @@ function isFiat(leg: { assetId: string }): boolean {
 function toRewardDraft(rows: Rows, special: Partial<TransactionDraft>): TransactionDraft {
   const [{ type, asset }] = rows
   const legs = netLegs(rows, 'staking')
-  // The rewards of staked ether were once turned into spot ether by a row with a minus. That is not a reward.
+  // Kraken once converted the rewards of staked ether to spot ether with a negative row. That is not a reward.
   if (legs.outputs.length > 0) return toUnknownDraft(rows, legs, special)
   if (legs.inputs.length === 0) return toLeglessDraft(rows, legs, special)
   const kind = { type: 'input_only', category: rewardCategory(type, asset.kind === 'fiat') } as const
@@ -188,7 +188,7 @@ function toTransferDraft(rows: Rows): TransactionDraft {
     if (subtype === 'spotfromfutures' && incoming) return toFuturesDraft(rows, legs)
     return toDraft(rows, legs, { type: incoming ? 'receive' : 'send', category: 'transfer' }, { description })
   }
-  // Kraken credits airdrops and forks this way, and also deals of its OTC desk, which pay in money or take something.
+  // Kraken credits airdrops and forks this way. It also books OTC deals this way, but those pay fiat or have an output.
   if (subtype === '' && incoming && !legs.inputs.some(isFiat)) {
     const guess = { method: 'rule', confidence: 0.6, description } as const
     return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, guess)
@@ -197,8 +197,8 @@ function toTransferDraft(rows: Rows): TransactionDraft {
 }
 
 /**
- * Collateral of Kraken Futures (support.kraken.com, "Multi-collateral"). Only these can come back from there, so any other
- * coin that came was given out by Kraken. Neither is said by the row itself: the confidence shows that.
+ * Collateral of Kraken Futures (support.kraken.com, "Multi-collateral"). Only these can come back from Futures, so any
+ * other coin is an airdrop by Kraken. The row itself says neither, which is why the confidence is lower.
  */
 const collateral = new Set(
   'USD EUR GBP CAD AUD CHF JPY XBT ETH USDT USDC XRP SOL ADA DOT LTC BCH XDG LINK ATOM AVAX TRX UNI XLM PAXG'.split(
@@ -224,14 +224,14 @@ function toOtherDraft(rows: Rows): TransactionDraft {
     if (type === 'airdrop' || (type === 'earn' && subtype === 'airdrop')) {
       return toDraft(rows, legs, { type: 'input_only', category: 'airdrop' }, { description })
     }
-    // Earn pays rewards and moves wallets; a move would have its other half here.
+    // Earn pays rewards and moves assets between wallets. A move would have its other half in this group.
     if (type === 'earn' && subtype === '') {
       const guess = { method: 'rule', confidence: 0.6, description } as const
       return toDraft(rows, legs, { type: 'input_only', category: 'staking_reward' }, guess)
     }
   }
   if (type === 'earn' && subtype === '' && !incoming && !outgoing && rows.length > 1) return toMoveDraft(rows)
-  // Kraken documents `credit` without saying what for: a refund, a promotion, or one taken back.
+  // Kraken documents `credit` without a reason. It may be a refund, a promotion, or the reversal of one.
   if (type === 'credit' && incoming !== outgoing) {
     const guess = { method: 'rule', confidence: 0.5, description } as const
     return toDraft(rows, legs, { type: incoming ? 'input_only' : 'output_only', category: 'other' }, guess)
@@ -239,7 +239,7 @@ function toOtherDraft(rows: Rows): TransactionDraft {
   return toUnknownDraft(rows, legs)
 }
 
-/** By what came and went alone. */
+/** Decides by inputs and outputs alone. */
 function toSignedDraft(rows: Rows, category: Category, special: Partial<TransactionDraft> = {}): TransactionDraft {
   const legs = netLegs(rows, 'trading')
   const more = { description: labelOf(rows[0]), ...special }
