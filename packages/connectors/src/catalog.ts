@@ -1,6 +1,6 @@
 /**
- * The providers one can connect, as plain data derived from their definitions. The api role imports this file, so nothing
- * here may reach a connector's code (a test walks the imports).
+ * The providers that users can connect, as plain data derived from their definitions. The api role imports this file,
+ * so it must not import the code of a connector (a test walks the imports).
  */
 import type { Stream } from './kit/connector.ts'
 import type { ProviderClient, ProviderDefinition, SignIn } from './kit/definition.ts'
@@ -20,19 +20,19 @@ export function listCatalog(): readonly ProviderMetadata[] {
   return catalog
 }
 
-/** Also finds a provider that cannot be connected here: stored data has a name wherever it is shown. */
+/** Also finds a provider that cannot be connected here, because stored data still needs its name. */
 export function findProvider(providerId: string): ProviderMetadata | undefined {
   return byId.get(providerId)?.metadata
 }
 
-/** Callers hold an id that the catalogue knows; another one is a bug. */
+/** Throws for an id that is not in the catalogue, which is a bug of the caller. */
 export function getDefinition(providerId: string): ProviderDefinition {
   const definition = byId.get(providerId)
   if (definition === undefined) throw new RangeError(`no provider ${JSON.stringify(providerId)}`)
   return definition
 }
 
-/** Where people sign in; undefined for a provider that is connected in another way. */
+/** Where users sign in; undefined for a provider without sign-in. */
 export function findSignIn(providerId: string): SignIn | undefined {
   return byId.get(providerId)?.signIn
 }
@@ -42,7 +42,7 @@ export function getStreams(providerId: string): readonly Stream[] {
   return getDefinition(providerId).streams
 }
 
-/** How every sandbox is registered at the simulated providers that people sign in at. */
+/** The client that every sandbox has at the simulated providers with sign-in. */
 export function listSandboxClients(): Readonly<Record<string, ProviderClient>> {
   return Object.fromEntries(
     definitions.flatMap(({ metadata, sandboxClient }) =>

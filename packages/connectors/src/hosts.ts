@@ -1,6 +1,6 @@
 /**
- * Which hosts are called, and that no other is. An operator's firewall follows this list, and so does our own fetch: a key
- * must never reach another host than its provider's, whatever a library makes of an answer.
+ * The hosts that we may call. Operators use this list for their firewall, and our own fetch enforces it: a key must
+ * only reach the hosts of its provider, whatever a library does with a response.
  */
 import { SourceError } from '@assay/core'
 import { coinGeckoHosts } from './coingecko/client.ts'
@@ -10,7 +10,7 @@ import { definitions } from './registry.ts'
 
 type Places = Pick<Io, 'baseUrl' | 'chainUrls'>
 
-/** Where one provider is called. A simulator takes the place of all its hosts, a node of the operator's is added. */
+/** The origins of one provider. A simulator replaces all its hosts; an operator's own node is added to them. */
 export function listOrigins(definition: ProviderDefinition, { baseUrl, chainUrls = {} }: Places): string[] {
   if (baseUrl !== undefined) return [new URL(baseUrl).origin]
   const { signIn, hosts = [], metadata } = definition
@@ -32,7 +32,7 @@ export interface CalledHost {
   for: string[]
 }
 
-/** Every host that a service outside sandbox mode may call, in the order of the alphabet. */
+/** Every host that a service outside sandbox mode may call, in alphabetical order. */
 export function listHosts(chainUrls: Io['chainUrls'] = {}): CalledHost[] {
   const byHost = new Map<string, string[]>()
   const add = (reason: string, origins: readonly string[]): void => {
@@ -48,7 +48,7 @@ export function listHosts(chainUrls: Io['chainUrls'] = {}): CalledHost[] {
   return [...byHost].map(([host, reasons]) => ({ host, for: reasons })).toSorted((a, b) => (a.host < b.host ? -1 : 1))
 }
 
-/** Refuses before a name is looked up. Redirects need no care here: requests of connectors do not follow them. */
+/** Refuses before the name is resolved. Connectors do not follow redirects, so those need no check here. */
 export function restrictFetch(send: typeof globalThis.fetch, origins: readonly string[]): typeof globalThis.fetch {
   return async (input, init) => {
     const { origin, host } = new URL(input instanceof Request ? input.url : input)

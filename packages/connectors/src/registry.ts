@@ -41,7 +41,7 @@ const providers: Readonly<Record<string, Provider>> = {
 
 export const definitions: readonly ProviderDefinition[] = Object.values(providers).map(({ definition }) => definition)
 
-/** Callers hold an id that the catalogue knows; another one is a bug. */
+/** Throws for an id that is not in the catalogue, which is a bug of the caller. */
 export async function loadConnector(providerId: string): Promise<Connector> {
   const provider = Object.hasOwn(providers, providerId) ? providers[providerId] : undefined
   if (provider === undefined) throw new RangeError(`no connector for ${JSON.stringify(providerId)}`)

@@ -1,8 +1,8 @@
 /**
- * Bitcoin, read from an Esplora server. A connection is a wallet: one address, or all addresses of an extended public key or
- * descriptor, which are derived here (wallet.ts). The server learns addresses and never the key.
+ * Bitcoin, read from an Esplora server. A connection is a wallet: one address, or all addresses of an extended public
+ * key or descriptor, which are derived here (wallet.ts). The server learns addresses but never the key.
  *
- * The balance is what the blocks say (`chain_stats`), never the sum of what was read.
+ * The balance comes from the blocks (`chain_stats`), never from the sum of the transactions that were read.
  */
 import type { Connector, ConnectorState, Credentials, Io, Session } from '../kit/connector.ts'
 import { bitcoinDefinition } from './definition.ts'
@@ -22,8 +22,8 @@ export const connector: Connector = {
       {
         name: 'calls',
         scope: 'address',
-        // The widest is that of Esplora's own configuration for nginx (50 a second, 100 at once), for a server of one's
-        // own. Public servers take one call every 250 ms for a while, and blockstream.info 700 in an hour.
+        // The highest tier is Esplora's own nginx configuration (50 a second, 100 at once), for an operator's own
+        // server. Public servers accept one call every 250 ms for a while, and blockstream.info 700 an hour.
         tiers: [
           { capacity: 100, refillPerSecond: 50 },
           { capacity: 60, refillPerSecond: 4 },
@@ -36,7 +36,7 @@ export const connector: Connector = {
     partitions: {},
   },
   open: openSession,
-  // A record is a whole transaction: nothing else belongs to it.
+  // A record is a whole transaction, so nothing else belongs to it.
   linkKeys: ({ key }) => [key],
   ownAddresses: (state) => readState(state).addresses.map(({ address }) => address),
   toTransactions,
@@ -48,7 +48,7 @@ function openSession(credentials: Credentials, io: Io): Session {
   const esplora = createEsplora(io)
   return {
     async verify() {
-      // Whether the server answers, and can read this kind of address.
+      // This shows whether the server answers and supports this kind of address.
       await esplora.fetchStats(wallet.branches[0].addressAt(0))
       return { fingerprint: wallet.fingerprint, excess: [], missing: [], keyExpiresAtMs: null }
     },

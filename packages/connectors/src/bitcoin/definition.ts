@@ -1,6 +1,6 @@
 /**
- * Bitcoin as plain data. Sources: the Esplora HTTP API (github.com/Blockstream/esplora, API.md), BIP-32, BIP-44, BIP-49,
- * BIP-84 and BIP-86 for the wallets, BIP-380 to BIP-389 for descriptors.
+ * Bitcoin as plain data. Sources: the Esplora HTTP API (github.com/Blockstream/esplora, API.md), BIP-32, BIP-44,
+ * BIP-49, BIP-84 and BIP-86 for the wallets, BIP-380 to BIP-389 for descriptors.
  */
 import { hourMs } from '@assay/core'
 import type { ProviderDefinition } from '../kit/definition.ts'
@@ -17,7 +17,7 @@ export const replaceableDepth = 100
 /** BIP-44, "Address gap limit": after so many addresses in a row that were never used, a wallet has no more of them. */
 export const gapLimit = 20
 
-/** Base58 and bech32 in either case. The checksum is verified when the text is recognised, not by the shape. */
+/** Base58, and bech32 in either case. The shape does not verify the checksum; recognising the text does. */
 const addressShape = {
   pattern: '[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{8,87}|BC1[02-9AC-HJ-NP-Z]{8,87}',
   alphabet: 'A-Za-z0-9',
@@ -30,7 +30,7 @@ const extendedKeyShape = {
   length_min: 104,
   length_max: 116,
 }
-/** The scripts that are read; the checksum is verified when the text is recognised. */
+/** The scripts that we can read. The checksum is verified when the text is recognised. */
 const descriptorShape = {
   pattern: String.raw`(?:pkh|wpkh|sh|tr)\(.{100,400}\)(?:#[02-9ac-hj-np-z]{8})?`,
   alphabet: String.raw`\x21-\x7e`,
@@ -53,7 +53,7 @@ export const bitcoinDefinition = {
     aliases: ['BTC', 'Taproot', 'SegWit', 'xpub', 'ypub', 'zpub', ...walletApps.map(({ name }) => name)],
     kind: 'wallet',
     connection_types: ['wallet'],
-    // Neither an address nor an extended public key has rights: it cannot spend.
+    // Neither an address nor an extended public key can spend.
     permission_check: 'full',
     credential_fields: [
       {
@@ -61,7 +61,7 @@ export const bitcoinDefinition = {
         label: 'Address, extended public key or descriptor',
         secret: false,
         required: false,
-        hint: 'An address shows itself alone. An extended public key (xpub, ypub, zpub) or a descriptor shows the whole wallet.',
+        hint: 'An address shows only itself. An extended public key (xpub, ypub, zpub) or a descriptor shows the whole wallet.',
         shape: addressShape,
       },
       {
@@ -87,8 +87,8 @@ export const bitcoinDefinition = {
     features: { holdings: true, staking: false, transactions: true },
     known_limits: [
       'A single address does not show the change that your wallet keeps on its other addresses: paste the extended public key to see all of it.',
-      `A wallet is read up to ${gapLimit} unused addresses in a row. What lies further on is not found.`,
-      'Amounts that no block has yet are shown as pending transactions and are not in the balance.',
+      `A wallet is read up to ${gapLimit} unused addresses in a row. Addresses after such a gap are not found.`,
+      'Amounts that are not in a block yet are shown as pending transactions and are not in the balance.',
       'Wallets with several keys (multisig) and Lightning are not read.',
     ],
     status: 'available',
@@ -100,8 +100,8 @@ export const bitcoinDefinition = {
     {
       name: 'transactions',
       unit: 'ms',
-      // One list for the whole wallet, keyed by transaction. A list for each address would keep a transaction once for
-      // every address that it touches, and would ask each of hundreds of addresses for a page in every run.
+      // There is one list for the whole wallet, keyed by transaction. A list for each address would store a transaction
+      // once for every address it touches, and would request a page for each of hundreds of addresses in every run.
       partitioned: false,
       windowMax: null,
       retentionMs: null,

@@ -1,9 +1,9 @@
 /**
- * Requests to an Esplora server. Sources: github.com/Blockstream/esplora, API.md; for the limits of the public server
- * issues #449 and #302 there (429 comes without `Retry-After`; 700 calls an hour from one address).
+ * Requests to an Esplora server. Sources: github.com/Blockstream/esplora, API.md; for the limits of the public server,
+ * issues #449 and #302 there (429 comes without `Retry-After`; 700 calls an hour from one IP address).
  *
- * An unused address is answered with zeros. An address that the server cannot read is HTTP 400, a transaction that it does
- * not know (any more) HTTP 404.
+ * The server returns zeros for an unused address, HTTP 400 for an address that it cannot read, and HTTP 404 for a
+ * transaction that it does not have.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -22,9 +22,9 @@ export type AddressStats = z.infer<typeof addressAnswer>
 
 export interface Esplora {
   fetchStats(address: string): Promise<AddressStats>
-  /** Newest first, numbers verbatim; mempool and the newest 25 confirmed ones, or the 25 confirmed ones after `lastSeen`. */
+  /** Newest first, numbers verbatim: the mempool and the newest 25 confirmed ones, or the next 25 after `lastSeen`. */
   fetchTransactions(address: string, lastSeen: string | null): Promise<unknown[]>
-  /** Undefined when neither the chain nor the mempool has it. */
+  /** Undefined when it is neither in the chain nor in the mempool. */
   findTransaction(txid: string): Promise<unknown>
   fetchTipHeight(): Promise<number>
 }

@@ -8,12 +8,12 @@
  *               mempool entry that was dropped or replaced, a block that was replaced) is withdrawn
  *   addresses   of each address that changed, the newest transactions down to those that are known
  *
- * Esplora's lists go from the newest to the oldest and cannot be entered at a time, so an address is read from its top. The
- * first window of a new connection is the last weeks; where an address goes further back, the place is kept in the state
- * (`below`), and the window of the rest continues there instead of reading the top again.
+ * Esplora's lists go from newest to oldest and cannot start at a given time, so an address is read from the top. The
+ * first window of a new connection covers the last weeks. If an address has older transactions, the state remembers the
+ * place (`below`), and the next window continues there instead of reading the top again.
  *
- * What is unread and unsettled follows from the state, which is committed together with each page. So a walk can be resumed
- * at every position, and a page that is read twice adds nothing.
+ * The state says what is unread and unsettled, and is committed together with each page. So a walk can resume at every
+ * position, and reading a page twice adds nothing.
  */
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
@@ -26,7 +26,7 @@ import type { Wallet } from './wallet.ts'
 
 /** API.md: "Returns 25 transactions per page." A shorter page is the last one. */
 const pageSize = 25
-/** Times of blocks may be up to two hours ahead, and are not in the order of their heights. */
+/** Block times may be up to two hours ahead, and do not always increase with the height. */
 const blockTimeToleranceMs = 3 * 3_600_000
 
 const positionSchema = z.union([
@@ -35,9 +35,9 @@ const positionSchema = z.union([
   z.object({
     at: z.literal('addresses'),
     tipHeight: z.number(),
-    /** The address that is being read, or the last that was. */
+    /** The address that is being read, or the last one that was read. */
     address: z.string(),
-    /** The place in its list; null when it was read. */
+    /** The place in its list; null after it was read. */
     from: z.object({ txid: z.string(), seen: z.number(), top: z.number().nullable() }).nullable(),
   }),
 ])
@@ -51,7 +51,7 @@ interface Walk {
   nowMs: number
 }
 
-/** What one step of the walk found; `next` undefined ends the walk. */
+/** The result of one step. The walk ends when `next` is undefined. */
 interface Step {
   records: RawRecord[]
   withdrawn?: string[]
@@ -78,7 +78,7 @@ async function takeStep(walk: Walk, position: Position | undefined): Promise<Ste
   if (position !== undefined && position.at !== 'poll') return readOn(walk, position)
   if (state.polledAtMs < Math.min(window.end, nowMs)) {
     await pollBatch(wallet, esplora, state, nowMs)
-    // Also after the last batch: the next step begins with the state that this page commits.
+    // Also after the last batch, because the next step must start with the state that this page commits.
     return { records: [], next: { at: 'poll' } }
   }
   const isIdle = Object.keys(state.unsettled).length === 0 && !state.addresses.some((one) => isDue(one, window))
@@ -189,7 +189,7 @@ async function readAddress(walk: Walk, position: Extract<Position, { at: 'addres
 
 type Place = NonNullable<Extract<Position, { at: 'addresses' }>['from']>
 
-/** The top of an address that changed, or where the last window stopped. */
+/** Starts at the top of an address that changed, or where the last window stopped. */
 function startOf({ isRead, below }: KnownAddress): Place | null {
   return isRead === true && below !== undefined ? { txid: below.txid, seen: below.seen, top: null } : null
 }
@@ -201,7 +201,9 @@ interface Shown {
   tipHeight: number
 }
 
-/** Where the list of this address continues; null when it was read as far as needed now, which `entry` then records. */
+/**
+ * Returns where the list of this address continues, or null when it was read far enough, which `entry` then records.
+ */
 function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): Place | null {
   const confirmed = seen.flatMap(({ txid, block }) =>
     txid === undefined || block === undefined ? [] : [{ txid, ...block }],
@@ -214,13 +216,14 @@ function moveOn(entry: KnownAddress, { seen, from, window, tipHeight }: Shown): 
   const knownHeight = isDeeper ? undefined : entry.height
   const total = Number(entry.stats?.count ?? 0)
   if (last === undefined && from !== null && count < total) {
-    // The transaction that the list was continued from is not in it any more: its block was replaced. The next run begins
-    // at the top again.
+    // The transaction that we continued from is no longer in the list, because its block was replaced. The next run
+    // starts at the top again.
     for (const member of ['isRead', 'height', 'below'] as const) delete entry[member]
     return null
   }
   const isKnown = knownHeight !== undefined && confirmed.some(({ height }) => height <= knownHeight)
-  // A total may be wrong, so it never ends the list; a page that is not full does, unless the total says that there is more.
+  // A total may be wrong, so it never ends the list. A page that is not full ends it, unless the total says there is
+  // more.
   const isEnd = last === undefined || (confirmed.length < pageSize && count >= total)
   const isPast = knownHeight === undefined && last !== undefined && last.timeMs < window.start - blockTimeToleranceMs
   if (!isKnown && !isEnd && !isPast) return { txid: last.txid, seen: count, top }

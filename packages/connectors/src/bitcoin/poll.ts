@@ -1,11 +1,11 @@
 /**
- * Asking for the addresses of a wallet, a batch at a time: what the chain has of each, and how far the wallet goes. One
- * small answer for an address gives its balance and says whether there is anything to read, so the cost of a run grows with
- * what the wallet holds and does, and not with the length of its past.
+ * Queries the addresses of a wallet in batches: what the chain has for each, and where the wallet ends. One small
+ * response per address gives its balance and says whether there is anything to read, so the cost of a run grows with
+ * what the wallet holds and does, and not with the length of its history.
  *
  *   funded and unused addresses   in every round
- *   emptied addresses             once a day: wallets do not use them again, but people may send to them
- *   kinds of address that a key of unknown kind was never used with   once a day, as soon as one kind was used
+ *   emptied addresses             once a day: wallets do not reuse them, but people may send to them
+ *   unused kinds of address       once a day, after a key of unknown kind was used with another kind
  */
 import { dayMs, SourceError } from '@assay/core'
 import { gapLimit } from './definition.ts'
@@ -13,17 +13,17 @@ import type { AddressStats, Esplora } from './esplora.ts'
 import { isEmptied, type KnownAddress, type WalletState } from './state.ts'
 import type { Branch, Wallet } from './wallet.ts'
 
-/** Addresses in one batch. The budget charges for so many calls. */
+/** Addresses per batch. The budget charges this many calls. */
 export const batchSize = 20
 const parallelMax = 5
-/** A round that was interrupted is continued, unless it began earlier than this: a busy public server may take an hour. */
+/** An interrupted round continues unless it is older than this. A busy public server may take an hour. */
 const roundMaxMs = 2 * 3_600_000
-/** The state may have 1 MiB, and an address takes up to 250 bytes of it. */
+/** The state may have 1 MiB, and an address takes up to 250 bytes. */
 const addressesMax = 3_000
 
 type Round = NonNullable<WalletState['round']>
 
-/** Changes `state`. True when the round has ended and everything due has been requested. */
+/** Changes `state`. Returns true when the round has ended and everything due was queried. */
 export async function pollBatch(wallet: Wallet, esplora: Esplora, state: WalletState, nowMs: number): Promise<boolean> {
   const round = startOrContinue(state, nowMs)
   const due = await askInOrder(listDue(wallet, state, round), esplora)
@@ -47,7 +47,7 @@ function startOrContinue(state: WalletState, nowMs: number): Round {
   return (state.round = { startedAtMs: nowMs, isWhole, branch: 0, index: 0 })
 }
 
-/** The next addresses of one branch, whose end is known only after they were queried. `round` skips what is not due. */
+/** The next addresses of one branch. Its end is known only after they were queried. `round` skips what is not due. */
 function listDue({ branches }: Wallet, state: WalletState, round: Round): KnownAddress[] {
   for (; round.branch < branches.length; round.branch += 1, round.index = 0) {
     const branch = branches[round.branch]
@@ -68,7 +68,7 @@ function listDue({ branches }: Wallet, state: WalletState, round: Round): KnownA
   return []
 }
 
-/** A key is used with one kind of address. The change branch of a used kind is queried even if it is still unused. */
+/** A key is used with one kind of address. The change branch of that kind is queried even while it is unused. */
 function isOtherKindUsed({ addresses }: WalletState, { id }: Branch): boolean {
   const kindOf = (branch: string): string | undefined => branch.split('/')[0]
   const used = new Set(addresses.flatMap(({ stats, branch }) => (stats === undefined ? [] : [kindOf(branch)])))
@@ -87,9 +87,9 @@ function note(entry: KnownAddress, { chain_stats: chain, mempool_stats: mempool 
 }
 
 /**
- * Returns the addresses that were answered for, up to the first that was not. On a bad connection a batch hardly ever comes
- * through whole, and a wallet would never be read if one lost answer lost them all. A server that has enough of us is not
- * asked on: that fault ends the batch.
+ * Returns the addresses up to the first one without an answer. On a bad connection a batch rarely succeeds as a whole,
+ * and a wallet would never be read if one failure discarded all other answers. A rate limit ends the batch with its
+ * fault.
  */
 async function askInOrder(batch: readonly KnownAddress[], esplora: Esplora): Promise<KnownAddress[]> {
   const answered: KnownAddress[] = []

@@ -1,5 +1,5 @@
 /**
- * A transaction of the chain as a record, and back. The body keeps what money moved, from where and to where; scripts,
+ * Converts a transaction of the chain to a record and back. The body keeps the amounts and addresses. Scripts,
  * signatures and witnesses are left out, because they are most of the bytes and say nothing about amounts.
  */
 import { z } from 'zod'
@@ -36,14 +36,14 @@ export function readTransaction({ body }: Pick<StoredRecord, 'body'>): ChainTran
 export interface ReadContext {
   window: Window
   tipHeight: number
-  /** For a transaction in no block: when it was first seen. The chain does not tell. */
+  /** For a transaction that is not in a block: when we first saw it. The chain does not say. */
   seenMs(txid: string): number
 }
 
-/** What a page has to know of a transaction beside its record. */
+/** What a page needs to know about a transaction in addition to its record. */
 export interface SeenTransaction {
   record: RawRecord
-  /** Undefined in a record that cannot be read. */
+  /** Undefined if the record cannot be read. */
   txid: string | undefined
   /** Of its block; undefined while it has none. */
   block: { height: number; hash: string; timeMs: number } | undefined
@@ -86,7 +86,7 @@ function listAddresses({ vin, vout }: ChainTransaction): Set<string> {
   return new Set(outputs.flatMap(({ scriptpubkey_address: address }) => address ?? []))
 }
 
-/** A transaction of an unexpected form is kept whole. */
+/** A transaction of an unexpected shape is stored unchanged. */
 function toKept(verbatim: unknown): unknown {
   if (!isJsonObject(verbatim) || !Array.isArray(verbatim['vin']) || !Array.isArray(verbatim['vout'])) return verbatim
   const { txid, vin, vout, fee, status } = verbatim

@@ -1,6 +1,6 @@
 /**
- * What is kept of a wallet between runs: its addresses as the chain knew them when they were last queried, how far each
- * was read, and the transactions that may still change. Addresses are public; the key that they come from is not here.
+ * The state of a wallet between runs: its addresses with their last known statistics, how far each was read, and the
+ * transactions that may still change. Addresses are public; the key they are derived from is not stored here.
  */
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
@@ -17,15 +17,15 @@ const addressSchema = z.object({
       count: digits,
       funded: digits,
       spent: digits,
-      /** Transactions in the mempool, and what they bring and take. */
+      /** Transactions in the mempool, with the amounts they add and remove. */
       waiting: z.string(),
     })
     .exactOptional(),
   /** Its newest transactions were read after the last change of `stats`. */
   isRead: z.boolean().exactOptional(),
-  /** Transactions in blocks up to this one were read, down to `below`. All of them are final. */
+  /** Transactions in blocks up to this height were read, down to `below`. All of them are final. */
   height: z.number().exactOptional(),
-  /** Older transactions than this one are still to be read. */
+  /** Transactions older than this one have not been read yet. */
   below: z.object({ txid: z.string(), timeMs: z.number(), seen: z.number() }).exactOptional(),
 })
 export type KnownAddress = z.infer<typeof addressSchema>
@@ -52,7 +52,7 @@ const stateSchema = z.object({
 })
 export type WalletState = z.infer<typeof stateSchema>
 
-/** A copy, so that a page which fails leaves the caller's state alone. */
+/** Returns a copy, so that a failed page leaves the caller's state unchanged. */
 export function readState(state: ConnectorState): WalletState {
   return stateSchema.parse(state)
 }

@@ -1,10 +1,10 @@
 /**
- * From a transaction of the chain to a draft. A transaction takes whole outputs of earlier ones and gives new outputs, so
- * the change comes back to an address of the wallet: only what its own addresses sent and received counts.
+ * Turns a transaction of the chain into a draft. A transaction spends whole outputs of earlier ones, so the change
+ * comes back to an address of the wallet. Only what the wallet's own addresses sent and received counts:
  *
- *   none of the inputs is own    received; from nothing at all, it was mined
- *   all of them are              sent, with the network's fee; if nothing went to others, the fee alone
- *   some of them are             several people paid together (CoinJoin, PayJoin): who paid the fee is not known
+ *   no input is the wallet's     received; mined if there is no input at all
+ *   all inputs are               sent, with the network fee; if nothing went to others, only the fee
+ *   some inputs are              several people paid together (CoinJoin, PayJoin), and we do not know who paid the fee
  */
 import { getAsset, parseDecimal, type Decimal, type Leg, type TransactionDraft } from '@assay/core'
 import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
@@ -17,7 +17,7 @@ export function toTransactions(records: readonly StoredRecord[], facts: AccountF
 export const asset = getAsset('crypto:bitcoin')
 const satoshiPerBitcoin = 10n ** 8n
 
-/** Satoshi to bitcoin, in whole numbers. */
+/** Converts satoshi to bitcoin with integer arithmetic. */
 export function toBitcoin(satoshi: bigint): Decimal {
   const magnitude = satoshi < 0n ? -satoshi : satoshi
   const fraction = String(magnitude % satoshiPerBitcoin).padStart(8, '0')
@@ -49,7 +49,7 @@ function toDraft(record: StoredRecord, own: ReadonlySet<string>): TransactionDra
     naturalKey: `tx:${txid}`,
     ...toKind(moves),
     status: isPending ? 'pending' : 'confirmed',
-    // The balance is that of the blocks, however deep they are.
+    // The balance includes every block, however recent.
     ...(isPending && status.confirmed ? { isDebited: true } : {}),
     occurredAtMs: record.occurredAtMs,
     network: 'bitcoin',
@@ -69,7 +69,7 @@ function toMoves({ vin, vout, fee }: ChainTransaction, own: ReadonlySet<string>)
   const [ownSpent, ownGiven] = [spent.filter(isOwn), vout.filter(isOwn)]
   const addressesOf = (outputs: typeof vout): string[] =>
     outputs.map(({ scriptpubkey_address: address }) => address ?? '')
-  // For what was sent, the change is not where it went; for what came, only the own part is.
+  // The recipients of a send exclude the change. The recipients of a receipt are only the wallet's own outputs.
   const given = ownSpent.length === 0 ? ownGiven : vout.filter((output) => !isOwn(output))
   return {
     ownIn: sumOf(ownSpent),
@@ -86,7 +86,7 @@ function sumOf(outputs: readonly { value: string }[]): bigint {
   return outputs.reduce((sum, { value }) => sum + BigInt(value), 0n)
 }
 
-/** Several addresses on one side have no order that means anything, so none of them is named. */
+/** The order of several addresses on one side means nothing, so none of them is named. */
 function onlyOne(addresses: readonly string[]): string | null {
   const [first, ...others] = new Set(addresses)
   return first === undefined || first === '' || others.length > 0 ? null : first
@@ -104,7 +104,7 @@ function toKind({ ownIn, ownOut, fee, isMined, hasForeignInput }: Moves): Kind {
   if (hasForeignInput) return toSharedKind(ownOut - ownIn)
   const sent = ownIn - ownOut - fee
   if (sent <= 0n) {
-    // Coins were moved to the wallet's own addresses. A fee alone is an output of category `fee`.
+    // The coins went to the wallet's own addresses. A fee alone is an output of category `fee`.
     return { ...certain, outputs: [toLeg(ownIn - ownOut)], type: 'output_only', category: 'fee' }
   }
   const fees = [{ ...toLeg(fee), kind: 'network' as const }]

@@ -1,6 +1,6 @@
 /**
- * From what a person pasted to addresses. Everything is derived here: the extended key stays in this process, and neither a
- * request nor the connector's state nor an error ever contains it.
+ * Derives addresses from what the user pasted. The extended key stays in this process: no request, connector state or
+ * error ever contains it.
  */
 import { createHash } from 'node:crypto'
 import { findDescriptor, findExtendedPublicKey, recognizeWallet, type ScriptKind } from '@assay/core/credentials'
@@ -9,9 +9,9 @@ import { HDKey } from '@scure/bip32'
 import { p2pkh, p2sh, p2tr, p2wpkh } from '@scure/btc-signer'
 import type { WalletCredentials } from '../kit/connector.ts'
 
-/** One list of addresses: receiving or change, of one kind. */
+/** A list of addresses of one kind, for receiving or for change. */
 export interface Branch {
-  /** Unique within the wallet, and the same in every process: it is kept beside the addresses in the state. */
+  /** Unique within the wallet and the same in every process, because the state stores it with the addresses. */
   id: string
   /** Null when it has no end. */
   length: number | null
@@ -27,7 +27,7 @@ const toAddress: Readonly<Record<ScriptKind, (publicKey: Uint8Array) => string |
   pkh: (key) => p2pkh(key).address,
   'sh(wpkh)': (key) => p2sh(p2wpkh(key)).address,
   wpkh: (key) => p2wpkh(key).address,
-  // BIP-340: Taproot keys have no sign, so the first byte is left out.
+  // BIP-340: Taproot keys have no sign, so we drop the first byte.
   tr: (key) => p2tr(key.slice(1)).address,
 }
 
@@ -84,7 +84,7 @@ function findAccount(extendedPublicKey: string | undefined, descriptor: string |
 function toBranches({ key, branches, isRanged }: Account, script: ScriptKind): Branch[] {
   return branches.map((steps) => {
     let parent: HDKey | undefined
-    // Derived on first use: a session that only verifies needs one address.
+    // Derived on first use, because a session that only verifies needs one address.
     const getParent = (): HDKey => (parent ??= steps.reduce((node, step) => node.deriveChild(step), new HDKey(key)))
     return {
       id: [script, ...steps].join('/'),
@@ -98,7 +98,7 @@ function toBranches({ key, branches, isRanged }: Account, script: ScriptKind): B
   })
 }
 
-/** A key with a valid checksum may still not be a point on the curve. The library's message could quote it. */
+/** A key with a valid checksum may still not be a point on the curve. The library's error message could quote it. */
 function guard(derive: () => string | undefined): string {
   let address: string | undefined
   try {
@@ -110,7 +110,9 @@ function guard(derive: () => string | undefined): string {
   return address
 }
 
-/** The same for an `xpub` and a `zpub` of one key, and for a descriptor with its two branches: they are one account. */
+/**
+ * An `xpub` and a `zpub` of one key, and a descriptor with its two branches, are one account and share a fingerprint.
+ */
 function toFingerprint({ key, branches, isRanged }: Account): string {
   const paths = branches.map((steps) => steps.join('/')).toSorted()
   const hash = createHash('sha256').update('bitcoin\nextended key\n').update(key.chainCode).update(key.publicKey)

@@ -12,7 +12,7 @@ import { listReadLists, type ReadList } from './lists.ts'
 
 const byId: ReadonlyMap<string, ExchangeFacts> = new Map(exchanges.map((facts) => [facts.id, facts]))
 
-/** Callers hold an id that the catalogue knows; another one is a bug. */
+/** Throws for an id that is not in the catalogue, which is a bug of the caller. */
 export function getFacts(exchangeId: string): ExchangeFacts {
   const facts = byId.get(exchangeId)
   if (facts === undefined) throw new RangeError(`no exchange ${JSON.stringify(exchangeId)}`)
