@@ -1,20 +1,20 @@
 /**
- * The control API: how the service, and tests, tell the sandbox what to be. JSON over HTTP on its own listener, so that
+ * The control API: how the service and tests configure the sandbox. JSON over HTTP on its own listener, so that
  * a test can use it without importing this package.
  *
  *   GET    /control/providers                         what there is, and where
  *   POST   /control/accounts                          { provider_id, scenario, account } → credentials
- *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent reckoning
+ *   GET    /control/accounts/{account_id}/state       everything the provider holds, for an independent check
  *   POST   /control/accounts/{account_id}/entries     { entries, refid? } books more ledger entries, under one reference
  *   POST   /control/accounts/{account_id}/withdrawn   { ids } takes records back, as if they had never been booked
  *   POST   /control/accounts/{account_id}/records     { id, withdrawn?, amount?, status?, type?, time? } corrects one record
  *   POST   /control/accounts/{account_id}/key         { permissions?, revoked?, expired?, valid_until? } changes all its keys
  *   POST   /control/accounts/{account_id}/keys        { key } → credentials: a further key of the same account
- *   GET    /control/keys?provider_id=                 the API keys that were given out, and the account of each
+ *   GET    /control/keys?provider_id=                 the API keys that were issued, and the account of each
  *   POST   /control/sign-ins                          { provider_id, token } → the account that a code or token came from
  *   GET    /control/providers/{provider_id}/faults    POST sets one, DELETE clears all
  *   GET    /control/clock                             POST { offset_ms } moves it forward
- *   GET    /control/log?account_id=                   counts of calls, and how often two of one key met; DELETE forgets
+ *   GET    /control/log?account_id=                   counts of calls, and how often two of one key overlapped; DELETE resets
  */
 import { z } from 'zod'
 import type { KeyChange } from './core/accounts.ts'
@@ -24,7 +24,7 @@ import type { KeyList, KeyRecord } from './core/issued-lists.ts'
 import type { Journal } from './core/serving/journal.ts'
 import type { WireAnswer, WireRequest } from './core/serving/listener.ts'
 
-/** A chain runs beside this process, so what it does takes a moment; the other providers answer at once. */
+/** A chain runs beside this process and answers after a moment; the other providers answer at once. */
 type Eventually<T> = T | Promise<T>
 
 export interface Minted {
@@ -32,7 +32,7 @@ export interface Minted {
   credentials: Record<string, string>
 }
 
-/** What a provider lends to the control API. */
+/** What a provider offers to the control API. */
 export interface Controlled {
   providerId: string
   url: string
@@ -100,7 +100,10 @@ const mintSchema = z.strictObject({
 })
 const entriesSchema = z.strictObject({
   entries: z.array(newEntrySchema).min(1).max(1_000),
-  /** A reference to the letter, for providers that write one into their entries: one that is there already, or "Unknown". */
+  /**
+   * A reference to the letter, for providers that write one into their entries: one that is there already, or
+   * "Unknown".
+   */
   refid: z.string().min(1).max(60).optional(),
 })
 const withdrawnSchema = z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(1_000) })
@@ -189,7 +192,7 @@ export async function answerControl(request: WireRequest, deps: ControlDeps): Pr
   const key = `${request.method} ${shape}`
   const route = root === 'control' && Object.hasOwn(routes, key) ? routes[key] : undefined
   try {
-    // Browsers name the page that asks; programs do not. No web page has any business here.
+    // Browsers send the origin of the page; programs do not. Web pages may not use this API.
     if (request.headers.origin !== undefined) throw new ControlRefusal(403, 'not for web pages')
     if (route === undefined) throw new ControlRefusal(404, 'no such control endpoint')
     return { status: 200, body: JSON.stringify(await route(request, deps, decodeURIComponent(id ?? ''))) }
@@ -235,7 +238,7 @@ async function listKeys(request: WireRequest, deps: ControlDeps): Promise<unknow
   return { keys }
 }
 
-/** The same record, the same key: nothing is stored of a key but what it is made from. */
+/** The same record gives the same key, because only what a key is made from is stored. */
 export function mintAgain(provider: Controlled, record: KeyRecord): Eventually<Minted | undefined> {
   const { scenario, name, further_key_of: owner } = record
   return owner === undefined ? provider.mint(scenario, name) : provider.addKey?.(owner, name)

@@ -1,6 +1,6 @@
 /**
- * The sandbox: simulated providers that speak the real wire protocols on loopback, a price API, and a control API. Started
- * by `assay start` and `assay sandbox`, and by tests; spoken to over HTTP alone.
+ * The sandbox: simulated providers that speak the real wire protocols on loopback, a price API, and a control API.
+ * `assay start`, `assay sandbox` and tests start it and use it only over HTTP.
  */
 import { randomUUID } from 'node:crypto'
 import { answerControl, mintAgain, type Controlled } from './control.ts'
@@ -22,7 +22,7 @@ export interface SandboxOptions {
   walletsFile?: string
   /** Where the list of issued keys is kept for the next process; see `core/issued-lists.ts`. */
   keysFile?: string
-  /** Milliseconds since 1970; the machine's clock unless told. */
+  /** Milliseconds since 1970; the machine's clock by default. */
   now?: () => number
   /** A loopback address. */
   host?: string

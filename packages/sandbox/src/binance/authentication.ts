@@ -1,6 +1,6 @@
 /**
- * Who is calling, and may they?
- * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (request security, timing security)
+ * Identifies the caller and checks what it may do.
+ * Source: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (request security, timing security)
  *
  * signature = hexadecimal HMAC-SHA256, keyed with the secret as text, of the query string as sent without the signature
  * and the body as sent, with nothing between. Order of the checks: format of the key, key, mandatory parameters,
@@ -21,7 +21,7 @@ const recvWindowDefaultMs = 5_000
 const recvWindowMaxMs = 60_000
 const aheadMaxMs = 1_000
 
-/** Whose key this is, before anything about the call was checked. */
+/** Finds the account of the key, before anything else is checked. */
 export function findCaller(accounts: BinanceAccounts, request: WireRequest): BinanceAccount | undefined {
   const inner = fromBinanceKey(keyOf(request))
   return inner === undefined ? undefined : accounts.findByKey(inner)

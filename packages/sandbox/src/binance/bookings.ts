@@ -1,11 +1,11 @@
 /**
  * Which balances an event moves.
- * Truth: https://developers.binance.com/docs/wallet/capital/withdraw-history (the fee is separate),
+ * Sources: https://developers.binance.com/docs/wallet/capital/withdraw-history (the fee is separate),
  * …/docs/wallet/asset/dust-log, …/docs/simple_earn/history/Get-Flexible-Rewards-History, and the fiat pages.
  *
- * Not in the documents, and taken so until a recorded answer says otherwise: a fiat deposit credits `amount`, a fiat
- * withdrawal takes `amount` and `totalFee`; a purchase paid by card leaves the fiat wallet alone, one paid from the cash
- * balance takes `sourceAmount`, and a sale credits it; a withdrawal under way is taken from the balance already.
+ * Not documented, and assumed until a recorded answer shows otherwise: a fiat deposit credits `amount`, a fiat
+ * withdrawal takes `amount` and `totalFee`; a purchase paid by card leaves the fiat wallet alone, one paid from the
+ * cash balance takes `sourceAmount`, and a sale credits it; a withdrawal under way is taken from the balance already.
  */
 import { divideUnits, multiplyUnits, toFixedText, toUnits } from '../core/units.ts'
 import { dayOf, findCoin, priceText } from '../market/series.ts'
@@ -63,7 +63,7 @@ function earnWallet({ product, position }: { product: string; position?: number 
 function movesOfFill(fill: Fill): Move[] {
   const { base, quote } = getSymbol(fill.symbol)
   const commission = spot(fill.commissionAsset, fill.commission, -1n)
-  // What is given comes first: an account must have it before it receives anything.
+  // What is given comes first, because the account must have it before it receives anything.
   return fill.side === 'buy'
     ? [spot(quote, fill.quoteQty, -1n), spot(base, fill.qty), commission]
     : [spot(base, fill.qty, -1n), spot(quote, fill.quoteQty), commission]
@@ -108,7 +108,7 @@ function getSymbol(name: string): TradingPair {
   return symbol
 }
 
-// A robot trades many times a day at one price: the last day's is worth keeping.
+// A robot trades many times a day at one price, so the last day's price is cached.
 const priceOfDay = new Map<TradingPair, { day: number; price: string }>()
 
 /** That day's price, cut to the symbol's decimals. */

@@ -1,8 +1,8 @@
 /**
  * From a story to what the exchange holds: rows, each with the balances it moved, and the balances themselves.
  *
- * The law, checked while building: a balance is the exact sum of the moves of all rows, and none is ever negative. Binance
- * has no ledger, so the law is about all lists together: trades, deposits, conversions, rewards and the rest.
+ * Checked while building: a balance is the exact sum of the moves of all rows, and none is ever negative. Binance
+ * has no ledger, so this holds for all lists together: trades, deposits, conversions, rewards and the rest.
  */
 import { toFixedText, toUnits } from '../core/units.ts'
 import { movesOf, toFill } from './bookings.ts'
@@ -38,12 +38,12 @@ export function toRow(number: number, atMs: number, event: AccountEvent): Row {
   return { number, atMs, event, moves: movesOf(event) }
 }
 
-/** A world in which this happened too. Throws where the law would break. */
+/** A world in which this happened too. Throws if the sums would no longer hold. */
 export function withEvent(world: World, event: AccountEvent, atMs: number): World {
   return toWorld([...world.rows, toRow(world.next, atMs, event)], world.inOrders, world.next + 1)
 }
 
-/** A world with other rows. Throws where the law would break. */
+/** A world with other rows. Throws if the sums would no longer hold. */
 export function toWorld(unsorted: readonly Row[], inOrders: World['inOrders'], next: number): World {
   const rows = unsorted.toSorted((a, b) => a.atMs - b.atMs || a.number - b.number)
   const balances = new Map<Wallet, Map<string, bigint>>()

@@ -1,10 +1,10 @@
 /**
- * A simulated Binance spot exchange, on the wire: written from Binance's public documents, never from our own reader.
- * Truth: https://github.com/binance/binance-spot-api-docs (/api/v3), https://developers.binance.com/docs (/sapi), and the
- * weights in https://github.com/binance/binance-api-swagger/blob/master/spot_api.yaml
+ * A simulated Binance spot exchange, on the wire: written from Binance's public documents, never from our own
+ * connector. Sources: https://github.com/binance/binance-spot-api-docs (/api/v3), https://developers.binance.com/docs
+ * (/sapi), and the weights in https://github.com/binance/binance-api-swagger/blob/master/spot_api.yaml
  *
- * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It does not
- * know the keys of Binance.US.
+ * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It does
+ * not know the keys of Binance.US.
  */
 import { createAccounts } from '../core/accounts.ts'
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'

@@ -1,8 +1,7 @@
 /**
- * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi, by
- * account (UID) for the rest of /sapi. A call past the limit gets 429 with Retry-After; a caller that continues is banned
- * and gets 418.
- * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
+ * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi,
+ * by account (UID) for the rest of /sapi. A call past the limit gets 429 with Retry-After; a caller that continues is
+ * banned and gets 418. Sources: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
  * https://developers.binance.com/docs/wallet/general-info (12,000 by IP and 180,000 by UID for /sapi).
  *
  * The documents do not say how many calls after a 429 lead to a ban; it is five here. Bans last two minutes, twice as
@@ -23,7 +22,7 @@ const windowMs = 60_000
 const refusalsBeforeBan = 5
 const shortestBanMs = 120_000
 const longestBanMs = 3 * 86_400_000
-// Addresses come from outside: past this many, the counts start again.
+// Callers choose the addresses. Beyond this many, the counts start again.
 const addressesMax = 10_000
 
 /** Whether the call may pass. The headers tell the used weight in either case. */

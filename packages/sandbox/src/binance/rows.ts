@@ -1,4 +1,4 @@
-/** What the simulated exchange keeps of each happening: the happening itself, and the balances it moved. */
+/** What the simulated exchange stores for each event: the event itself, and the balances it changed. */
 import type { AccountEvent } from './story.ts'
 import { hexOf } from '../core/ids.ts'
 

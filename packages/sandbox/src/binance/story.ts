@@ -49,7 +49,7 @@ export interface Deposit {
   amount: string
   network: string
   status: 0 | 1 | 2 | 6 | 7 | 8
-  /** From another account of the exchange: no chain saw it. */
+  /** From another account of the exchange, not over a chain. */
   internal?: true
 }
 

@@ -1,6 +1,6 @@
 /**
  * Binance's answers: JSON as it is on success, `{ code, msg }` with an HTTP status on failure.
- * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/errors.md and rest-api.md (HTTP return codes).
+ * Source: https://github.com/binance/binance-spot-api-docs/blob/master/errors.md and rest-api.md (HTTP return codes).
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 
@@ -37,7 +37,7 @@ const refusals = {
 
 export type BinanceCode = keyof typeof refusals
 
-/** Thrown by whatever finds the fault, answered in one place. */
+/** Thrown wherever a check fails, and answered in one place. */
 export class BinanceRefusal extends Error {
   readonly code: BinanceCode
 

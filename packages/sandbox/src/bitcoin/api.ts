@@ -1,9 +1,10 @@
 /**
- * Esplora's HTTP API. Truth: https://github.com/Blockstream/esplora/blob/master/API.md, and where it is silent (the order
- * of fields, fields left out rather than null, texts of errors) https://github.com/Blockstream/electrs/blob/new-index/src/rest.rs.
+ * Esplora's HTTP API. Sources: https://github.com/Blockstream/esplora/blob/master/API.md, and where it is silent (the
+ * order of fields, fields left out rather than null, texts of errors)
+ * https://github.com/Blockstream/electrs/blob/new-index/src/rest.rs.
  *
- * Amounts are JSON numbers of satoshis. A transaction in the mempool has no block fields in its status: the document says
- * they are null there, the server leaves them out.
+ * Amounts are JSON numbers of satoshis. A transaction in the mempool has no block fields in its status: the document
+ * says they are null there, the server leaves them out.
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 import type { CallContext } from '../core/serving/provider-server.ts'

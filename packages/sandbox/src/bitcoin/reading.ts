@@ -1,4 +1,4 @@
-/** Everything that a wallet holds, in plain terms, for an independent reckoning: amounts are satoshis as text. */
+/** Everything that a wallet holds, in plain terms, for an independent check: amounts are satoshis as text. */
 import { toShortText } from '../core/units.ts'
 import { statusOf } from './api.ts'
 import type { Entry } from './chain/network.ts'

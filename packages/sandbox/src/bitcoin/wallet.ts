@@ -1,7 +1,7 @@
 /**
  * A wallet's keys and addresses. Everything follows from the sandbox's seed and the account's id: the same account has
  * the same addresses in every process.
- * Truth: https://github.com/bitcoin/bips bip-0032 (derivation), bip-0044, bip-0049, bip-0084, bip-0086 (paths and
+ * Sources: https://github.com/bitcoin/bips bip-0032 (derivation), bip-0044, bip-0049, bip-0084, bip-0086 (paths and
  * scripts), https://github.com/satoshilabs/slips/blob/master/slip-0132.md (ypub, zpub), bip-0380 and bip-0389
  * (descriptors, their checksum, and <0;1> for both chains).
  */

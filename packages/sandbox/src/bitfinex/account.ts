@@ -1,9 +1,9 @@
 /**
  * What the key may do, wallets, the ledger with its running balance, trades, and movements.
- * Truth: https://docs.bitfinex.com/reference/key-permissions, …/rest-auth-info-user, …/rest-auth-wallets,
+ * Sources: https://docs.bitfinex.com/reference/key-permissions, …/rest-auth-info-user, …/rest-auth-wallets,
  * …/rest-auth-ledgers, …/rest-auth-trades, …/rest-auth-movements
  *
- * A trade makes three ledger entries: what was given, what was received, and the fee. Not in the documents: the words of
+ * A trade makes three ledger entries: what was given, what was received, and the fee. Not documented: the words of
  * the descriptions beside those of the examples, and a conversion, which Bitfinex tells only here.
  */
 import type { CallContext } from '../core/serving/provider-server.ts'

@@ -1,10 +1,10 @@
 /**
- * Who is calling, and may they?
- * Truth: https://docs.bitfinex.com/docs/rest-auth, https://docs.bitfinex.com/reference/key-permissions
+ * Identifies the caller and checks what it may do.
+ * Sources: https://docs.bitfinex.com/docs/rest-auth, https://docs.bitfinex.com/reference/key-permissions
  *
- * signature = hexadecimal HMAC-SHA384, keyed with the secret as text, of "/api" with the path, the nonce and the body, with
- * nothing between. The nonce of a key must rise with every call; one that does not is "nonce: small", and a key that was
- * once used with a high nonce cannot go back.
+ * signature = hexadecimal HMAC-SHA384, keyed with the secret as text, of "/api" with the path, the nonce and the body,
+ * with nothing between. The nonce of a key must rise with every call; one that does not is "nonce: small", and a key
+ * that was once used with a high nonce cannot go back.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { acceptKey } from '../core/accounts.ts'

@@ -1,9 +1,9 @@
 /**
- * A simulated Bitfinex account, on the wire: written from Bitfinex's public documents, never from our own reader.
- * Truth: https://docs.bitfinex.com/reference; each endpoint's page names its limit.
+ * A simulated Bitfinex account, on the wire: written from Bitfinex's public documents, never from our own connector.
+ * Source: https://docs.bitfinex.com/reference; each endpoint's page names its limit.
  *
- * It has only the endpoints of v2 that read: nothing can trade or withdraw here, whatever a key's permissions say. It has
- * exchange pairs and the wallets exchange and funding, and neither margin nor derivatives.
+ * It has only the endpoints of v2 that read: nothing can trade or withdraw here, whatever a key's permissions say. It
+ * has exchange pairs and the wallets exchange and funding, but neither margin nor derivatives.
  */
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import type { CallContext } from '../core/serving/provider-server.ts'

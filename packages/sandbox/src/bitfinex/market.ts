@@ -1,8 +1,8 @@
 /**
  * Public data: whether the platform works, and its configuration.
- * Truth: https://docs.bitfinex.com/reference/rest-public-platform-status, …/reference/rest-public-conf
+ * Sources: https://docs.bitfinex.com/reference/rest-public-platform-status, …/reference/rest-public-conf
  *
- * Bitfinex has codes of its own for some coins: UST is Tether and UDC is USDC. A pair of two codes with three letters is
+ * Bitfinex uses its own codes for some coins: UST is Tether and UDC is USDC. A pair of two codes with three letters is
  * written in one word, any other with a colon.
  */
 import { findCoin } from '../market/series.ts'

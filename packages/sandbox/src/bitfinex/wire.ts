@@ -1,7 +1,7 @@
 /**
- * Bitfinex's answers: JSON arrays in which the place of a value says what it is, and `["error", code, text]` with HTTP 500
- * for a refusal. Amounts are JSON numbers, so that a tiny one is written with an exponent (1e-8).
- * Truth: https://docs.bitfinex.com/docs/abbreviations-glossary (error codes), https://docs.bitfinex.com/docs/rest-general
+ * Bitfinex's answers: JSON arrays in which the place of a value says what it is, and `["error", code, text]` with HTTP
+ * 500 for a refusal. Amounts are JSON numbers, so that a tiny one is written with an exponent (1e-8). Sources:
+ * https://docs.bitfinex.com/docs/abbreviations-glossary (error codes), https://docs.bitfinex.com/docs/rest-general
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 import { toText } from '../spot/books.ts'
@@ -18,7 +18,7 @@ const refusals = {
 
 export type BitfinexCode = keyof typeof refusals
 
-/** Thrown by whatever finds the fault, answered in one place. */
+/** Thrown wherever a check fails, and answered in one place. */
 export class BitfinexRefusal extends Error {
   readonly code: BitfinexCode
 

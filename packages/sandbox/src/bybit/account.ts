@@ -1,9 +1,10 @@
 /**
  * The unified account: what the key may do, what is held, executions, and the transaction log.
- * Truth: https://bybit-exchange.github.io/docs/v5/user/apikey-info, …/account/account-info, …/account/wallet-balance,
+ * Sources: https://bybit-exchange.github.io/docs/v5/user/apikey-info, …/account/account-info, …/account/wallet-balance,
  * …/account/transaction-log, …/order/execution
  *
- * A spot execution makes two rows of the transaction log, one for each coin, and the fee is part of the row of its coin.
+ * A spot execution makes two rows of the transaction log, one for each coin, and the fee is part of the row of its
+ * coin.
  */
 import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
@@ -158,7 +159,7 @@ function describeCoin(world: World, asset: string, nowMs: number): object {
   }
 }
 
-/** One edge alone is completed with the endpoint's usual length; two edges are seven days apart at most. */
+/** If only one bound is given, the endpoint's usual length completes the range. Two bounds may be seven days apart. */
 function spanOf(
   of: SpotAccount,
   query: URLSearchParams,
@@ -176,8 +177,8 @@ function spanOf(
 }
 
 /**
- * "132766%3A2%2C132766%3A2", percent signs and all: it may come back as it is or encoded once more. A page with rows always
- * has a cursor, so that the last page is known by its being empty; the documents do not say otherwise.
+ * "132766%3A2%2C132766%3A2", percent signs and all: it may come back as it is or encoded once more. A page with rows
+ * always has a cursor, so that the last page is known by its being empty; the documents do not say otherwise.
  */
 function cursorOf(page: readonly { number: number }[]): string {
   const last = page.at(-1)

@@ -1,10 +1,10 @@
 /**
  * The funding account: balances, its history, deposits and withdrawals.
- * Truth: https://bybit-exchange.github.io/docs/v5/asset/balance/all-balance, …/asset/fund-history,
+ * Sources: https://bybit-exchange.github.io/docs/v5/asset/balance/all-balance, …/asset/fund-history,
  * …/asset/deposit/deposit-record, …/asset/deposit/internal-deposit-record, …/asset/withdraw/withdraw-record
  *
- * Not in the documents, and taken so until a recorded answer says otherwise: a start without an end means "until now",
- * which is refused when it is more than thirty days (https://github.com/ccxt/ccxt/pull/16735); the funding history tells a
+ * Not documented, and assumed until a recorded answer shows otherwise: a start without an end means "until now", which
+ * is refused when it is more than thirty days (https://github.com/ccxt/ccxt/pull/16735); the funding history tells a
  * withdrawal and its fee in one row.
  */
 import { dayMs } from '@assay/core'
@@ -43,7 +43,7 @@ export function coinsBalance(of: SpotAccount, query: URLSearchParams): Answer {
   return { retMsg: 'success', result: { memberId: String(uidOf(of.id)), accountType, balance } }
 }
 
-/** In whole seconds, both edges or none. Rows have no id. */
+/** In whole seconds, both bounds or none. Rows have no id. */
 export function fundingHistory(of: SpotAccount, query: URLSearchParams, context: CallContext): Answer {
   const [from, to] = [findNumber(query, 'createTimeFrom'), findNumber(query, 'createTimeTo')]
   if ((from === undefined) !== (to === undefined)) {
@@ -109,7 +109,7 @@ export function describeFunding(accountId: string, entry: Entry): object {
   }
 }
 
-/** Thirty days at most, and the last thirty unless told. */
+/** At most thirty days; the last thirty by default. */
 function spanOf(query: URLSearchParams, nowMs: number): [fromMs: number, toMs: number] {
   const toMs = findNumber(query, 'endTime') ?? nowMs
   const fromMs = findNumber(query, 'startTime') ?? toMs - longestMs
@@ -201,7 +201,7 @@ export function describeDeposit(accountId: string, row: RowOf<'deposit'>): objec
   }
 }
 
-/** What came from another account of Bybit: no chain saw it, and the endpoint above does not tell it. */
+/** Deposits from other Bybit accounts. They are not on a chain, and the endpoint above does not list them. */
 export function internalDepositRecords(of: SpotAccount, query: URLSearchParams, context: CallContext): Answer {
   const inside = listOf(of.world(), 'deposit').filter(({ event }) => event.internal === true)
   const { page, nextPageCursor } = movementsPage(of, inside, query, context)
@@ -229,7 +229,7 @@ export function describeInternal(accountId: string, row: RowOf<'deposit'>): obje
   }
 }
 
-/** On chain alone unless `withdrawType` says otherwise. */
+/** Only on-chain withdrawals by default; `withdrawType` changes that. */
 export function withdrawRecords(of: SpotAccount, query: URLSearchParams, context: CallContext): Answer {
   const type = findNumber(query, 'withdrawType') ?? 0
   const [id, txId] = [query.get('withdrawID') || undefined, query.get('txID') || undefined]

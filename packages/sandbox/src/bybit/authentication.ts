@@ -1,6 +1,6 @@
 /**
- * Who is calling, and may they?
- * Truth: https://bybit-exchange.github.io/docs/v5/guide (authentication), …/docs/v5/error
+ * Identifies the caller and checks what it may do.
+ * Sources: https://bybit-exchange.github.io/docs/v5/guide (authentication), …/docs/v5/error
  *
  * signature = lower-case hexadecimal HMAC-SHA256, keyed with the secret as text, of timestamp, key, receive window and
  * the query as it was sent, with nothing between. Order of the checks: key, time, signature, address, permission.
@@ -17,8 +17,8 @@ const aheadMaxMs = 1_000
 const secretLength = 36
 
 /**
- * Which permissions of a key open an endpoint; one of them is enough. The documents group the permissions and say of only
- * a few endpoints which group they belong to, so that this is the plain reading of the groups' names.
+ * Which permissions of a key open an endpoint; one of them is enough. The documents group the permissions and say of
+ * only a few endpoints which group they belong to, so that this is the plain reading of the groups' names.
  */
 export const rights = {
   trading: ['SpotTrade', 'DerivativesTrade', 'OptionsTrade', 'Order', 'Position'],

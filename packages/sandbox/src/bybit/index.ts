@@ -1,9 +1,9 @@
 /**
- * A simulated Bybit unified account, on the wire: written from Bybit's public documents, never from our own reader.
- * Truth: https://bybit-exchange.github.io/docs/v5/intro; limits: …/docs/v5/rate-limit
+ * A simulated Bybit unified account, on the wire: written from Bybit's public documents, never from our own connector.
+ * Sources: https://bybit-exchange.github.io/docs/v5/intro; limits: …/docs/v5/rate-limit
  *
- * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It has spot
- * pairs alone, and no classic accounts.
+ * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It has
+ * only spot pairs and no classic accounts.
  */
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'
 import { speedOf } from '../core/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Public data: the clock, the pairs, the coins.
- * Truth: https://bybit-exchange.github.io/docs/v5/market/time, …/market/instrument, …/asset/coin-info, …/system-status
+ * Public data: the clock, the pairs, the coins. Sources: https://bybit-exchange.github.io/docs/v5/market/time,
+ * …/market/instrument, …/asset/coin-info, …/system-status
  */
 import type { CallContext } from '../core/serving/provider-server.ts'
 import { findCoin } from '../market/series.ts'
@@ -42,7 +42,7 @@ export function systemStatus(): Answer {
   return { retMsg: '', result: { list: [] } }
 }
 
-/** This exchange has spot pairs alone; ccxt asks for derivatives too before it reads anything. */
+/** This exchange has only spot pairs; ccxt also requests derivatives before it reads anything. */
 export function instrumentsInfo(query: URLSearchParams): Answer {
   const category = categoryOf(query)
   const symbol = query.get('symbol')

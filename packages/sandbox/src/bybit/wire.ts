@@ -1,6 +1,6 @@
 /**
  * Bybit's answers: `{ retCode, retMsg, result, retExtInfo, time }`, with HTTP 200 also for most refusals.
- * Truth: https://bybit-exchange.github.io/docs/v5/guide (common response parameters), …/docs/v5/error
+ * Sources: https://bybit-exchange.github.io/docs/v5/guide (common response parameters), …/docs/v5/error
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 
@@ -22,7 +22,7 @@ const refusals = {
 
 export type BybitCode = keyof typeof refusals
 
-/** Thrown by whatever finds the fault, answered in one place. */
+/** Thrown wherever a check fails, and answered in one place. */
 export class BybitRefusal extends Error {
   readonly code: BybitCode
 

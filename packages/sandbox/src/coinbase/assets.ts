@@ -1,7 +1,7 @@
 /**
  * The currencies the simulated Coinbase knows: code, exponent (how many decimals Coinbase prints at least), the price
  * behind it in the sandbox's market, the network it moves on, and its name.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/track-apis/currencies
+ * Source: https://docs.cdp.coinbase.com/coinbase-app/track-apis/currencies
  *
  * An exponent is not a limit: fills of Advanced Trade carry more digits than it says, and so do balances afterwards.
  * All amounts are therefore kept with `unitDecimals`, whatever the currency.
@@ -92,7 +92,7 @@ export const currencies: readonly Currency[] = [
 
 const byCode = new Map(currencies.map((currency) => [currency.code, currency]))
 
-/** Also of a code that nothing is known about: eighteen decimals and no price. */
+/** Unknown codes get eighteen decimals and no price. */
 export function toCurrency(code: string): Currency {
   const known = byCode.get(code)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * Decides who calls and what they may read. A bearer token is either a JWT that a CDP key signed for this request, or the
- * access token of a sign-in. The checks run in this order: token, call limit, scope.
+ * Decides who calls and what they may read. A bearer token is either a JWT that a CDP key signed for this request, or
+ * the access token of a sign-in. The checks run in this order: token, call limit, scope.
  *
  * A key has `view`, `trade` and `transfer`; a sign-in has scopes. The simulator keeps one list of permissions for an
  * account and derives both from it. Without `view` every read is refused. With `trade` or `transfer` every sign-in gets
@@ -59,7 +59,7 @@ const scopesByPermission: Readonly<Record<string, string>> = {
 /** Coinbase's clients use this name, wherever the simulator listens. */
 const publicHost = 'api.coinbase.com'
 
-/** Finds whose call this is, before anything about it was checked. */
+/** Finds the account of the call, before anything else is checked. */
 export function recogniseAccount(request: WireRequest, state: AccessState): CoinbaseAccount | undefined {
   const token = bearerOf(request)
   const name = readKeyName(token)
@@ -112,7 +112,7 @@ function signedIn(token: string, state: AccessState, nowMs: number): Caller {
   if (claims === undefined || account === undefined) throw new CoinbaseRefusal('invalid_token')
   if (state.families.isEnded(claims)) throw new CoinbaseRefusal('revoked_token')
   if (nowMs >= claims.issuedMs + accessLifeMs) throw new CoinbaseRefusal('expired_token')
-  // A sign-in wears out as a key does in this scenario; signing in again begins anew.
+  // In this scenario a sign-in is revoked as a key is; a new sign-in starts again.
   state.families.countEntries(claims, 1, account.scenario.key.revoked?.afterCalls)
   return { account, via: 'oauth', scopes: scopesOf(account, claims.scope) }
 }
@@ -128,8 +128,8 @@ function ownerAccount(state: AccessState, owner: KeyOwner | undefined): Coinbase
 }
 
 /**
- * The simulator stands in for api.coinbase.com on another address, so a token may name either. ccxt takes "https://" off
- * its URL to make the claim and leaves "http://" on, which a client of the real host never sends.
+ * The simulator stands in for api.coinbase.com on another address, so a token may name either. ccxt takes "https://"
+ * off its URL to make the claim and leaves "http://" on, which a client of the real host never sends.
  */
 function urisOf({ method, path, headers }: WireRequest): string[] {
   return [publicHost, headers.host ?? '', `http://${headers.host ?? ''}`].map((host) => `${method} ${host}${path}`)

@@ -98,7 +98,7 @@ function stateOf(account: CoinbaseAccount, nowMs: number): object {
   }
 }
 
-/** One happening, at the time of the first. `asset` names a wallet: "BTC", or "SOL/staked". */
+/** One event, at the time of the first entry. `asset` names a wallet: "BTC", or "SOL/staked". */
 function addEntries(account: CoinbaseAccount, entries: readonly NewEntry[], nowMs: number): string[] {
   const before = account.world()
   const at = entries[0]?.time ?? new Date(nowMs).toISOString()

@@ -1,11 +1,12 @@
 /**
  * From a story to what Coinbase holds of an account: wallets, and the transactions of each.
  *
- * The law, checked while building: a wallet's balance is the exact sum of what its transactions move, and none is ever
- * negative. What a transaction moves is its amount, and for the quote side of a fill its commission besides: recorded
- * fills have amount = size × price to the last digit, and the commission beside it (the fixtures of
- * github.com/jbelanger/exitbook). Money that is on its way out has left already; money on its way in has not arrived;
- * what was canceled, failed or expired, what was only requested, and the echo of another row move nothing.
+ * Checked while building: a wallet's balance is the exact sum of what its transactions move, and none is ever negative.
+ * What a transaction moves is its amount, and for the quote side of a fill its commission besides: recorded fills have
+ * amount = size × price to the last digit, and the commission beside it (the fixtures of
+ * github.com/jbelanger/exitbook). Outgoing money has left as soon as it is on its way; incoming money has not arrived
+ * until it is complete. Rows that were canceled, failed, expired or only requested, and echoes of other rows, move
+ * nothing.
  */
 import { createTimeline, ticksPerSecond, type Row, type Timeline } from '../core/timeline.ts'
 import { toShortText, toUnits } from '../core/units.ts'
@@ -15,7 +16,7 @@ import { currencyCodeOf, type Detail, type Status, type Story, type StoryEvent, 
 const ticksPerMs = ticksPerSecond / 1_000
 
 export interface TransactionRow extends Row {
-  /** Rows of one happening share it. */
+  /** Rows of the same event share it. */
   reference: number
   wallet: string
   type: string
@@ -26,7 +27,7 @@ export interface TransactionRow extends Row {
   settles: { atTicks: number; status: Status } | undefined
   detail: Detail | undefined
   isEcho: boolean
-  /** Was shown once and is not any more. */
+  /** Was shown before and is now withdrawn. */
   isWithdrawn: boolean
 }
 
@@ -38,7 +39,7 @@ export interface Wallet {
   openedAtTicks: number
   /** Withdrawn rows too, so that a cursor that names one still has its place. */
   rows: Timeline<TransactionRow>
-  /** What everything moves that does not depend on the time. */
+  /** The sum of all moves that do not depend on the time. */
   settled: bigint
   unsettled: readonly TransactionRow[]
 }
@@ -54,7 +55,7 @@ export interface World {
 
 export function buildWorld({ events, unused, nativeCurrency }: Story): World {
   const empty: World = { wallets: [], unused: unused.map(toCurrency), nativeCurrency, next: 0 }
-  // Times are read once each: a sort looks at every one many times.
+  // Each time is parsed once, because sorting compares it many times.
   const inOrder = events
     .map((event) => ({ event, atTicks: toTicks(event.at) }))
     .sort((a, b) => a.atTicks - b.atTicks)
@@ -62,7 +63,7 @@ export function buildWorld({ events, unused, nativeCurrency }: Story): World {
   return withEvents(empty, inOrder)
 }
 
-/** A world in which these happened too. Throws a RangeError where the law would break. */
+/** A world in which these happened too. Throws a RangeError if the sums would no longer hold. */
 export function withEvents(world: World, events: readonly StoryEvent[]): World {
   let { next } = world
   const added = new Map<string, TransactionRow[]>()
@@ -158,7 +159,7 @@ function openWallet(key: string, rows: TransactionRow[], number: number): Wallet
   return settle({ ...empty, settled: 0n, unsettled: [] }, rows)
 }
 
-/** Puts rows in order of time and reckons what they move. */
+/** Sorts rows by time and computes what they move. */
 function settle(wallet: Wallet, unordered: readonly TransactionRow[]): Wallet {
   const rows = unordered.toSorted((a, b) => a.atTicks - b.atTicks || a.number - b.number)
   let settled = 0n

@@ -1,11 +1,13 @@
 /**
  * A simulated Coinbase, on the wire: written from Coinbase's public documents and from recorded answers in the tests of
- * public projects, never from our own reader. One listener stands in for api.coinbase.com and login.coinbase.com.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/introduction/welcome; the pages for each part are named in its file.
+ * public projects, never from our own connector. One listener stands in for api.coinbase.com and login.coinbase.com.
+ * Source: https://docs.cdp.coinbase.com/coinbase-app/introduction/welcome; the pages for each part are named in its
+ * file.
  *
- * No document says these, so they are guesses until a recorded answer shows otherwise: a commission is charged on top of
- * a fill's amount; a pending send has left the balance; a wallet's name tells that it is staked; a dust sweep pays out in
- * the same second; the same JWT works again until it expires; codes live ten minutes; a spent refresh token gets 401.
+ * These are not documented, so they are guesses until a recorded answer shows otherwise: a commission is charged on top
+ * of a fill's amount; a pending send has left the balance; a wallet's name tells that it is staked; a dust sweep pays
+ * out in the same second; the same JWT works again until it expires; codes live ten minutes; a spent refresh token gets
+ * 401.
  *
  * It only answers requests that read. It cannot trade or send, whatever permissions a key or a sign-in has.
  */
@@ -140,7 +142,7 @@ export function createCoinbase(options: {
   pace: Pace
   scenarios: readonly Scenario<Story>[]
   nowMs: () => number
-  /** Never the same twice, in this process or another. */
+  /** Unique across processes. */
   newId: () => string
 }): Coinbase {
   const { seed, nowMs, newId } = options
@@ -162,7 +164,7 @@ export function createCoinbase(options: {
     recognise(request) {
       if (request.path.startsWith('/oauth2/')) {
         const accountId = findAccountOf(request, state)
-        // A sign-in works in any weather.
+        // A sign-in works whatever faults the account has.
         return accountId === undefined ? undefined : { accountId, weather: 'calm', call: 0 }
       }
       const account = recogniseAccount(request, state)
@@ -235,7 +237,7 @@ function insertRows(account: CoinbaseAccount, atMs: number): void {
   account.setWorld(withEvents(world, events))
 }
 
-/** Compares segment by segment. A path is outside data: "constructor" must not find anything. */
+/** Compares segment by segment. Callers choose the path: "constructor" must not find anything. */
 function findRoute<R>(
   table: Readonly<Record<string, R>>,
   path: string,

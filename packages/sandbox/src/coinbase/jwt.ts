@@ -1,10 +1,10 @@
 /**
  * The token that a CDP key signs for every request.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/authentication-authorization/api-key-authentication,
+ * Sources: https://docs.cdp.coinbase.com/coinbase-app/authentication-authorization/api-key-authentication,
  * https://docs.cdp.coinbase.com/get-started/authentication/jwt-authentication; RFC 7515, 7518 §3.4, 7519, 8037.
  *
- * `uri` is "{method} {host}{path}" without the query. Newer SDKs send it as a list named `uris`, with `iss` "cdp"; older
- * ones have `iss` "coinbase-cloud" and a plain `uri`. Both are accepted, as Coinbase does.
+ * `uri` is "{method} {host}{path}" without the query. Newer SDKs send it as a list named `uris`, with `iss` "cdp";
+ * older ones have `iss` "coinbase-cloud" and a plain `uri`. Both are accepted, as Coinbase does.
  */
 import { verify, type KeyObject } from 'node:crypto'
 import { z } from 'zod'

@@ -1,11 +1,11 @@
 /**
- * CDP API keys that carry their account, so that a key minted by one process is known to the next one with the same seed.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/authentication-authorization/api-key-authentication; the two shapes
- * are also in the tests of github.com/rotki/rotki and github.com/coinbase/coinbase-advanced-py.
+ * CDP API keys that carry their account, so that a key minted by one process is known to the next one with the same
+ * seed. Source: https://docs.cdp.coinbase.com/coinbase-app/authentication-authorization/api-key-authentication; the two
+ * shapes are also in the tests of github.com/rotki/rotki and github.com/coinbase/coinbase-advanced-py.
  *
- * ES256: the name is "organizations/{uuid}/apiKeys/{uuid}" and the secret a PEM ("EC PRIVATE KEY"). Ed25519: the name is a
- * UUID and the secret is base64 of seed and public key, 64 bytes. The last UUID holds account and scenario; the private
- * key is derived from the sandbox's seed and that UUID.
+ * ES256: the name is "organizations/{uuid}/apiKeys/{uuid}" and the secret a PEM ("EC PRIVATE KEY"). Ed25519: the name
+ * is a UUID and the secret is base64 of seed and public key, 64 bytes. The last UUID holds account and scenario; the
+ * private key is derived from the sandbox's seed and that UUID.
  */
 import { createECDH, createHmac, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { scenarioTagOf } from '../core/keys.ts'
@@ -49,7 +49,7 @@ export function createKeyring(seed: string): Keyring {
     createHmac('sha256', seed).update(`coinbase\n${purpose}\n${data}`).digest()
   const macOf = (algorithm: Algorithm, body: string): string =>
     derive(`${algorithm} mac`, body).toString('hex').slice(0, macDigits)
-  // Public keys are asked for with every call and cost a multiplication on a curve.
+  // Every call needs the public key, which costs a multiplication on the curve.
   const known = new Map<string, KeyObject>()
 
   function nameOf(algorithm: Algorithm, id: string): string {
@@ -106,7 +106,7 @@ export function createKeyring(seed: string): Keyring {
   }
 }
 
-/** One number in 2^32 is too big for the curve: then the next one is taken. */
+/** One number in 2^32 is too big for the curve; the next one is then used. */
 function ecKeyFrom(scalarOf: (attempt: number) => Buffer): KeyObject {
   const ecdh = createECDH('prime256v1')
   for (let attempt = 0; attempt < 8; attempt += 1) {

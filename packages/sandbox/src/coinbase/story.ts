@@ -1,6 +1,6 @@
 /**
- * The words in which a scenario tells what happened on an account. `history.ts` turns them into wallets and transactions,
- * and refuses a story that spends more than a wallet holds.
+ * The words in which a scenario tells what happened on an account. `history.ts` turns them into wallets and
+ * transactions, and refuses a story that spends more than a wallet holds.
  *
  * A wallet is named by its currency ("BTC"); a second one of the same currency by what it is for ("SOL/staked",
  * "BTC/vault").
@@ -134,7 +134,9 @@ export function sell(at: string, what: string, currency: string): StoryEvent {
   return { at, rows: [row('sell', `-${what}`, { detail }), row('sell', received, { detail })] }
 }
 
-/** A conversion: two rows in two wallets that share a trade's id. The fee is reported and already inside the amounts. */
+/**
+ * A conversion: two rows in two wallets that share a trade's id. The fee is reported and already inside the amounts.
+ */
 export function convert(at: string, given: string, code: string): StoryEvent {
   const [amount = '', from = ''] = given.split(' ')
   const units = toUnits(amount, unitDecimals)
@@ -178,7 +180,7 @@ export function fill(
       row('advanced_trade_fill', `${given}${size} ${base}`, { detail: detailOf(false) }),
       row('advanced_trade_fill', `${taken}${cost} ${quote}`, { detail: detailOf(true) }),
     ]
-    // The side that was given is booked first: never spend what has not arrived.
+    // The side that was given is booked first, because an account cannot spend what has not arrived.
     return side === 'buy' ? legs.toReversed() : legs
   })
   return { at, rows }

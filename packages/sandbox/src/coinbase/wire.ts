@@ -1,10 +1,10 @@
 /**
  * How Coinbase says yes and no.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/api-architecture/error-messages, …/status-codes, …/rate-limiting.
+ * Sources: https://docs.cdp.coinbase.com/coinbase-app/api-architecture/error-messages, …/status-codes, …/rate-limiting.
  *
  * Three forms of an error: v2 has a list of `id` and `message`; v3 has `error`, `error_details` and `message` (as the
- * check for "Missing required scopes" in github.com/coinbase/coinbase-advanced-py shows); and a JWT that is not accepted
- * gets the bare word "Unauthorized" from the gateway in front of both (github.com/ccxt/ccxt/issues/23987).
+ * check for "Missing required scopes" in github.com/coinbase/coinbase-advanced-py shows); and a JWT that is not
+ * accepted gets the bare word "Unauthorized" from the gateway in front of both (github.com/ccxt/ccxt/issues/23987).
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 
@@ -28,7 +28,7 @@ const v3Errors = {
 } as const
 type V3Error = keyof typeof v3Errors
 
-/** Thrown by whatever finds the fault, answered in one place. `note` is for the journal alone. */
+/** Thrown wherever a check fails, and answered in one place. `note` is for the journal alone. */
 export class CoinbaseRefusal extends Error {
   readonly word: V2Error | V3Error | 'unauthorized'
   readonly note: string

@@ -1,7 +1,7 @@
 /**
  * A CoinGecko-shaped price API: /api/v3/ping, simple/price, simple/supported_vs_currencies, coins/list,
  * coins/{id}/market_chart/range.
- * Truth: https://docs.coingecko.com/demo/reference/simple-price, …/simple-supported-currencies, …/coins-list,
+ * Sources: https://docs.coingecko.com/demo/reference/simple-price, …/simple-supported-currencies, …/coins-list,
  * …/coins-id-market-chart-range, and …/common-errors-rate-limit for 429 and its body.
  *
  * Unknown ids are left out of simple/price without a word, as CoinGecko does. Prices are JSON numbers, and those below

@@ -1,16 +1,19 @@
 /**
- * The accounts of one provider. None is stored: an account is worked out from its key or its id whenever it is first
- * needed, and what changes afterwards (nonce, counter, revocation, rows added by a test) lives as long as the process.
+ * The accounts of one provider. None is stored: an account is computed from its key or id when it is first needed,
+ * and what changes afterwards (nonce, counter, revocation, rows added by a test) lasts as long as the process.
  */
 import { createKeyMaker, accountNumberOf, scenarioTagOf, type Credentials, type KeyMaker } from './keys.ts'
 import { createMeter, type Meter, type MeterLimit } from './serving/meter.ts'
 import { speedOf, type Pace } from './clock.ts'
 import type { Scenario } from './scenario.ts'
 
-// Far above any test; reached, the account that was idle longest is forgotten and rebuilt when it comes back.
+// Far more than any test needs. Beyond it, the account that was idle longest is dropped and rebuilt when needed.
 const accountsMax = 10_000
 
-/** An account as one of its keys sees it: the keys of an account share its records and its limits, and have states of their own. */
+/**
+ * An account as one of its keys sees it: the keys of an account share its records and limits, and each has its own
+ * state.
+ */
 export interface Account<Story, World> {
   id: string
   number: string
@@ -111,7 +114,9 @@ export function createAccounts<Story, World>(options: AccountsOptions<Story, Wor
   const { provider, scenarios } = options
   const { keys, build, withKey } = createAccountMaker(options)
   const live = new Map<string, Account<Story, World>>()
-  /** By account id, the numbers of its further keys; and by the id that such a key carries, the account that it opens. */
+  /**
+   * By account id, the numbers of its further keys; and by the id that such a key carries, the account that it opens.
+   */
   const furtherKeys = new Map<string, Set<string>>()
   const openedBy = new Map<string, string>()
 

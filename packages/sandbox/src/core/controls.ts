@@ -1,11 +1,11 @@
 /**
- * What a test does to a simulated account behind the reader's back: things that a provider does and that no reader can
- * ask for. They are methods of the simulator, not part of the control API: only code that runs beside the simulator
- * needs them. Every change keeps the law that balances are the exact sum of the records, and throws a RangeError where
- * it could not.
+ * What a test does to a simulated account behind the reader's back: things that a provider does and no reader can
+ * request. They are methods of the simulator and not part of the control API, because only code that runs beside the
+ * simulator needs them. Balances always stay the exact sum of the records; a change that would break this throws a
+ * RangeError.
  */
 export interface SimulatorControls {
-  /** Reads out everything that the account holds, for an independent reckoning. */
+  /** Reads out everything that the account holds, for an independent check. */
   readAccount(accountId: string): AccountReading
   /** Removes a record from every list, also one that was shown before; the balances follow. */
   withdrawRecord(accountId: string, recordId: string): void

@@ -1,4 +1,4 @@
-/** The same happening again and again: one event for each step from `from` while it is before `to` (dates). */
+/** Repeats an event: once for each step from the date `from` until before the date `to`. */
 export function every<Event>(
   step: { days: number } | { months: number },
   from: string,

@@ -1,16 +1,16 @@
 /**
- * What became of each signing in: which refresh token is next, and whether its tokens have ended. Kept in memory alone.
- * A family from before this process began is taken at its word, so a restart forgives what was spent before it.
+ * The state of each sign-in: which refresh token is next, and whether its tokens have ended. It is kept in memory only.
+ * Tokens of a family from an earlier process are accepted, so a restart allows a spent token to be used again.
  */
 import type { Claims } from './tokens.ts'
 
-// Far above any test; beyond it the oldest is forgotten, and so forgiven.
+// Far more than any test needs. Beyond it the oldest family is dropped, and its spent tokens work again.
 const rememberedMax = 10_000
 
 interface Family {
   account: string
   ended: boolean
-  /** True from the start for a family met by one of its tokens: the code had its use in an earlier process. */
+  /** True from the start for a family that is first seen by a token: its code was used in an earlier process. */
   codeSpent: boolean
   /** Refresh tokens before this serial are spent. */
   nextSerial: number
@@ -19,11 +19,14 @@ interface Family {
 
 export interface Families {
   isEnded(claims: Claims): boolean
-  /** The code's one use. A second one ends the family and is false, as is one of an ended family. */
+  /**
+   * Uses the code, which works once. A second use returns false and ends the family; a code of an ended family returns
+   * false.
+   */
   spendCode(claims: Claims): boolean
   /** A refresh token's one use, by the same rule. */
   spendRefresh(claims: Claims): boolean
-  /** Everything that came of one signing in. */
+  /** Ends everything that resulted from one sign-in. */
   end(claims: Claims): void
   /** Every present token of an account. A later sign-in starts a new family. */
   endAll(account: string): void
@@ -33,7 +36,7 @@ export interface Families {
 
 export function createFamilies(): Families {
   const families = new Map<string, Family>()
-  // Families that are older than this process and that it has not met yet end with their account's others.
+  // Families from earlier processes that were not seen yet end with the others of their account.
   const endedAccounts = new Set<string>()
 
   function familyOf({ family: id, account, serial }: Claims, isNew = false): Family {

@@ -1,10 +1,10 @@
 /**
  * Identifiers that look random, differ from account to account, and can be read back to the number they were made from.
- * That is why a hundred thousand ledger entries can be shared by all accounts of a scenario: nothing has to be stored
- * to find the entry behind an id.
+ * So all accounts of a scenario can share a hundred thousand ledger entries: nothing has to be stored to find the entry
+ * behind an id.
  *
- * Sixteen characters of base 32: ten of a hash over (account, kind, number), and six of the number hidden under a second
- * hash. Plain numbers rather than bigints: a page of fifty rows needs a hundred of these.
+ * Sixteen characters of base 32: ten of a hash over (account, kind, number), and six of the number hidden under a
+ * second hash. Plain numbers rather than bigints: a page of fifty rows needs a hundred of these.
  */
 import { hash } from 'node:crypto'
 

@@ -1,6 +1,6 @@
 /**
- * API keys that carry their account. The service keeps its database when it restarts, the sandbox keeps nothing: so a
- * key minted by one process must be known to the next one that has the same seed. The key holds which scenario and
+ * API keys that carry their account. The service keeps its database across restarts, while the sandbox keeps nothing.
+ * So a key that one process minted must be valid in the next one with the same seed. The key holds which scenario and
  * which account it belongs to, under a MAC; the secret is derived from seed and key.
  *
  * 42 bytes, 56 base64 characters without padding, which is what Kraken's keys look like: 26 of MAC, and 16 (scenario 4,
@@ -34,7 +34,9 @@ export function accountNumberOf(text: string): string {
     .slice(0, accountBytes * 2)
 }
 
-/** By name rather than by place in a list, so that adding a scenario does not turn old keys into keys of another one. */
+/**
+ * By name rather than by place in a list, so that adding a scenario does not turn old keys into keys of another one.
+ */
 export function scenarioTagOf(scenario: string): string {
   return createHash('sha256')
     .update('scenario\n')

@@ -1,6 +1,6 @@
 /**
- * A scenario: what an integrator can ask an account to be like. Data with words; the history behind it is told by the
- * provider's own vocabulary (`Story`) and built when first asked for.
+ * A scenario: what kind of account an integrator can ask for. It is data with a description. The history behind it is
+ * written in the provider's own vocabulary (`Story`) and built when it is first needed.
  */
 import type { MeterLimit } from './serving/meter.ts'
 import type { Fault, FaultKind } from './serving/faults.ts'
@@ -22,13 +22,13 @@ export interface KeyTraits {
   permissions: readonly string[]
   /** The provider does not know this key. */
   refused?: boolean
-  /** Accepted at first, refused after so many calls or so long after the first of them, whichever comes first. */
+  /** Accepted at first, then refused after this many calls or this long after the first call, whichever comes first. */
   revoked?: { afterCalls: number; afterMs: number }
 }
 
 /**
- * What goes wrong by itself. `calm`: nothing. `always`: the same fault at every call. A cycle is walked call by call once
- * the first `calmCalls` have passed, per account, so the n-th call of every run meets the same fate.
+ * The faults that occur without a test setting them. `calm`: none. `always`: the same fault at every call. A cycle
+ * advances call by call after the first `calmCalls` of each account, so the n-th call of every run gets the same fault.
  */
 export type Weather =
   'calm' | { always: FaultKind } | { calmCalls: number; cycle: readonly (Fault | FaultKind | 'calm')[] }

@@ -2,7 +2,8 @@
  * Rows in order of time, read newest first, as every exchange's history is. A timeline never changes: adding rows makes
  * a new one. So all accounts of a scenario share one, and the slices it has cached for a filter can never be stale.
  *
- * Cutting a page costs the page, not the history: bounds are found by bisection, filtered rows are kept.
+ * The cost of a page does not depend on the length of the history: bounds are found by bisection, and filtered rows are
+ * cached.
  */
 export interface Row {
   /** Stable number within the account; ids are made from it. */
@@ -18,7 +19,7 @@ export interface Range {
   afterTicks?: number
   /** Only rows at or before this. */
   untilTicks?: number
-  /** Only rows that come after this row in the timeline (same-time neighbours told apart). */
+  /** Only rows after this row in the timeline, which separates rows of the same time. */
   afterNumber?: number
   /** Only this row and those before it. */
   untilNumber?: number
@@ -37,7 +38,7 @@ export interface Timeline<R extends Row> {
   view(range: Range, filter?: { name: string; keep: (row: R) => boolean }): View<R>
 }
 
-// Filters are named after what a caller sent, so their number has to end somewhere.
+// Callers choose the names of filters, so their number needs a limit.
 const filtersMax = 64
 
 export function createTimeline<R extends Row>(rows: readonly R[]): Timeline<R> {

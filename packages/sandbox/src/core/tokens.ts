@@ -1,16 +1,16 @@
 /**
- * Codes and tokens that carry what they stand for. The service keeps its database when it restarts, the sandbox keeps
- * nothing: so a token given by one process must be known to the next one that has the same seed. Each is its claims in
- * JSON and a MAC over them; a MAC of one kind is none of another, so that no code passes for a token.
+ * Codes and tokens that carry what they stand for. The service keeps its database across restarts, while the sandbox
+ * keeps nothing. So a token that one process issued must be valid in the next one with the same seed. Each is its
+ * claims in JSON and a MAC over them; a MAC of one kind is not valid for another, so a code cannot pass as a token.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export interface Claims {
   /** As the control API names it. */
   account: string
-  /** One signing in, and all tokens that came of it. */
+  /** One sign-in and all tokens that resulted from it. */
   family: string
-  /** How many times the family was refreshed before this was given. */
+  /** How many times the family was refreshed before this token was issued. */
   serial: number
   issuedMs: number
   scope: string
@@ -53,7 +53,7 @@ export function createTokens(seed: string, provider: string, prefixes: Readonly<
   }
 }
 
-/** In a time that tells nothing about where they differ. */
+/** Takes the same time wherever they differ. */
 export function isSame(given: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))

@@ -1,11 +1,12 @@
 /**
- * The assets the simulated exchange knows, with Kraken's codes.
- * Truth: https://docs.kraken.com/api-reference/market-data/get-asset-info, and the support article on `.S .M .B .F .P`.
+ * The assets the simulated exchange knows, with Kraken's codes. Source:
+ * https://docs.kraken.com/api-reference/market-data/get-asset-info, and the support article on `.S .M .B .F .P`.
  *
  * Old codes carry a class letter (X crypto, Z fiat) and bitcoin is XBT; newer ones are plain. A suffix makes another
  * asset with its own balance: `.S` staked (`DOT28.S`: bonded for 28 days), `.M` opt-in rewards, `.F` auto-earning, `.B`
- * yield-bearing, `.P` parachain, `.HOLD` on hold, `.T` tokenized (https://docs.kraken.com/api/docs/rest-api/get-extended-balance).
- * Suffixed codes never carry the class letter: XBT.M, not XXBT.M.
+ * yield-bearing, `.P` parachain, `.HOLD` on hold, `.T` tokenized
+ * (https://docs.kraken.com/api/docs/rest-api/get-extended-balance). Suffixed codes never carry the class letter: XBT.M,
+ * not XXBT.M.
  *
  * Some letters mislead: ZMXN and ZARS are the pesos of Mexico and Argentina, but FLOWH is FLOW (rotki's test_kraken.py
  * knows all three). A coin on a further network may have a code of its own: ETH.INK, USDT0.TEMPO, HYPER.CORE. Those
@@ -127,7 +128,7 @@ const hidden = { class: 'currency', listed: false } as const
 /** Not in /Assets. Eighteen decimals, because nothing says how many an unknown code may have. */
 const unlisted: Asset[] = [
   { ...hidden, code: 'ZQNT', altname: 'ZQNT', decimals: 18, displayDecimals: 8, coin: undefined },
-  // A wallet that Kraken may invent tomorrow.
+  // A wallet suffix that Kraken may add later.
   { ...hidden, code: 'DOT.Q9', altname: 'DOT.Q9', decimals: 10, displayDecimals: 8, coin: 'polkadot' },
 ]
 

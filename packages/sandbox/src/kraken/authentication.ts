@@ -1,10 +1,10 @@
 /**
- * Who is calling, and may they?
- * Truth: https://docs.kraken.com/exchange/guides/rest/authentication
+ * Identifies the caller and checks what it may do.
+ * Source: https://docs.kraken.com/exchange/guides/rest/authentication
  *
- * API-Sign = base64 HMAC-SHA512, keyed with the decoded secret, of the path and SHA-256(nonce + body as sent). The nonce
- * of a key only ever rises (nonce window 0). Order of the checks: key, signature, nonce, then the call counter, then the
- * permission: a wrong signature must not use up a nonce, and a refused call still counts.
+ * API-Sign = base64 HMAC-SHA512, keyed with the decoded secret, of the path and SHA-256(nonce + body as sent). The
+ * nonce of a key only ever rises (nonce window 0). Order of the checks: key, signature, nonce, then the call counter,
+ * then the permission: a wrong signature must not use up a nonce, and a refused call still counts.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { acceptKey, type Account, type Accounts } from '../core/accounts.ts'

@@ -1,10 +1,11 @@
 /**
  * How the exchange books what happened: which entries a deposit, a trade or a staking move leaves in the ledger.
- * Truth: https://support.kraken.com/articles/360001169383 (how to interpret ledger history fields).
+ * Source: https://support.kraken.com/articles/360001169383 (how to interpret ledger history fields).
  *
- * Not in the documents: a failed withdrawal as a pair that cancels (seen by readers of real accounts), and legacy staking
+ * Not documented: a failed withdrawal as a pair that cancels (seen by readers of real accounts), and legacy staking
  * moves with a reference for each side, which is the harder case for a reader and stands until a recorded answer says
- * otherwise. Nor is the reference "Unknown" of Earn entries (https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4).
+ * otherwise. Nor is the reference "Unknown" of Earn entries
+ * (https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4).
  */
 import { ticksPerSecond } from '../core/timeline.ts'
 import { divideUnits, multiplyUnits, toFixedText, toUnits } from '../core/units.ts'
@@ -24,7 +25,7 @@ export interface Draft {
   trades: TradeRow[]
   deposits: FundingRow[]
   withdrawals: FundingRow[]
-  /** References that a later happening can use again. */
+  /** References that a later event can reuse. */
   named: Map<string, Reference>
   next: number
 }
@@ -55,7 +56,7 @@ function bookFunding(draft: Draft, event: Funding, atTicks: number): void {
   const heading = { type: event.kind, subtype: '', reference, atTicks }
   append(draft, heading, { asset, amount, fee })
   if (event.failed === true) {
-    // Booked back an hour later with every sign turned: the pair adds up to nothing.
+    // Booked back an hour later with reversed signs: the pair adds up to zero.
     const later = { ...heading, atTicks: atTicks + 3_600 * ticksPerSecond }
     append(draft, later, { asset, amount: -amount, fee: -fee })
   }
@@ -63,7 +64,7 @@ function bookFunding(draft: Draft, event: Funding, atTicks: number): void {
   rows.push({ number, atTicks, reference, event })
 }
 
-/** What the ledger adds when a withdrawal comes back: every sign turned, under the same reference. */
+/** The ledger entries of a returned withdrawal: reversed signs under the same reference. */
 export function bookReturn(draft: Draft, { event, reference }: FundingRow, atTicks: number): void {
   const asset = getAsset(event.code)
   const move = { asset, amount: toUnits(event.amount, asset.decimals), fee: -toUnits(event.fee ?? '0', asset.decimals) }
@@ -116,7 +117,7 @@ function bookTrade(draft: Draft, event: Trade, atTicks: number): void {
     { asset: quote, amount: -sign * cost, fee },
     { asset: base, amount: sign * lot, fee: 0n },
   ]
-  // The side that was given is booked first: never spend what has not arrived.
+  // The side that was given is booked first, because an account cannot spend what has not arrived.
   if (event.side === 'sell') moves.reverse()
   if (event.feeCredits !== undefined) {
     const credits = getAsset('KFEE')
@@ -147,7 +148,7 @@ function marketPrice(pair: Pair, atTicks: number): string {
   return price
 }
 
-// A robot trades many times a day at one price: the last day's is worth keeping.
+// A robot trades many times a day at one price, so the last day's price is cached.
 const priceOfDay = new Map<Pair, { day: number; price: string }>()
 
 function priceOn(pair: Pair, day: number): string {

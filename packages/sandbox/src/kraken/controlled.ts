@@ -77,7 +77,7 @@ function stateOf(account: KrakenAccount, nowMs: number): object {
   }
 }
 
-/** One reference for all of them, and the time of the first: they are one happening. */
+/** One reference for all of them, and the time of the first: they are one event. */
 function addEntries(account: KrakenAccount, entries: readonly NewEntry[], nowMs: number, refid?: string): string[] {
   const before = account.world()
   const [first] = entries

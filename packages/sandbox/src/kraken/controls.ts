@@ -11,7 +11,7 @@ import { describeEntry, describeTrade, tradeId } from './api/ledgers.ts'
 import { withCorrection, withHoldEnded, withHoldsEnded, withoutEntries, type EntryChange } from './revisions.ts'
 
 export interface KrakenControls extends SimulatorControls {
-  /** Ends the review of a withdrawal now, whatever end its story gives it. `refid` as WithdrawStatus shows it. */
+  /** Ends the review of a withdrawal now, whatever the story says. `refid` as WithdrawStatus shows it. */
   endHold(accountId: string, refid: string, ends: HoldEnd): void
 }
 

@@ -1,7 +1,7 @@
 /**
  * From a story to what the exchange holds: ledger entries with running balances, trades, deposits, withdrawals.
  *
- * The law, checked while building: a balance is the exact sum of its entries (amount − fee), and none is ever negative.
+ * Checked while building: a balance is the exact sum of its entries (amount − fee), and none is ever negative.
  */
 import { createTimeline, ticksPerSecond, type Timeline } from '../core/timeline.ts'
 import { toFixedText } from '../core/units.ts'
@@ -44,7 +44,7 @@ export function buildWorld(story: Story): World {
 
 /**
  * A world in which these entries were booked too, all under one new reference, or under the one that is given as text.
- * Throws where the law would break.
+ * Throws if the sums would no longer hold.
  */
 export function withEntries(
   world: World,

@@ -1,6 +1,7 @@
 /**
- * A simulated Kraken spot exchange, on the wire: written from Kraken's public documents, never from our own reader.
- * Truth: https://docs.kraken.com/exchange/guides/rest/introduction (paths, envelope), …/rest/ratelimits (counter, costs).
+ * A simulated Kraken spot exchange, on the wire: written from Kraken's public documents, never from our own connector.
+ * Sources: https://docs.kraken.com/exchange/guides/rest/introduction (paths, envelope), …/rest/ratelimits (counter,
+ * costs).
  *
  * Only what reads: there is no way to trade or withdraw here, whatever a key's permissions say.
  */
@@ -108,7 +109,7 @@ export function createKraken(options: {
   }
 }
 
-/** A path is outside data: "constructor" must not find anything. */
+/** Callers choose the path: "constructor" must not find anything. */
 function findOwn<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

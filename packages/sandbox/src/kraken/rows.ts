@@ -1,5 +1,5 @@
 /**
- * What the simulated exchange keeps of each happening. Texts are as they go over the wire; ids are made when served.
+ * What the simulated exchange stores for each event. Texts are as they go over the wire; ids are made when served.
  */
 import type { Row } from '../core/timeline.ts'
 import type { Pair } from './api/pairs.ts'

@@ -1,6 +1,6 @@
 /**
  * Kraken's envelope: HTTP 200 whatever happened, `error` a list of words, `result` only on success.
- * Truth: https://docs.kraken.com/exchange/guides/rest/introduction and …/general/errors.
+ * Sources: https://docs.kraken.com/exchange/guides/rest/introduction and …/general/errors.
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 
@@ -17,7 +17,7 @@ export type KrakenError =
   | 'EQuery:Unknown asset pair'
   | 'EFunding:Unknown asset'
 
-/** Thrown by whatever finds the fault, answered in one place. */
+/** Thrown wherever a check fails, and answered in one place. */
 export class KrakenRefusal extends Error {
   readonly word: KrakenError
 

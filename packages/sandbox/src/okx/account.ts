@@ -1,11 +1,11 @@
 /**
  * The trading account: what the key may do, what is held, fills, and bills.
- * Truth: https://www.okx.com/docs-v5/en/#trading-account-rest-api-get-account-configuration, …-get-balance,
+ * Sources: https://www.okx.com/docs-v5/en/#trading-account-rest-api-get-account-configuration, …-get-balance,
  * …-get-bills-details-last-7-days, …-get-bills-details-last-3-months,
  * …/#order-book-trading-trade-get-transaction-details-last-3-months
  *
- * A spot fill makes two bills, one for each coin, and the fee is part of the bill of its coin. A fee is negative when it
- * was charged and positive when it is a rebate. Not in the documents: `subType` tells which way the bill's own coin went.
+ * A spot fill makes two bills, one for each coin, and the fee is part of the bill of its coin. A fee is negative when
+ * it was charged and positive when it is a rebate. Not documented: `subType` tells which way the bill's own coin went.
  */
 import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'

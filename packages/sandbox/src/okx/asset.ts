@@ -1,10 +1,10 @@
 /**
  * The funding account: balances, bills, deposits, withdrawals, conversions.
- * Truth: https://www.okx.com/docs-v5/en/#funding-account-rest-api-get-balance, …-asset-bills-details,
+ * Source: https://www.okx.com/docs-v5/en/#funding-account-rest-api-get-balance, …-asset-bills-details,
  * …-asset-bills-history, …-get-deposit-history, …-get-withdrawal-history, …-get-convert-history
  *
- * These lists page by time: `after` wants what is earlier than a time, `before` what is later, and the time itself belongs
- * to neither. Not in the documents: the bill of a withdrawal has its fee in it, and a conversion between the trading
+ * These lists page by time: `after` wants what is earlier than a time, `before` what is later, and the time itself
+ * belongs to neither. Not documented: the bill of a withdrawal has its fee in it, and a conversion between the trading
  * account's coins shows up here as well as in the trading account's bills.
  */
 import type { CallContext } from '../core/serving/provider-server.ts'

@@ -1,9 +1,10 @@
 /**
- * Who is calling, and may they?
- * Truth: https://www.okx.com/docs-v5/en/#overview-rest-authentication, …/#overview-api-key-creation
+ * Identifies the caller and checks what it may do.
+ * Sources: https://www.okx.com/docs-v5/en/#overview-rest-authentication, …/#overview-api-key-creation
  *
- * signature = base64 of HMAC-SHA256, keyed with the secret as text, of timestamp, method, path with its query, and body,
- * with nothing between. The timestamp is ISO 8601 with milliseconds, at most thirty seconds away from the server's time.
+ * signature = base64 of HMAC-SHA256, keyed with the secret as text, of timestamp, method, path with its query, and
+ * body, with nothing between. The timestamp is ISO 8601 with milliseconds, at most thirty seconds away from the
+ * server's time.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { acceptKey } from '../core/accounts.ts'

@@ -1,9 +1,9 @@
 /**
- * A simulated OKX account, on the wire: written from OKX's public documents, never from our own reader.
- * Truth: https://www.okx.com/docs-v5/en/; each endpoint's section names its limit.
+ * A simulated OKX account, on the wire: written from OKX's public documents, never from our own connector.
+ * Source: https://www.okx.com/docs-v5/en/; each endpoint's section names its limit.
  *
- * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It has spot
- * pairs alone, no sub-accounts, and no quarterly files of old bills (bills-history-archive).
+ * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say. It has
+ * spot pairs alone, no sub-accounts, and no quarterly files of old bills (bills-history-archive).
  */
 import { dayMs } from '@assay/core'
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'

@@ -1,6 +1,6 @@
 /**
  * Public data: the clock, the status, the pairs, the coins.
- * Truth: https://www.okx.com/docs-v5/en/#public-data-rest-api-get-instruments, …-get-system-time,
+ * Sources: https://www.okx.com/docs-v5/en/#public-data-rest-api-get-instruments, …-get-system-time,
  * …/#status-get-status, …/#funding-account-rest-api-get-currencies
  */
 import type { CallContext } from '../core/serving/provider-server.ts'
@@ -43,7 +43,7 @@ export function time(_: URLSearchParams, { nowMs }: CallContext): object[] {
   return [{ ts: String(Math.floor(nowMs)) }]
 }
 
-/** This exchange has spot pairs alone; ccxt asks for derivatives too before it reads anything. */
+/** This exchange has only spot pairs; ccxt also requests derivatives before it reads anything. */
 export function instruments(query: URLSearchParams): object[] {
   const type = instrumentTypeOf(query)
   const instId = query.get('instId')

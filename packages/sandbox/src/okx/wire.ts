@@ -1,6 +1,6 @@
 /**
  * OKX's answers: `{ code, msg, data }` with every number as text, and `code` other than "0" for a refusal.
- * Truth: https://www.okx.com/docs-v5/en/#error-code, which also names the HTTP status of each code.
+ * Source: https://www.okx.com/docs-v5/en/#error-code, which also names the HTTP status of each code.
  */
 import type { WireAnswer } from '../core/serving/listener.ts'
 
@@ -28,7 +28,7 @@ const refusals = {
 
 export type OkxCode = keyof typeof refusals
 
-/** Thrown by whatever finds the fault, answered in one place. */
+/** Thrown wherever a check fails, and answered in one place. */
 export class OkxRefusal extends Error {
   readonly code: OkxCode
 

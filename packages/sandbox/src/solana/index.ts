@@ -1,6 +1,6 @@
 /**
- * A simulated Solana network behind a node's JSON-RPC. Truth: https://solana.com/docs/rpc. An account is a wallet, that is,
- * an address with the token and stake accounts that belong to it.
+ * A simulated Solana network behind a node's JSON-RPC. Source: https://solana.com/docs/rpc. An account is a wallet,
+ * that is, an address with the token and stake accounts that belong to it.
  *
  * There are no keys: an address or a signature says which wallet a call is about, and calls are counted by IP address.
  * Only what reads: transactions come from the stories of wallets and from the control API.

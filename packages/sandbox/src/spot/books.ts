@@ -69,12 +69,12 @@ export function buildWorld(story: Story, bookkeeping: Bookkeeping): World {
   })
 }
 
-/** A world in which this happened too. Throws where the law would break. */
+/** A world in which this happened too. Throws if the sums would no longer hold. */
 export function withEvent(world: World, event: AccountEvent, atMs: number): World {
   return writeBooks([...world.rows, { number: world.next, atMs, event }], { ...world, next: world.next + 1 })
 }
 
-/** The books of these rows. Throws where the law would break. */
+/** The books of these rows. Throws if the sums would no longer hold. */
 export function writeBooks(unsorted: readonly Row[], rest: Pick<World, 'bookkeeping' | 'story' | 'next'>): World {
   const rows = unsorted.toSorted((a, b) => a.atMs - b.atMs || a.number - b.number)
   const lists = new Map<AccountEvent['kind'], Row[]>()
@@ -103,7 +103,7 @@ export function writeBooks(unsorted: readonly Row[], rest: Pick<World, 'bookkeep
 
 type Leg = Pick<Entry, 'wallet' | 'asset' | 'change' | 'fee'>
 
-/** What is given comes first: an account must have it before it receives anything. */
+/** What is given comes first, because the account must have it before it receives anything. */
 function legsOf(event: AccountEvent): Leg[] {
   switch (event.kind) {
     case 'trade':

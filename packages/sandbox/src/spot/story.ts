@@ -1,7 +1,7 @@
 /**
- * The words in which a scenario tells what happened on an account of a spot exchange, whichever exchange it is. Bybit, OKX
- * and Bitfinex tell the same story in three protocols. `books.ts` turns it into rows and ledger entries, and refuses a
- * story in which the account spends what it does not have.
+ * The words in which a scenario tells what happened on an account of a spot exchange, whichever exchange it is. Bybit,
+ * OKX and Bitfinex tell the same story in three protocols. `books.ts` turns it into rows and ledger entries, and
+ * refuses a story in which the account spends what it does not have.
  */
 export { every } from '../core/every.ts'
 
@@ -18,8 +18,8 @@ export interface Story {
   /** The only addresses that the key may be used from; any address when left out. */
   boundTo?: readonly string[]
   /**
-   * The exchange forgets old records as its documents say. Only a story that is about forgetting does this: the dates of a
-   * story are fixed while the calendar moves on, so that any other account would lose its history within months.
+   * The exchange forgets old records as its documents say. Only a story that is about forgetting does this: the dates
+   * of a story are fixed while the calendar moves on, so that any other account would lose its history within months.
    */
   forgets?: true
 }
@@ -63,7 +63,7 @@ export interface Deposit {
   amount: string
   network: Network
   status: 'done' | 'pending' | 'failed'
-  /** From another account of the exchange: no chain saw it. */
+  /** From another account of the exchange, not over a chain. */
   internal?: true
 }
 

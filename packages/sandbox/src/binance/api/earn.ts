@@ -1,6 +1,6 @@
 /**
  * /sapi/v1/simple-earn: positions, and the records of subscriptions, redemptions and rewards.
- * Truth: https://developers.binance.com/docs/simple_earn, and the recorded answers in
+ * Sources: https://developers.binance.com/docs/simple_earn, and the recorded answers in
  * https://github.com/binance/binance-connector-typescript/tree/master/tests/mock_values/restful/simpleEarn
  *
  * The coins of a flexible position are in the spot balances too, as LD + asset: the same coins seen twice.

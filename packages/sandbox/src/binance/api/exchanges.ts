@@ -1,6 +1,6 @@
 /**
  * /sapi/v1: conversions, fiat orders, fiat payments.
- * Truth: https://developers.binance.com/docs/convert/trade/Get-Convert-Trade-History,
+ * Sources: https://developers.binance.com/docs/convert/trade/Get-Convert-Trade-History,
  * https://developers.binance.com/docs/fiat/rest-api/Get-Fiat-Deposit-Withdraw-History, …/Get-Fiat-Payments-History
  *
  * The documents leave two things out. Conversions answer a range of more than thirty days with an empty list, not an
@@ -117,7 +117,7 @@ export function describePayment(accountId: string, row: RowOf<'payment'>): objec
     totalFee: event.fee,
     price: event.price,
     status: event.status,
-    // Binance tells the method only for purchases.
+    // Binance reports the method only for purchases.
     ...(event.direction === 'buy' && { paymentMethod: event.method }),
     createTime: row.atMs,
     updateTime: row.atMs + 30_000,

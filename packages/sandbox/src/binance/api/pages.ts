@@ -38,7 +38,7 @@ export function pageOf<R>(
 }
 
 /**
- * The range of deposits and withdrawals: the last 90 days unless told, never more than 90. "Less than 90 days", says the
+ * The range of deposits and withdrawals: the last 90 days by default, never more than 90. "Less than 90 days", says the
  * document; ccxt asks for exactly 90, and is answered.
  */
 export function ninetyDays(query: URLSearchParams, nowMs: number): Span {
@@ -49,8 +49,8 @@ export function ninetyDays(query: URLSearchParams, nowMs: number): Span {
 }
 
 /**
- * The range of Simple Earn's records: thirty days before or after the one edge that was sent. The document allows three
- * months; the endpoint refuses more than thirty days (https://github.com/rotki/rotki/pull/12417).
+ * The range of Simple Earn's records: thirty days before or after the one bound that was sent. The document allows
+ * three months; the endpoint refuses more than thirty days (https://github.com/rotki/rotki/pull/12417).
  */
 export function thirtyDays(query: URLSearchParams, nowMs: number): Span {
   const start = findNumber(query, 'startTime')

@@ -1,10 +1,10 @@
 /**
  * /api/v3: time, exchangeInfo, account, myTrades.
- * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md
+ * Source: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md
  *
- * There is no list of all trades: myTrades wants a symbol. Without `fromId` and times it gives the newest, always in
- * order of rising id. Balances list every asset, zero or not, and each flexible Earn position again as LD + asset:
- * LDBTC is bitcoin that earns, and LDO is a coin.
+ * There is no list of all trades: myTrades requires a symbol. Without `fromId` and times it returns the newest, always
+ * in order of increasing id. Balances list every asset, zero or not, and each flexible Earn position again as LD +
+ * asset: LDBTC is bitcoin that earns, and LDO is a coin.
  */
 import { dayMs } from '@assay/core'
 import type { CallContext } from '../../core/serving/provider-server.ts'

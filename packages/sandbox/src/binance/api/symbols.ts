@@ -1,10 +1,10 @@
 /**
- * The assets and symbols of the simulated Binance. Every amount has eight decimals here: balances, trades and Earn print
- * all of them, wallet endpoints leave trailing zeros out.
- * Truth: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (exchangeInfo)
+ * The assets and symbols of the simulated Binance. Every amount has eight decimals here: balances, trades and Earn
+ * print all of them, wallet endpoints leave trailing zeros out. Source:
+ * https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (exchangeInfo)
  *
  * A delisted symbol stays listed as BREAK, or disappears. `exchangeInfo` then answers −1121 for it; whether `myTrades`
- * still tells its history differs, and readers of real accounts have met both.
+ * still returns its history differs; both have been seen in real accounts.
  */
 export const decimals = 8
 
@@ -90,7 +90,10 @@ export function ensureAsset(name: string): void {
   assetByName.set(name, { name, coin: undefined, isFiat: false })
 }
 
-/** exchangeInfo lists TRADING and BREAK. For `gone` only myTrades answers; for `erased` nothing does, though trades happened. */
+/**
+ * exchangeInfo lists TRADING and BREAK. For `gone` only myTrades answers; for `erased` nothing does, though trades
+ * happened.
+ */
 export type SymbolStatus = 'TRADING' | 'BREAK' | 'gone' | 'erased'
 
 export interface TradingPair {

@@ -1,6 +1,6 @@
 /**
  * /sapi/v1: deposits, withdrawals, dividends, dust, the coins there are, and what the key may do.
- * Truth: https://developers.binance.com/docs/wallet (capital, asset, account), and the recorded answers in
+ * Sources: https://developers.binance.com/docs/wallet (capital, asset, account), and the recorded answers in
  * https://github.com/binance/binance-connector-typescript/tree/master/tests/mock_values/restful/wallet
  */
 import { dayMs } from '@assay/core'
@@ -169,7 +169,7 @@ export function apiRestrictions(of: BinanceAccount): object {
     enableMargin: may('enableMargin'),
     enableSpotAndMarginTrading: may('enableSpotAndMarginTrading'),
     enablePortfolioMarginTrading: may('enablePortfolioMarginTrading'),
-    // Binance tells this only for keys that may trade and are not bound to an address.
+    // Binance reports this only for keys that may trade and are not bound to an IP address.
     ...(may('enableSpotAndMarginTrading') && { tradingAuthorityExpirationTime: Date.UTC(2027, 1, 20) }),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Scripts as Esplora shows them: their type, their address and their words.
- * Truth: https://github.com/Blockstream/electrs/blob/new-index/src/rest.rs (the names of types) and rust-bitcoin's way of
+ * Scripts as Esplora shows them: their type, their address and their words. Source:
+ * https://github.com/Blockstream/electrs/blob/new-index/src/rest.rs (the names of types) and rust-bitcoin's way of
  * writing a script ("OP_0 OP_PUSHBYTES_20 …").
  */
 import { Address, NETWORK, OutScript, TEST_NETWORK } from '@scure/btc-signer'

@@ -1,7 +1,7 @@
 /**
- * Whether an input was signed by the key that its output asks for. ECDSA is checked by OpenSSL, Schnorr by the arithmetic
- * below: neither is the code that signs, so that a transaction which passes is one that others accept, too.
- * Truth: https://github.com/bitcoin/bips/blob/master/bip-0340.mediawiki (Schnorr).
+ * Whether an input was signed by the key that its output asks for. ECDSA is checked by OpenSSL, Schnorr by the
+ * arithmetic below: neither is the code that signs, so that a transaction which passes is one that others accept, too.
+ * Source: https://github.com/bitcoin/bips/blob/master/bip-0340.mediawiki (Schnorr).
  */
 import { createPublicKey, hash, verify, type KeyObject } from 'node:crypto'
 import { scriptTypeOf } from './script.ts'

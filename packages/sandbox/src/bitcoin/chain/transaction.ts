@@ -1,8 +1,8 @@
 /**
  * A Bitcoin transaction as bytes: parsed, serialised, and the messages that its signatures are over. Written from the
  * documents and apart from the library that the wallet signs with, so that each proves the other (see the tests).
- * Truth: https://github.com/bitcoin/bips/blob/master/bip-0144.mediawiki (serialisation), bip-0143 (SegWit v0 messages),
- * bip-0341 (Taproot messages). Only SIGHASH_ALL and, for Taproot, SIGHASH_DEFAULT exist here.
+ * Source: https://github.com/bitcoin/bips/blob/master/bip-0144.mediawiki (serialisation), bip-0143 (SegWit v0
+ * messages), bip-0341 (Taproot messages). Only SIGHASH_ALL and, for Taproot, SIGHASH_DEFAULT exist here.
  */
 import { hash } from 'node:crypto'
 

@@ -1,7 +1,7 @@
 /**
  * GET /v2/accounts/:account_id/deposits and …/withdrawals: the bank's side of `fiat_deposit` and `fiat_withdrawal`.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/transfer-apis/deposit-fiat, …/withdraw-fiat; field names as in the
- * recorded answers of https://github.com/ccxt/ccxt/blob/master/ts/src/coinbase.ts (`parseTransaction`).
+ * Sources: https://docs.cdp.coinbase.com/coinbase-app/transfer-apis/deposit-fiat, …/withdraw-fiat; field names as in
+ * the recorded answers of https://github.com/ccxt/ccxt/blob/master/ts/src/coinbase.ts (`parseTransaction`).
  */
 import type { CallContext } from '../../core/serving/provider-server.ts'
 import type { CoinbaseAccount } from '../authentication.ts'

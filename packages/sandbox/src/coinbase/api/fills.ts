@@ -1,6 +1,6 @@
 /**
  * GET /api/v3/brokerage/orders/historical/fills: each fill once, where v2 shows a row in both wallets.
- * Truth: https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/orders/list-fills; field names as in
+ * Source: https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/orders/list-fills; field names as in
  * github.com/coinbase/coinbase-advanced-py, `coinbase/rest/types/orders_types.py`.
  */
 import { decodeNumber, encodeNumber, hexOf } from '../../core/ids.ts'

@@ -1,6 +1,6 @@
 /**
  * What needs no credentials: time, currencies, exchange rates, prices and products.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/track-apis/currencies, …/exchange-rates, …/prices, …/time,
+ * Sources: https://docs.cdp.coinbase.com/coinbase-app/track-apis/currencies, …/exchange-rates, …/prices, …/time,
  * https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/list-public-products; field names of a
  * product as in github.com/coinbase/coinbase-advanced-py, `coinbase/rest/types/product_types.py`.
  */

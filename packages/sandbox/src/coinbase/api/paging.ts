@@ -1,6 +1,6 @@
 /**
  * Lists of the v2 API.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/api-architecture/pagination
+ * Source: https://docs.cdp.coinbase.com/coinbase-app/api-architecture/pagination
  *
  * A cursor is the id of the last object, so a row that is booked during a walk neither hides another row nor shows it
  * twice. The end of a list is an empty `next_uri` and nothing else: a page may hold fewer objects than its limit.

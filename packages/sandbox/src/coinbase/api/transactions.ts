@@ -1,5 +1,5 @@
 /**
- * GET /v2/accounts/:account_id/transactions and one transaction of them. Truth:
+ * GET /v2/accounts/:account_id/transactions and one transaction of them. Source:
  * https://docs.cdp.coinbase.com/coinbase-app/track-apis/transactions; the objects inside, which the page does not list,
  * after recorded answers in the tests of github.com/rotki/rotki, github.com/ccxt/ccxt and
  * github.com/jbelanger/exitbook. `updated_at`, `details` and `instant_exchange` left the API in 2024 and are not here.
@@ -88,7 +88,7 @@ export function describeTransaction(
   }
 }
 
-/** Newest first unless asked otherwise. */
+/** Newest first by default. */
 function viewOf(wallet: Wallet, order: Paging['order']): View<TransactionRow> {
   const newestFirst = wallet.rows.view({}, shown)
   if (order === 'desc') return newestFirst

@@ -1,7 +1,7 @@
 /**
- * Tells who the person is and what the caller may do: GET /v2/user, /v2/user/auth, /api/v3/brokerage/key_permissions.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/scopes (`GET /user` needs no scope, and tells more
- * with `wallet:user:read` and `wallet:user:email`; `GET /user/auth` tells what was granted); field names of the
+ * Says who the user is and what the caller may do: GET /v2/user, /v2/user/auth, /api/v3/brokerage/key_permissions.
+ * Source: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/scopes (`GET /user` needs no scope, and tells
+ * more with `wallet:user:read` and `wallet:user:email`; `GET /user/auth` tells what was granted); field names of the
  * permissions as in github.com/coinbase/coinbase-advanced-py, `coinbase/rest/types/data_api_types.py`.
  */
 import type { Caller, CoinbaseAccount } from '../authentication.ts'

@@ -1,11 +1,11 @@
 /**
  * GET /v2/accounts, one of them, and the same wallets as GET /api/v3/brokerage/accounts tells of them.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/track-apis/accounts,
+ * Sources: https://docs.cdp.coinbase.com/coinbase-app/track-apis/accounts,
  * https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/accounts/list-accounts
  *
- * A wallet that was never used has its currency's code for an id and no times (github.com/ccxt/ccxt, `fetchAccountsV2`).
- * `updated_at` tells nothing about whether something happened (github.com/rotki/rotki), so here it never changes. What is
- * staked sits in a wallet of its own, which v3 does not list.
+ * A wallet that was never used has its currency's code for an id and no times (github.com/ccxt/ccxt,
+ * `fetchAccountsV2`). `updated_at` does not show whether something happened (github.com/rotki/rotki), so here it never
+ * changes. Staked assets are in a separate wallet, which v3 does not list.
  */
 import { hash } from 'node:crypto'
 import type { CallContext } from '../../core/serving/provider-server.ts'

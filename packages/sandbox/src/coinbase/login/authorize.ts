@@ -1,7 +1,7 @@
 /**
  * GET and POST /oauth2/auth: reads what a client asks for, lets the person sign in and choose what to allow, and sends
  * them back with a code or a refusal.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference, …/scopes; RFC 6749 §4.1.1–4.1.2.1,
+ * Sources: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference, …/scopes; RFC 6749 §4.1.1–4.1.2.1,
  * RFC 7636 §4.3–4.4. At Coinbase this is https://login.coinbase.com/oauth2/auth.
  *
  * The order of the checks matters: no redirect happens until client and redirect URI are known to be good.

@@ -1,9 +1,9 @@
 /**
- * POST /oauth2/token and /oauth2/revoke.
- * Truth: https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference, …/access-and-refresh-tokens; RFC 6749
+ * POST /oauth2/token and /oauth2/revoke. Sources:
+ * https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference, …/access-and-refresh-tokens; RFC 6749
  * §4.1.3, §5.1, §5.2, §6; RFC 7636 §4.6; RFC 7009. Access tokens live an hour, refresh tokens a year and a half. A
- * client gets a refresh token only with `offline_access`. It works once, and using it again ends the whole sign-in
- * (RFC 9700 §4.14). Expired ones are answered with 401, as the documents say.
+ * client gets a refresh token only with `offline_access`. It works once, and using it again ends the whole sign-in (RFC
+ * 9700 §4.14). Expired ones are answered with 401, as the documents say.
  */
 import { createHash } from 'node:crypto'
 import type { WireAnswer, WireRequest } from '../../core/serving/listener.ts'

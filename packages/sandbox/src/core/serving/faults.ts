@@ -1,7 +1,7 @@
 /**
  * What can go wrong between a reader and a provider, and when. A fault is set over the control API or is part of a
  * scenario's weather; which calls it hits is decided here, what it does to the call in `provider-server.ts`. Providers
- * only lend their own words (how they say "slow down" or "I do not know this key").
+ * only supply their own words (how they say "slow down" or "unknown key").
  */
 import { z } from 'zod'
 
@@ -26,7 +26,7 @@ const kinds = [
 ] as const
 export type FaultKind = (typeof kinds)[number]
 
-// Half a day: a skew or a stall beyond it is a typing mistake.
+// Half a day. A longer skew or stall is a typing mistake.
 const msMax = 43_200_000
 const lateMsMax = 10 * 365 * 86_400_000
 
@@ -37,7 +37,7 @@ export const faultSchema = z.strictObject({
   times: z.int().min(1).max(1_000_000).optional(),
   /** How many calls pass before the first hit. */
   after: z.int().min(0).max(1_000_000).optional(),
-  /** How long it stays, by the sandbox's clock; for `stall`, how long each call hangs (60 s unless told). */
+  /** How long it stays, by the sandbox's clock; for `stall`, how long each call hangs (60 s by default). */
   duration_ms: z.int().min(1).max(msMax).optional(),
   account_id: z.string().max(200).optional(),
   /** Only calls whose path ends in this, such as `Ledgers`. */

@@ -1,4 +1,6 @@
-/** Counts of what was asked and answered, for tests. Holds paths, statuses and error words; never a header or a body. */
+/**
+ * Counts of what was asked and answered, for tests. Holds paths, statuses and error words; never a header or a body.
+ */
 interface JournalLine {
   provider_id: string
   account_id: string | null
@@ -19,7 +21,7 @@ export interface Journal {
   clear(): void
 }
 
-// Paths come from outside: past this many different lines, further ones are counted together.
+// Callers choose the paths. Beyond this many different lines, further ones are counted together.
 const linesMax = 5_000
 
 export function createJournal(): Journal {

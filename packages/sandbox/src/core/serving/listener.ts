@@ -1,7 +1,7 @@
 /**
  * One HTTP listener on loopback. It reads a request whole, asks for an answer and writes it, or leaves it half-written
- * when the answer says so. The sandbox holds keys that open nothing, but it also moves clocks: it never listens beyond
- * this machine, and answers only to a loopback name so that no web page can reach it through DNS rebinding.
+ * when the answer says so. The sandbox's keys open nothing real, but it can move clocks. So it never listens beyond
+ * this machine, and answers only to a loopback name, so that web pages cannot reach it through DNS rebinding.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -107,7 +107,7 @@ function isWellEscaped(path: string): boolean {
   }
 }
 
-/** Undefined when there is too much of it, or the caller went away half-way. */
+/** Undefined when it is too large, or the caller disconnected early. */
 async function readBody(message: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let size = 0

@@ -8,7 +8,7 @@ export interface MeterLimit {
 }
 
 export interface Meter {
-  /** Counts the call, or refuses it without counting and says how long until it would fit. */
+  /** Counts the call, or refuses it without counting and returns how long to wait. */
   take(cost: number, nowMs: number): { accepted: true } | { accepted: false; retryAfterMs: number }
 }
 

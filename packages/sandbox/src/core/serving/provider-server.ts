@@ -1,6 +1,6 @@
 /**
  * What every simulated provider has in common: a call is named, faults are taken, the provider answers, the answer may
- * be mangled, and the journal counts it. A provider knows its protocol and nothing about faults but the words it lends.
+ * be mangled, and the journal counts it. A provider knows its protocol, and of faults only the words that it supplies.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
@@ -13,7 +13,7 @@ import type { View } from '../timeline.ts'
 export interface CallContext {
   /** The provider's clock, with its skew. */
   nowMs: number
-  /** Every list goes through here, so that faults on rows need no help from the endpoints. */
+  /** Every list goes through here, so endpoints do not have to handle faults on rows. */
   cutPage<R>(view: View<R>, offset: number, size: number): R[]
   /** How many rows the provider says there are: the number itself, unless a fault makes it say another. */
   tellCount(count: number): number
@@ -21,11 +21,11 @@ export interface CallContext {
 
 export interface Provider {
   id: string
-  /** Whose call this is, before anything about it was checked, and what that account's weather is. */
+  /** The account of the call, before anything was checked, and its faults. */
   recognise(request: WireRequest): { accountId: string; weather: Weather; call: number } | undefined
   answer(request: WireRequest, context: CallContext): WireAnswer | Promise<WireAnswer>
   words: Record<'rateLimited' | 'revoked' | 'serviceUnavailable', (request: WireRequest) => WireAnswer>
-  /** Adds a row to an account, as if something had happened there so long ago and was only booked now. */
+  /** Adds a row to an account, as if an event of that time had only been booked now. */
   insertRow(accountId: string, lateMs: number): void | Promise<void>
 }
 
@@ -112,7 +112,7 @@ function skewOf(hits: readonly Fault[]): number {
   return skewed === undefined ? 0 : (skewed.skew_ms ?? 600_000)
 }
 
-/** Answers that come from in front of the provider, or in its own words, before the call got anywhere. */
+/** Answers before the call reaches an endpoint: from a gateway, or in the provider's own words. */
 function standIn(hits: readonly Fault[], provider: Provider, request: WireRequest): WireAnswer | undefined {
   for (const fault of hits) {
     const answer = inPlaceOf(fault, provider, request)

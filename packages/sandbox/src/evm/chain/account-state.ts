@@ -1,5 +1,5 @@
 /**
- * All that a wallet holds and all that happened to it, for an independent reckoning: per network, what the chain says of
+ * All that a wallet holds and all that happened to it, for an independent check: per network, what the chain says of
  * each balance, and every effect on it, in the asset's smallest units. The balance is the sum of its effects.
  */
 import type { Address } from './addresses.ts'

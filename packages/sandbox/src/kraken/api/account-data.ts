@@ -1,6 +1,6 @@
 /**
  * Private endpoints about the account itself: GetApiKeyInfo, Balance, BalanceEx, Earn/Allocations.
- * Truth: https://docs.kraken.com/api-reference/account-data/get-api-key-info, …/get-account-balance,
+ * Sources: https://docs.kraken.com/api-reference/account-data/get-api-key-info, …/get-account-balance,
  * …/get-extended-balance, https://docs.kraken.com/api-reference/earn/list-earn-allocations
  */
 import { encodeNumber } from '../../core/ids.ts'
@@ -34,7 +34,9 @@ export function apiKeyInfo(account: KrakenAccount, nowMs: number): object {
   }
 }
 
-/** Kraken's account number has the shape of an IBAN: "AA88 N84G WOAK NMOI". It is the same for every key of an account. */
+/**
+ * Kraken's account number has the shape of an IBAN: "AA88 N84G WOAK NMOI". It is the same for every key of an account.
+ */
 export function publicAccountId(accountId: string): string {
   const letters = encodeNumber(accountId, 'iban', 0)
   const check = String(letters.charCodeAt(9) % 90).padStart(2, '0')

@@ -1,5 +1,5 @@
 /**
- * Private endpoints DepositStatus and WithdrawStatus. Truth:
+ * Private endpoints DepositStatus and WithdrawStatus. Sources:
  * https://docs.kraken.com/api-reference/funding/get-status-of-recent-deposits, …/get-status-of-recent-withdrawals
  *
  * Without `cursor` a plain list of the newest; with `cursor=true` an object with `next_cursor`, to be sent back until

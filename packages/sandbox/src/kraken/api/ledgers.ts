@@ -1,6 +1,6 @@
 /**
  * Private endpoints about the past: Ledgers, QueryLedgers, TradesHistory.
- * Truth: https://docs.kraken.com/api-reference/account-data/get-ledgers-info, …/query-ledgers, …/get-trades-history
+ * Sources: https://docs.kraken.com/api-reference/account-data/get-ledgers-info, …/query-ledgers, …/get-trades-history
  *
  * 50 rows at a time, newest first, in an object keyed by id. `start` excludes, `end` includes; each is a Unix time
  * (with decimals) or an id. `ofs` counts from the newest of what is left. `count` is how many there are in all, though

@@ -1,6 +1,6 @@
 /**
  * Public endpoints: Time, SystemStatus, Assets, AssetPairs, Ticker.
- * Truth: https://docs.kraken.com/api-reference/market-data/get-server-time, …/get-system-status, …/get-asset-info,
+ * Sources: https://docs.kraken.com/api-reference/market-data/get-server-time, …/get-system-status, …/get-asset-info,
  * …/get-tradable-asset-pairs, …/get-ticker-information
  */
 import { dayOf, findCoin, priceText } from '../../market/series.ts'

@@ -1,7 +1,7 @@
 /**
- * The pairs the simulated exchange trades.
- * Truth: https://docs.kraken.com/api-reference/market-data/get-tradable-asset-pairs. A pair's name joins the codes when
- * both are old (XXBTZUSD) and the altnames when one is new (ADAUSD); `altname` is always of altnames.
+ * The pairs the simulated exchange trades. Source:
+ * https://docs.kraken.com/api-reference/market-data/get-tradable-asset-pairs. A pair's name joins the codes when both
+ * are old (XXBTZUSD) and the altnames when one is new (ADAUSD); `altname` is always of altnames.
  */
 import { getAsset, type Asset } from '../assets.ts'
 

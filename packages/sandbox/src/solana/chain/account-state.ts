@@ -1,5 +1,5 @@
 /**
- * All that a wallet holds and all that happened to it, for an independent reckoning: every account that is or was its own,
+ * All that a wallet holds and all that happened to it, for an independent check: every account that is or was its own,
  * what the virtual machine says that it holds, and every effect on it. A balance is the sum of its effects.
  */
 import type { Address } from '@solana/kit'

@@ -1,4 +1,4 @@
-/** The calls about what accounts hold. Truth: https://solana.com/docs/rpc/http, the page of each call. */
+/** The calls about what accounts hold. Sources: https://solana.com/docs/rpc/http, the page of each call. */
 import type { Address, EncodedAccount } from '@solana/kit'
 import { z } from 'zod'
 import { fromBase58 } from '../chain/addresses.ts'

@@ -1,5 +1,5 @@
 /**
- * A transaction in every encoding. Truth: https://solana.com/docs/rpc/json-structures,
+ * A transaction in every encoding. Sources: https://solana.com/docs/rpc/json-structures,
  * https://solana.com/docs/rpc/http/gettransaction; anza-xyz/agave, transaction-status-client-types/src/lib.rs.
  */
 import { toBase58 } from '../chain/addresses.ts'

@@ -1,4 +1,6 @@
-/** The calls about transactions, slots and rewards. Truth: https://solana.com/docs/rpc/http, the page of each call. */
+/**
+ * The calls about transactions, slots and rewards. Sources: https://solana.com/docs/rpc/http, the page of each call.
+ */
 import { z } from 'zod'
 import { describeTransaction, toStatus } from './describe-transaction.ts'
 import type { Entry } from '../history.ts'

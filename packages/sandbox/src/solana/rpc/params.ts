@@ -1,4 +1,4 @@
-/** The parameters of calls, and a node's words for those it refuses. Truth: anza-xyz/agave, rpc/src/rpc.rs. */
+/** The parameters of calls, and a node's words for those it refuses. Source: anza-xyz/agave, rpc/src/rpc.rs. */
 import type { Address } from '@solana/kit'
 import { z } from 'zod'
 import type { CallContext } from '../../core/serving/provider-server.ts'

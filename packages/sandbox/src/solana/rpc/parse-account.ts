@@ -1,5 +1,5 @@
 /**
- * Accounts as a node writes them, in every encoding. Truth: https://solana.com/docs/rpc/http/getaccountinfo and, for
+ * Accounts as a node writes them, in every encoding. Sources: https://solana.com/docs/rpc/http/getaccountinfo and, for
  * `jsonParsed`, anza-xyz/agave, account-decoder/src/parse_{token,token_extension,stake}.rs.
  */
 import { zstdCompressSync } from 'node:zlib'

@@ -1,12 +1,20 @@
 /**
- * Instructions as `jsonParsed` tells them. Those of the programs that a node knows have names for their parts; the others
- * keep accounts and data. Truth: anza-xyz/agave, transaction-status/src/parse_{system,token,associated_token,stake}.rs.
+ * Instructions as `jsonParsed` tells them. Those of the programs that a node knows have names for their parts; the
+ * others keep accounts and data. Source: anza-xyz/agave,
+ * transaction-status/src/parse_{system,token,associated_token,stake}.rs.
  */
 import type { Address } from '@solana/kit'
 import { toBase58 } from '../chain/addresses.ts'
 import type { CompiledInstruction } from '../history.ts'
 import { toUiAmount } from './parse-account.ts'
-import { associatedTokenProgram, memoProgram, memoProgramV1, stakeProgram, systemProgram, sysvars } from '../chain/programs.ts'
+import {
+  associatedTokenProgram,
+  memoProgram,
+  memoProgramV1,
+  stakeProgram,
+  systemProgram,
+  sysvars,
+} from '../chain/programs.ts'
 import { token2022Program, tokenProgram } from '../chain/tokens.ts'
 
 interface Parsed {

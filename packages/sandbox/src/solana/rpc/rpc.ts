@@ -1,6 +1,6 @@
 /**
- * A node's JSON-RPC over HTTP. Truth: https://solana.com/docs/rpc, and for what lies around the calls (methods, content
- * types, the size of a body) the server that nodes are built with: paritytech/jsonrpc, http/src/handler.rs.
+ * A node's JSON-RPC over HTTP. Sources: https://solana.com/docs/rpc, and for what lies around the calls (methods,
+ * content types, the size of a body) the server that nodes are built with: paritytech/jsonrpc, http/src/handler.rs.
  */
 import { z } from 'zod'
 import type { WireAnswer, WireRequest } from '../../core/serving/listener.ts'
