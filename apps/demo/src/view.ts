@@ -25,7 +25,7 @@ export const kinds: readonly { name: string; words: string; types: readonly Tran
   { name: 'other', words: 'Paid and other', types: ['output_only', 'uncategorized'] },
 ]
 
-/** What is not known is what nobody chose. */
+/** Unknown parameters are ignored, and missing ones get their defaults. */
 export function toView(parameters: URLSearchParams): View {
   const range = ranges.find(({ days }) => String(days) === parameters.get('days')) ?? ranges[0]
   const kind = kinds.find(({ name }) => name === parameters.get('kind'))

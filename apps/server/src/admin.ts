@@ -54,8 +54,8 @@ export { enterpriseScopes, findScopes, platformScopes } from './tenants/index.ts
 export interface KeyRotation {
   resealed: { credentials: number; webhooks: number; fingerprintKeys: number }
   /**
-   * What no key of the ring opens: of which connections the credentials, of which tenants the webhook's secret, of which
-   * (by their keys) the key of account fingerprints.
+   * What no key of the ring opens: the credentials of these connections, the webhook secrets of these tenants, and the
+   * fingerprint keys of these tenants (by their keys).
    */
   lost: { connectionIds: string[]; tenantIds: string[]; tenantKeys: string[] }
   newestKey: string

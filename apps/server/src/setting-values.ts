@@ -127,7 +127,7 @@ export function name(value: string): string {
   return value
 }
 
-/** Those of which everyone is a part are refused: each caller could then name any address as its own. */
+/** Refuses ranges that contain every address, because any caller could then claim any address. */
 export function networks(value: string): readonly string[] {
   return value.split(',').map((part) => {
     const given = part.trim()

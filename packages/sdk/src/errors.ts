@@ -38,7 +38,7 @@ export class OAuthError extends Error {
 /** No response from the service: no connection, or a response from something in between. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
-  /** Undefined when there was no answer at all. */
+  /** Undefined when the server did not answer. */
   readonly status: number | undefined
 
   constructor(message: string, status: number | undefined, cause?: unknown) {

@@ -43,7 +43,7 @@ async function replay({ which, apply, json }: Asked, only?: 'findings'): Promise
   const report = await withAdmin((admin) => admin.replay({ ...which, only, apply, onProgress: createProgress() }))
   const { connectionId } = which
   if (only === undefined && connectionId !== undefined && report.connections + report.gone === 0) {
-    throw new UsageError(`there is no connection ${connectionId}`)
+    throw new UsageError(`connection ${connectionId} does not exist`)
   }
   if (json) writeJson(report)
   else writeReport(report, apply)

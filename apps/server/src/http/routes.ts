@@ -10,12 +10,12 @@ import { registerV1 } from './v1/index.ts'
 import { registerV2 } from './v2/index.ts'
 
 export function oauthRoutes(deps: Parameters<typeof registerOauthRoutes>[1]): RouteGroup {
-  return { cors: 'anyone', register: (app) => registerOauthRoutes(app, deps) }
+  return { cors: 'any', register: (app) => registerOauthRoutes(app, deps) }
 }
 
 export function resourceRoutes(deps: FrontDoors): RouteGroup {
   return {
-    cors: 'anyone',
+    cors: 'any',
     prefixes: ['/platform/v1/', '/accounts/v2/', '/enterprise/v2/'],
     register(app) {
       compressAnswers(app)
@@ -31,5 +31,5 @@ export function connectRoutes(deps: Parameters<typeof registerConnect>[1]): Rout
 }
 
 export function sandboxRoutes(deps: SandboxRoutesDeps): RouteGroup {
-  return { cors: 'nobody', register: (app) => registerSandboxRoutes(app, deps) }
+  return { cors: 'none', register: (app) => registerSandboxRoutes(app, deps) }
 }

@@ -196,7 +196,7 @@ export async function startTestServer(
     log: createLog({ level: 'info', destination: { write: (line: string) => void lines.push(line) } }),
     groups: [
       {
-        cors: 'anyone',
+        cors: 'any',
         prefixes: ['/accounts/v2/'],
         register(app) {
           registerTestRoutes(serve, app)
@@ -204,7 +204,7 @@ export async function startTestServer(
         },
       },
       { cors: 'widget', register: (app) => void app.get('/connect/v1/session', async () => 'ok') },
-      { cors: 'nobody', register: (app) => void app.post('/sandbox/clock', async () => 'ok') },
+      { cors: 'none', register: (app) => void app.post('/sandbox/clock', async () => 'ok') },
     ],
     metrics,
     fleetMetrics: createFleetMetrics(async () => fleet),

@@ -53,7 +53,7 @@ export function findWidgetDirectory(): string {
 
 export function widgetRoutes(options: WidgetOptions): RouteGroup {
   // Public files without a secret; the embedding loader among them is imported by pages of other origins.
-  return { cors: 'anyone', register: (app) => registerWidget(app, options) }
+  return { cors: 'any', register: (app) => registerWidget(app, options) }
 }
 
 async function registerWidget(app: FastifyInstance, options: WidgetOptions): Promise<void> {

@@ -44,7 +44,7 @@ function areAncestors(origin: string): boolean {
   return ancestorOrigins === undefined || [...ancestorOrigins].every((ancestor) => ancestor === origin)
 }
 
-/** To the origin that the address claims, before the service has checked it: nothing is told that could harm. */
+/** To the origin that the URL claims, before the service has checked it, so the message contains nothing sensitive. */
 export function tellClaimed(query: string, message: Extract<WidgetMessage, { type: 'loaded' | 'error' }>): void {
   const origin = new URLSearchParams(query).get('web_message_origin')
   const target = isFramed() ? window.parent : openerWindow()

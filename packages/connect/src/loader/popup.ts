@@ -10,7 +10,7 @@ export function openPopup(url: string, onEvent: (event: ConnectEvent) => void): 
   const left = Math.max(0, screenX + (outerWidth - width) / 2)
   const top = Math.max(0, screenY + (outerHeight - height) / 2)
   const popup = open(url, 'assay-connect', `popup,width=${width},height=${height},left=${left},top=${top}`)
-  // There is no event for a window that was closed by hand.
+  // Browsers send no event when the user closes a window.
   const watch = setInterval(() => {
     if (popup?.closed === true) listening.close()
   }, closedCheckMs)

@@ -23,7 +23,7 @@ export type AuthorizationResult =
 export type StepName =
   'consent' | 'sign_in' | 'choose' | 'credentials' | 'checking' | 'trouble' | 'repaired' | 'summary'
 
-/** Why there is no widget to look at. Those that the loader finds out by itself come first. */
+/** Why the widget cannot be shown. The reasons that the loader finds by itself come first. */
 export type ErrorCode =
   | 'popup_blocked'
   | 'blocked'

@@ -27,7 +27,7 @@ const causes = [
 ] as const
 type KnownCause = (typeof causes)[number]
 
-/** The same causes where there is no key to make or to edit: the person signs in again. */
+/** The same causes for a provider without keys: the user signs in again. */
 const signInWords = {
   missing_permission: 'sign_in_declined',
   excess_permission: 'sign_in_excess',

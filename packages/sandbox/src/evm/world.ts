@@ -1,7 +1,7 @@
 /**
- * Both chains, the contracts on them, and the wallets. Loaded when an EVM account is first minted or called, because it
- * loads hardhat and viem. Everything that touches a chain runs one after the other (`run`): blocks are made by whoever
- * asks next, and a reader must not see half of a reorganisation.
+ * Both chains, the contracts on them, and the wallets. This file is loaded when an EVM account is first minted or called,
+ * because it loads hardhat and viem. Everything that touches a chain runs in sequence (`run`): the next call makes the due
+ * blocks, and a reader must not see half of a reorganisation.
  */
 import { getAddress } from 'viem'
 import type { Address, AddressBook, Role } from './chain/addresses.ts'

@@ -3,7 +3,7 @@
  * Sources: https://docs.kraken.com/exchange/guides/rest/introduction (paths, envelope), …/rest/ratelimits (counter,
  * costs).
  *
- * Only what reads: there is no way to trade or withdraw here, whatever a key's permissions say.
+ * It has only the endpoints that read: nothing can trade or withdraw here, whatever a key's permissions say.
  */
 import { createAccounts, type Accounts } from '../core/accounts.ts'
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'

@@ -143,7 +143,7 @@ function feeLeg(wallet: Wallet, asset: string, amount: string): Leg {
   return { wallet, asset, change: -fee, fee }
 }
 
-/** A fee of nothing is no entry. */
+/** A fee of zero makes no entry. */
 function withoutNothing(legs: readonly Leg[]): Leg[] {
   return legs.filter(({ change }) => change !== 0n)
 }

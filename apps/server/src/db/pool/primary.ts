@@ -35,7 +35,7 @@ const readOnlyCode = '25006'
 /** "sqlclient_unable_to_establish_sqlconnection" */
 const unreachableCode = '08001'
 
-/** A class of client for `pg.Pool`. `onFound` is told when the primary is another one than before. */
+/** A client class for `pg.Pool`. It calls `onFound` when the primary has changed. */
 export function createPrimaryClient(
   urls: readonly string[],
   onFound: (host: string) => void,

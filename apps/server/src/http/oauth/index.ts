@@ -40,7 +40,7 @@ export async function registerOauthRoutes(app: FastifyInstance, deps: OauthRoute
     acceptFormsOnly(scope)
     // These paths answer preflights themselves; the server's policy is one for a whole group.
     scope.addHook('onRoute', (route) => {
-      route.config = { ...route.config, corsPolicy: 'nobody' }
+      route.config = { ...route.config, corsPolicy: 'none' }
     })
     scope.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply, log))
     const form = { method: 'POST', headers: notStored } as const

@@ -55,7 +55,7 @@ async function startNode(owner: ReturnType<typeof ownedBySuite>, limits: Limits)
     warn: (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message })),
   }
   const server = await startTestServer(owner, {
-    groups: [{ cors: 'anyone', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, log }) }],
+    groups: [{ cors: 'any', register: (app) => registerOauthRoutes(app, { oauth, claims, limits, log }) }],
   })
   const serve = (started: Oauth): void => {
     served = started

@@ -155,7 +155,7 @@ function toEntries(parameters: Readonly<Record<string, string | undefined>>): [s
   return Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
 }
 
-/** There is no browser to send back: the authorization error becomes a refusal of this call. */
+/** No browser can be redirected here, so the authorization error becomes a refusal of this call. */
 function refuseInstead(error: unknown): never {
   if (error instanceof OAuthError) throw new Refusal('invalid_request', error.message)
   throw error

@@ -19,10 +19,10 @@ export interface SystemOptions extends StatusOptions {
 
 export function systemRoutes(options: SystemOptions): RouteGroup[] {
   return [
-    { cors: 'nobody', register: (app) => registerHealth(app, options) },
-    { cors: 'nobody', register: (app) => registerDocs(app, options) },
-    { cors: 'anyone', register: (app) => registerOpenApi(app, options) },
-    { cors: 'anyone', register: registerIcons },
+    { cors: 'none', register: (app) => registerHealth(app, options) },
+    { cors: 'none', register: (app) => registerDocs(app, options) },
+    { cors: 'any', register: (app) => registerOpenApi(app, options) },
+    { cors: 'any', register: registerIcons },
   ]
 }
 

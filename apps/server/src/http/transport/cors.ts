@@ -29,9 +29,9 @@ export async function registerPreflights(
     await child.register(cors, {
       delegator: (request, done) => {
         const known = table.findCors(pathOf(request))
-        if (known === undefined || known.cors === 'nobody') return done(null, { origin: false })
+        if (known === undefined || known.cors === 'none') return done(null, { origin: false })
         done(null, {
-          origin: known.cors === 'anyone' ? '*' : [...widgetOrigins()],
+          origin: known.cors === 'any' ? '*' : [...widgetOrigins()],
           methods: [...known.methods],
           allowedHeaders,
           exposedHeaders,
@@ -45,7 +45,7 @@ export async function registerPreflights(
   })
 }
 
-const anyone = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposedHeaders }
+const anyOrigin = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposedHeaders }
 
 export function addCorsHeaders(
   request: FastifyRequest,
@@ -54,7 +54,7 @@ export function addCorsHeaders(
   widgetOrigins: () => readonly string[],
 ): void {
   const policy = request.routeOptions.config.corsPolicy ?? table.findCors(pathOf(request))?.cors
-  if (policy === 'anyone') void reply.headers(anyone)
+  if (policy === 'any') void reply.headers(anyOrigin)
   if (policy !== 'widget') return
   const { origin } = request.headers
   void reply.header('Vary', 'Origin').header('Access-Control-Expose-Headers', exposedHeaders)

@@ -54,7 +54,7 @@ export function Credentials({ flow, catalog, onLeave, view }: ScreenProps & { vi
   }
   const types = provider.connection_types
   const hasKeys = types.includes('api_key')
-  // Signing in comes first where a provider has both: there is no key to make, and no secret to copy.
+  // If a provider has both, signing in comes first: the user does not have to create a key or copy a secret.
   if (types.includes('oauth2') && !(hasKeys && view.byKey === true)) {
     return (
       <Card {...card} lead={t('credentials.sign_in_lead', { provider: name })}>

@@ -62,7 +62,7 @@ const arrivals: StoryEvent[] = [
 
 const departures: StoryEvent[] = [
   withdrawal('2021-11-10 17:30:22.000', '0.15 BTC', '0.0005', { network: 'BTC' }),
-  // So old that no network is told.
+  // So old that Binance does not report the network.
   withdrawal('2021-04-30 12:00:00.000', '0.01 BTC', '0.0005'),
   withdrawal('2022-11-12 23:59:59.000', '1.5 ETH', '0.0016', { network: 'ETH' }),
   withdrawal('2023-08-21 12:00:00.000', '500 USDC', '4', { network: 'ETH', withoutTxId: true }),

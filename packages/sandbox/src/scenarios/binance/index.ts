@@ -100,7 +100,8 @@ export const binanceScenarios: readonly Scenario<Story>[] = [
     ...calm,
     name: 'delisted',
     title: 'Trades of symbols that are gone',
-    description: 'One symbol is no longer listed but still tells its trades; another answers −1121 to everything.',
+    description:
+      'One symbol is no longer listed but its trades can still be read; another answers −1121 to everything.',
     expects: 'Connects; reading ends, and what the lost symbol moved stays unexplained.',
     story: delistedStory,
   },

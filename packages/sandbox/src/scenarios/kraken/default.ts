@@ -90,7 +90,7 @@ const inTheApp: StoryEvent[] = [
   entries('2023-04-13 00:00:00.4130', 'conversion', [leg('-0.0600000000 ETH2.S'), leg('0.0600000000 XETH')]),
   buy('2022-12-19 14:02:11.5005', 'MATICUSD', { spend: '80' }),
   entries('2024-09-18 12:00:00.9180', 'conversion', [leg('-60 MATIC'), leg('60 POL')]),
-  // Four legs of which two cancel: how a share that is settled on a chain is booked.
+  // Four legs, two of them cancelling out: how Kraken books a share that is settled on a chain.
   entries('2025-10-20 15:45:10.0020', 'trade', [
     leg('-135.3000 ZUSD', { fee: '0.3518', subtype: 'tradespot' }),
     leg('0.5000000000 AAPLx', { subtype: 'tradespot' }),
