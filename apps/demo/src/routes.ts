@@ -11,6 +11,8 @@ import { BodyBroken, BodyTooLarge, goTo, page, type Answer, type DemoDeps, type 
 // These are maps and not objects, because a request chooses the key: every object has a `constructor`.
 const publicFiles: ReadonlyMap<string, string> = new Map([
   ['/style.css', 'text/css; charset=utf-8'],
+  ['/lists.css', 'text/css; charset=utf-8'],
+  ['/transactions.css', 'text/css; charset=utf-8'],
   ['/charts.css', 'text/css; charset=utf-8'],
   ['/page.mjs', 'text/javascript; charset=utf-8'],
   ['/icon.svg', 'image/svg+xml'],

@@ -20,6 +20,8 @@ export function layout({ title, body, actions, live = false }: PageParts): strin
 <title>${title}</title>
 <link rel="icon" href="/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/style.css">
+<link rel="stylesheet" href="/lists.css">
+<link rel="stylesheet" href="/transactions.css">
 <link rel="stylesheet" href="/charts.css">
 <script type="module" src="/page.mjs"></script>
 </head>
