@@ -27,7 +27,7 @@ export interface Finding {
   unit: string
   /** Two sides, and the goal limits their ratio; or figures of our own, and the goal limits their median. */
   measured: Comparison | Figures
-  /** Undefined: the figure is reported, and nothing is asked of it. */
+  /** Undefined when the figure is only reported. */
   goal: Goal | undefined
   /** Further figures and what they mean. */
   notes: readonly string[]

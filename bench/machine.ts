@@ -1,4 +1,6 @@
-/** Where the figures come from. A ratio can be compared between machines; a figure means nothing without its machine. */
+/**
+ * Where the figures come from. A ratio can be compared between machines; a figure means nothing without its machine.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
@@ -10,14 +12,14 @@ export function describeMachine(): string {
   return `${cpus.length} × ${model}, ${memory}, ${systemName()}, Node ${process.versions.node}, commit ${findCommit()}`
 }
 
-/** A load above the number of processors before we begin says that figures will be poor. */
+/** If the load exceeds the number of processors before we begin, the figures will be unreliable. */
 export function describeLoad(): string {
   return `load before the run ${os.loadavg().map(oneDecimal).join(' ')} on ${os.cpus().length} processors`
 }
 
 /**
- * How much of the processors' time the host gave to other machines while we measured; empty where the system does not
- * say. Above a few percent, the slower side of a comparison is the one that happened to lose more of it.
+ * How much processor time the host gave to other machines while we measured; empty if the system does not report it.
+ * Above a few percent, the slower side of a comparison may just have lost more of it.
  */
 export function watchSteal(): () => string {
   const before = readTimes()

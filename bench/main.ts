@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: all benchmarks at a size that ends within half an hour. `npm run bench -- pages depth` runs those two;
- * `--full` takes the size of the goals, `--try` a size that only shows that everything runs; `--rounds 9` runs more than
- * five rounds. A benchmark is not a test: a missed goal fails nothing.
+ * `npm run bench`: all benchmarks at a size that ends within half an hour. `npm run bench -- pages depth` runs those
+ * two; `--full` takes the size of the goals, `--try` a size that only shows that everything runs; `--rounds 9` runs
+ * more than five rounds. A benchmark is not a test: a missed goal does not fail the run.
  */
 import { parseArgs } from 'node:util'
 import { readEnvironment } from '@assay/server/config'

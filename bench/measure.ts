@@ -1,7 +1,7 @@
 /**
  * Sides that are measured alternately. A shared machine is faster in one minute than in the next, so only the ratio of
- * two runs beside each other means something. Each round runs all sides, and every other round runs them in the opposite
- * order, so that a machine that slows down during a round favours none of them.
+ * two runs beside each other means something. Each round runs all sides, and every other round runs them in the
+ * opposite order, so that a machine that slows down during a round favours none of them.
  */
 
 export interface Side {
@@ -56,7 +56,7 @@ export async function measureAll<const Sides extends readonly Side[]>(
   { rounds, say }: Effort,
 ): Promise<FiguresOf<Sides>> {
   if (rounds < roundsMin) throw new RangeError(`a measurement takes at least ${roundsMin} rounds`)
-  // Uncounted: data comes into memory, plans into sessions, and hot code through the compiler.
+  // A warm-up that does not count: it loads data into memory, prepares plans and compiles hot code.
   for (const side of sides) {
     say(`warming up: ${side.name}`)
     await (side.warmUp ?? side.run)()

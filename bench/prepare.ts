@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import path from 'node:path'
 
-/** Something the person at the terminal can mend; shown without a stack. */
+/** A problem that the person at the terminal can fix. It is shown without a stack. */
 export class CannotRun extends Error {}
 
 export function ensurePeers(): void {
@@ -11,7 +11,7 @@ export function ensurePeers(): void {
   if (existsSync(path.join(directory, 'node_modules', '.package-lock.json'))) return
   console.log('Installing the load generator and the peers of bench/package.json (once, some 300 MB) …')
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: directory, stdio: 'inherit' })
-  if (status !== 0) throw new CannotRun('Run `npm ci` in bench/ and begin again: it failed just now, see above.')
+  if (status !== 0) throw new CannotRun('`npm ci` failed, see above. Run it in bench/ and start again.')
 }
 
 export function findPgbench(): string {
@@ -34,7 +34,7 @@ export function findPgbench(): string {
   return installed
 }
 
-/** The newest first. Debian's /usr/bin/pgbench is a wrapper in Perl that costs a start; the program lies deeper. */
+/** Newest first. Debian's /usr/bin/pgbench is a slow wrapper in Perl; the program itself is in a deeper folder. */
 function candidates(): string[] {
   const versions = globSync('/usr/lib/postgresql/*/bin/pgbench').toSorted((a, b) => (a < b ? 1 : -1))
   return [...versions, '/usr/bin/pgbench', '/usr/local/bin/pgbench', '/opt/homebrew/bin/pgbench']

@@ -1,12 +1,12 @@
 /**
- * What is being done now, with the time since the start, on the error output. A terminal shows one line that changes. A
- * file or a pipe gets a line for most steps, and one every half minute while a step lasts.
+ * Shows the current step and the time since the start on standard error. A terminal shows one line that changes. A file
+ * or a pipe gets a line for most steps, and one every half minute during a long step.
  */
 import type { Say } from './measure.ts'
 
 export interface Progress {
   say: Say
-  /** Before something else is printed: a terminal's line goes away. */
+  /** Clears the terminal's line before something else is printed. */
   clear(): void
   stop(): void
 }

@@ -1,7 +1,8 @@
 /**
  * Writes packages/core/src/assets/tokens.json: tokens beyond the curated list, with their price id and their contract
- * addresses, from the metadata of @web3icons/common (MIT); and contracts.json: the contracts of the curated assets. The files
- * are committed, so that no install depends on that package; a test checks that they are what this program writes.
+ * addresses, from the metadata of @web3icons/common (MIT); and contracts.json: the contracts of the curated assets. The
+ * files are committed, so that an install does not depend on that package; a test compares them with what this program
+ * writes.
  */
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'

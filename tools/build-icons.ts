@@ -1,6 +1,7 @@
 /**
- * Writes apps/server/src/http/system/icon-drawings.json: the icons of the providers and curated assets that @web3icons/core (MIT)
- * has. The package weighs 81 MB and is needed for this alone, so it is not a dependency: fetch and unpack it, then run
+ * Writes apps/server/src/http/system/icon-drawings.json: the icons of the providers and curated assets that
+ * @web3icons/core (MIT) has. The package weighs 81 MB and is needed for this alone, so it is not a dependency: fetch
+ * and unpack it, then run
  *
  *   npm pack @web3icons/core@4.0.56 && tar xzf web3icons-core-4.0.56.tgz && node tools/build-icons.ts package
  *
@@ -16,7 +17,7 @@ import { curatedAssets } from '../packages/core/src/assets/known-assets.ts'
 
 const outputFile = path.resolve(import.meta.dirname, '../apps/server/src/http/system/icon-drawings.json')
 
-/** A drawing above this is a picture rather than a sign; its asset keeps the monogram. */
+/** A larger drawing is too detailed for an icon. Its asset keeps the monogram. */
 const drawingBytesMax = 26_000
 
 /** Provider ids that the icon set calls something else. */

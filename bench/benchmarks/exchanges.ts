@@ -1,9 +1,9 @@
 /**
  * exchanges: a trading robot's history from the simulated Binance (100,000 trades of 40 symbols) and Coinbase (100,000
- * transactions in 60 wallets), read, kept and derived, against ccxt alone, which reads the same rows and throws them away.
+ * transactions in 60 wallets), read, kept and derived, against ccxt alone, which reads the same rows and discards them.
  *
  * ccxt receives the symbols and reads only the trades. Our worker finds the symbols itself, and reads deposits,
- * conversions, rewards and fiat orders of all years as well: with 50 ms for each answer that is a part of what it needs.
+ * conversions, rewards and fiat orders of all years as well, which takes part of its time at 50 ms per response.
  */
 import type { Bench, Benchmark, Finding } from '../benchmark.ts'
 import { toComparison } from '../measure.ts'
@@ -35,7 +35,7 @@ async function measure(installation: Installation, providerId: string, bench: Be
   ]
 }
 
-/** Pages that come twice as fast must not pile up. */
+/** Memory must not grow when pages arrive twice as fast. */
 function compareMemory(providerId: string, slow: readonly Read[], fast: readonly Read[]): Finding {
   const peaksOf = (reads: readonly Read[]): number[] => reads.map(({ peakMiB }) => peakMiB)
   const measured = toComparison(

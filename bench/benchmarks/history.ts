@@ -1,7 +1,7 @@
 /**
- * history: a year of values of a user with some 50,000 transactions, which the product itself read. Twice: the last year,
- * and the first one, for which everything that happened since then has to be taken out of the present balances. And what
- * was held at one moment a year ago.
+ * history: a year of values of a user with about 50,000 transactions that the product itself has read. It measures the
+ * last year and the first year, for which everything since then has to be subtracted from the present balances. It also
+ * measures what was held at one moment a year ago.
  */
 import { getAssetHistory, listAssets } from '@assay/contract'
 import type { Benchmark, Finding } from '../benchmark.ts'
@@ -49,7 +49,7 @@ export const history: Benchmark = {
   },
 }
 
-/** A year in which nothing can be derived would be a fast one. */
+/** A year without values would be fast, so every day must have one. */
 async function checkDays(url: string, headers: Record<string, string>, days: number): Promise<void> {
   const response = await fetch(url, { headers })
   if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`)

@@ -1,7 +1,8 @@
 /**
- * sync: a trading robot's history from the simulated Kraken, read, kept and derived, against ccxt alone, which reads the
- * same pages and throws them away. Once with the round trip of a real exchange, where waiting dominates, and once with
- * none, where our own work does. And the worker's peak memory, which must not grow with the history.
+ * sync: a trading robot's history from the simulated Kraken, read, kept and derived, against ccxt alone, which reads
+ * the same pages and discards them. It runs once with the round trip of a real exchange, where waiting dominates, and
+ * once without, where our own work dominates. It also measures the worker's peak memory, which must not grow with the
+ * history.
  */
 import path from 'node:path'
 import type { Benchmark, Finding } from '../benchmark.ts'

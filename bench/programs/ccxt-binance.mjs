@@ -1,4 +1,4 @@
-// The peer of `exchanges`: ccxt alone walks the trades of a simulated Binance account and throws every page away.
+// The peer of `exchanges`: ccxt alone walks the trades of a simulated Binance account and discards every page.
 import ccxt from 'ccxt'
 
 const [, , url, apiKey, secret, stateUrl] = process.argv
@@ -10,7 +10,7 @@ for (const [name, address] of Object.entries(exchange.urls.api)) {
 const { records } = await (await fetch(stateUrl)).json()
 const symbols = [...new Set(records.filter(({ kind }) => kind === 'trade').map(({ body }) => body.symbol))]
 
-// Once before the clock starts: the account is built, the connection open.
+// One call before the timing starts builds the account and opens the connection.
 await exchange.privateGetAccount()
 const began = performance.now()
 let rows = 0

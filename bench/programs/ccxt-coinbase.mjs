@@ -1,4 +1,4 @@
-// The peer of `exchanges`: ccxt alone walks every wallet of a simulated Coinbase account and throws every page away.
+// The peer of `exchanges`: ccxt alone walks every wallet of a simulated Coinbase account and discards every page.
 import ccxt from 'ccxt'
 
 const [, , url, apiKey, secret] = process.argv
@@ -15,7 +15,7 @@ async function walk(ask, params, onPage) {
   }
 }
 
-// Once before the clock starts: the account is built, the connection open.
+// One call before the timing starts builds the account and opens the connection.
 await exchange.v2PrivateGetAccounts({ limit: 1 })
 const began = performance.now()
 const wallets = []

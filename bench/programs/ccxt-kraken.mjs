@@ -1,4 +1,4 @@
-// The peer of `sync`: ccxt alone walks the ledger of a simulated Kraken account and throws every page away.
+// The peer of `sync`: ccxt alone walks the ledger of a simulated Kraken account and discards every page.
 import ccxt from 'ccxt'
 
 const [, , url, apiKey, secret] = process.argv
@@ -12,7 +12,7 @@ const exchange = new ccxt.kraken({
 let nonce = Date.now()
 exchange.nonce = () => (nonce += 1)
 
-// Once before the clock starts: the account is built, the connection open.
+// One call before the timing starts builds the account and opens the connection.
 await exchange.privatePostLedgers({ ofs: 0 })
 const began = performance.now()
 let rows = 0

@@ -1,5 +1,5 @@
 // The peer of `token`: node-oidc-provider with its models in PostgreSQL, by prepared statements. Beside its own routes,
-// POST /prepare?count=n issues codes the way its authorization endpoint does after consent, so that none is clicked for.
+// POST /prepare?count=n issues codes as its authorization endpoint does after consent, so that no browser is needed.
 import { createServer } from 'node:http'
 import pg from 'pg'
 import Provider from 'oidc-provider'

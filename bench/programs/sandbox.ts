@@ -34,7 +34,7 @@ function lastTrades(later: readonly StoryEvent[], count: number): StoryEvent[] {
   return later.filter(({ kind }) => kind === 'trade').slice(-(2 * Math.floor(count / 2) + 1))
 }
 
-// The list is the sandbox's own; a benchmark is not a reason to make it an option.
+// We change the sandbox's own list, because a benchmark alone does not justify an option.
 const scenarios = krakenScenarios as KrakenScenario[]
 scenarios.push(
   partOfLarge('large_tenth', (later) => [...later.slice(0, 30), ...lastTrades(later, later.length / 10)]),

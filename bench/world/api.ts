@@ -1,4 +1,6 @@
-/** `assay serve --role api` as an operator starts it: its own process, production mode, its log at the default level. */
+/**
+ * `assay serve --role api` as an operator starts it: its own process, production mode, its log at the default level.
+ */
 import path from 'node:path'
 import { testKeyTexts } from '../../apps/server/src/test-keys.ts'
 import { startProcess, type Process } from './process.ts'
@@ -13,13 +15,15 @@ export interface Api extends Process {
 
 export async function startApi(environment: Readonly<Record<string, string>>): Promise<Api> {
   const words = [assay, 'serve', '--role', 'api', '--port', '0']
-  // A process that answers requests is refused when it could open credentials.
+  // An API process does not start if it could open credentials.
   const own = { ...environment, ASSAY_SEALING_PRIVATE_KEYS: '' }
   const started = await startProcess({ name: 'api', words, environment: own, ready: /"url":"(http[^"]+)".*"ready"/ })
   return { ...started, url: started.ready }
 }
 
-/** For load: requests are counted against the limits as always, but the limits are too high for a few hundred tokens. */
+/**
+ * For load: requests are counted against the limits as always, but the limits are too high for a few hundred tokens.
+ */
 export function underLoad(databaseUrl: string): Readonly<Record<string, string>> {
   return {
     DATABASE_URL: databaseUrl,

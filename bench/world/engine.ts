@@ -1,4 +1,4 @@
-/** The worker's parts inside this process, so that single jobs can be run and the statements they send be counted. */
+/** Runs the worker's parts inside this process, to run single jobs and count the statements that they send. */
 import { parseConfig } from '@assay/server/config'
 import { chooseAddresses } from '../../apps/server/src/compose/addresses.ts'
 import { createDoor, openPost } from '../../apps/server/src/compose/door.ts'

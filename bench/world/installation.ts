@@ -35,13 +35,13 @@ export interface Connected {
 }
 
 const pollMs = 50
-/** Counting pages asks the simulated exchange, which is busy answering. */
+/** Counting pages adds calls to the simulated exchange, which is busy. */
 const countEveryMs = 500
 const waitMaxMs = 900_000
 /** Longer than the required pause between two refreshes. */
 const pauseMs = 120_000
 
-/** These accounts have no call limit, so our own restraint, made for real providers, is lifted too. */
+/** These accounts have no call limit, so our own budgets for real providers are lifted too. */
 const liftBudgets = `
   create or replace function fill_bucket() returns trigger language plpgsql as
     $$ begin new.tokens := 1000000; return new; end $$;
@@ -53,7 +53,7 @@ export async function startInstallation({ db, url: databaseUrl }: BenchDatabase,
     ASSAY_MODE: 'sandbox',
     ASSAY_DATA_DIRECTORY: path.join(dataDirectory, 'sandbox'),
     ASSAY_SANDBOX_URL: sandbox.controlUrl,
-    // As the simulators are: Binance counts the calls of an address, which no account can lift.
+    // The simulators use the same pace, because Binance counts calls by IP address, which no account can lift.
     ASSAY_SANDBOX_PACE: 'fastest',
     ASSAY_LIMIT_TOKEN: '1000000',
     DATABASE_URL: databaseUrl,

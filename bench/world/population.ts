@@ -3,9 +3,10 @@
  * take hours. The documents are real ones of an account in the sandbox, in the mix of their kinds.
  *
  * Rows lie in the table as a first read leaves them: user by user, and within a user newest first, which is the order
- * in which the ledger derives (ledger/deriving/derive.ts). `storage` compares this with a real first read and says how many blocks
- * a page touches in each, so a population that flatters us, or a ledger that stops writing in page order, shows. What a
- * population does not have is a long life: rows that arrive one by one after the first read lie apart.
+ * in which the ledger derives (ledger/deriving/derive.ts). `storage` compares this with a real first read and says how
+ * many blocks a page touches in each, which reveals a population that flatters us or a ledger that stops writing in
+ * page order. What a population does not have is a long life: rows that arrive one by one after the first read lie
+ * apart.
  *
  * Only the tables that the measured requests read are filled: raw records and postings are left empty.
  */

@@ -18,11 +18,11 @@ import type { Say } from '../measure.ts'
 import { dataDirectory } from './process.ts'
 
 export interface Postgres {
-  /** Kept for the next run; filled when it is missing, or when other code or another schema filled it. */
+  /** Kept for the next run. It is filled again when it is missing, or when other code or another schema filled it. */
   ensureDatabase(name: string, say: Say, fill: Fill): Promise<BenchDatabase>
   /** Filled in this run of the program, and shared by the benchmarks that ask for it. */
   sharedDatabase(name: string, fill: (database: BenchDatabase) => Promise<void>): Promise<BenchDatabase>
-  /** Migrated and without a row, whatever it held before. */
+  /** Migrated and empty, whatever it held before. */
   newDatabase(name: string): Promise<BenchDatabase>
   stop(): Promise<void>
 }
@@ -88,7 +88,7 @@ export async function openPostgres(givenUrl: string | undefined): Promise<Postgr
       say(`filling the database ${name}`)
       const made = await create(name)
       await fill(made.db)
-      // Last: a database whose filling was interrupted is made again.
+      // This comes last, so that a database whose filling was interrupted is created again.
       await made.db.execute(`comment on database ${name} is '${wanted}'`)
       return made
     },

@@ -1,4 +1,4 @@
-/** Other programs: started and waited for, or run to their end. None of them outlives us. */
+/** Starts other programs and waits until they are ready or have ended. None of them outlives this process. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Process {
-  /** What the line said that made it ready. */
+  /** The line that reported that it is ready. */
   ready: string
   pid: number
   stop(): Promise<void>
@@ -59,7 +59,7 @@ async function untilReady(child: ChildProcess, file: string, ready: RegExp): Pro
   }
 }
 
-/** Runs a program to its end; what it wrote. */
+/** Runs a program to its end and returns its output. */
 export async function runProgram(program: string, words: readonly string[]): Promise<string> {
   const child = endWithUs(spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] }))
   const closed = once(child, 'close') as Promise<[number | null]>

@@ -14,7 +14,7 @@ export async function startPrototype(databaseUrl: string): Promise<Api> {
 
 const comparedMax = 10
 
-/** The first requests of both sides: a side that answers with less would win by it. */
+/** Compares the first responses of both sides, because a side that returns less data would win. */
 export async function checkSameData(
   ours: { server: Api; requests: readonly LoadRequest[] },
   theirs: { server: Api; requests: readonly LoadRequest[] },

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { median } from '../../measure.ts'
 import type { LoadRequest } from './load.ts'
 
-/** Between requests, so that a burst of garbage collection of one does not land in the next. */
+/** A pause between requests, so that the garbage collection of one does not slow down the next. */
 const pauseMs = 1
 
 /** The median of a run, in milliseconds, to the last byte. */

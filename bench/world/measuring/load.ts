@@ -55,7 +55,7 @@ export async function prepareLoad(name: string, load: Load): Promise<() => Promi
   }
 }
 
-/** A benchmark of empty or refused answers would be a fast one. */
+/** Empty or refused responses would be fast, so the first response is checked. */
 async function checkAnswer(url: string, { path: target, method, headers, body }: LoadRequest): Promise<void> {
   const response = await fetch(`${url}${target}`, { method, headers, body: body ?? null })
   const answer = await response.text()

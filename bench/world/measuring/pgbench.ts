@@ -1,7 +1,7 @@
 /**
- * pgbench: the statement of the product, prepared, sent by a client written in C. The text is taken from the store while
- * it runs, so it cannot drift from what is served. Its values stay parameters, so that PostgreSQL chooses among the same
- * plans; only what pgbench cannot compute becomes an SQL expression of its variables.
+ * pgbench: the statement of the product, prepared, sent by a client written in C. The text is taken from the store
+ * while it runs, so it cannot drift from what is served. Its values stay parameters, so that PostgreSQL chooses among
+ * the same plans; only what pgbench cannot compute becomes an SQL expression of its variables.
  */
 import { writeFileSync } from 'node:fs'
 import type { Sql } from '../../../apps/server/src/db/index.ts'
@@ -23,8 +23,9 @@ export interface PgbenchScript {
 export type Expressions = Readonly<Record<string, string>>
 
 /**
- * The one statement that a store sends, without sending it. Values named in `expressions` are replaced by the expression
- * there; a null becomes a variable that does not exist, which pgbench sends as null; all others become constants.
+ * The one statement that a store sends, without sending it. Values named in `expressions` are replaced by the
+ * expression there; a null becomes a variable that does not exist, which pgbench sends as null; all others become
+ * constants.
  */
 export async function captureScript(
   head: readonly string[],
@@ -85,7 +86,7 @@ export function preparePgbench(
   const program = findPgbench()
   const file = scratchFile(`${name}.pgbench.sql`)
   writeFileSync(file, `${[...head, statement].join('\n')};\n`)
-  // As many threads as processors: one would spend its time waiting for the other's.
+  // As many threads as processors, because a single thread would become the bottleneck.
   const load = ['-c', `${pgbenchClients}`, '-j', '2', '-T', `${Math.ceil(seconds)}`]
   const given = [...constants].flatMap(([variable, value]) => ['-D', `${variable}=${value}`])
   const words = ['-n', '-M', 'prepared', ...load, ...given, '-f', file, databaseUrl]

@@ -1,4 +1,4 @@
-/** How much room rows take, and how they lie. */
+/** How much space rows take, and how they are laid out on disk. */
 import type { Database } from '../../../apps/server/src/db/index.ts'
 
 export interface TableSize {

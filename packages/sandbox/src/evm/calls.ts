@@ -1,4 +1,4 @@
-/** Turns what a story tells into transactions, with the ABIs of the committed contracts. */
+/** Turns the steps of a story into transactions, with the ABIs of the committed contracts. */
 import { readFileSync } from 'node:fs'
 import { decodeFunctionResult, encodeFunctionData, toFunctionSelector, type Abi } from 'viem'
 import { toUnits } from '../core/units.ts'
@@ -158,7 +158,7 @@ function moveCollectible(network: Network, actors: Actors, deed: CollectibleDeed
   }
 }
 
-/** Every wallet's portraits have numbers of their own; they are larger than 2^53, as real ones often are. */
+/** Each wallet has its own portrait numbers. They are larger than 2^53, as real ones often are. */
 function tokenIdOf(self: Address, number: number): bigint {
   return BigInt(self) * 1_000n + BigInt(number)
 }

@@ -1,6 +1,6 @@
 /**
- * What happens to a wallet, in plain terms. `calls.ts` turns a step into a transaction, and the chain decides what comes
- * of it: a step that the wallet cannot afford is a failed transaction that costs gas.
+ * What happens to a wallet, in plain terms. `calls.ts` turns a step into a transaction, and the chain decides its
+ * result: a step that the wallet cannot afford is a failed transaction that costs gas.
  */
 import type { Role } from './chain/addresses.ts'
 import type { ChainId, TokenCode } from './chain/networks.ts'

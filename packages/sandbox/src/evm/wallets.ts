@@ -35,7 +35,7 @@ export function createWallets(
   const { scenarios } = options
   const build = (story: Story): Story => story
   const accounts = createAccounts<Story, Story>({ ...options, provider: 'evm', documentedLimit, build })
-  /** The text that a prepared wallet was given to, by account id. */
+  /** The text that a prepared wallet was assigned to, by account id. */
   const given = new Map<string, string>()
 
   function findByAddress(address: string): EvmAccount | undefined {
@@ -46,7 +46,7 @@ export function createWallets(
 
   return {
     accounts,
-    // Prepared wallets are given out first. When all are taken, a text gets a wallet of its own.
+    // Prepared wallets are assigned first. When all are taken, a text gets a new wallet.
     mint(name, text) {
       const own = accounts.mint(name, text)
       if (own === undefined) return undefined

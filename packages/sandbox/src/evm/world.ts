@@ -1,7 +1,7 @@
 /**
- * Both chains, the contracts on them, and the wallets. This file is loaded when an EVM account is first minted or called,
- * because it loads hardhat and viem. Everything that touches a chain runs in sequence (`run`): the next call makes the due
- * blocks, and a reader must not see half of a reorganisation.
+ * Both chains, the contracts on them, and the wallets. This file is loaded when an EVM account is first minted or
+ * called, because it loads hardhat and viem. Everything that touches a chain runs in sequence (`run`): the next call
+ * makes the due blocks, and a reader must not see half of a reorganisation.
  */
 import { getAddress } from 'viem'
 import type { Address, AddressBook, Role } from './chain/addresses.ts'
@@ -126,7 +126,7 @@ function addStep(
   if (transaction !== undefined) plan.transactions.push(transaction)
 }
 
-/** Gives the others in a story what they will spend. Returns the transactions that mint their tokens. */
+/** Funds the other parties of a story. Returns the transactions that mint their tokens. */
 export async function fund(chain: Chain, wallets: readonly Actors[]): Promise<PlannedTransaction[]> {
   const { tokens } = chain.network
   const transactions: PlannedTransaction[] = []

@@ -8,7 +8,7 @@ export interface Coin {
   name: string
   /** US dollars on 1 January 2020, 2021, … 2027. */
   yearly: readonly string[]
-  /** How far a price strays from the straight line between two years, in millionths. */
+  /** How far a price may deviate from the straight line between two years, in millionths. */
   swing: number
   /** The id of the coin with which it rises and falls; its own by default. */
   follows?: string

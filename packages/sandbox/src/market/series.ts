@@ -24,8 +24,8 @@ const waves = [
 const byId = new Map([...coins, ...currencies].map((coin) => [coin.id, coin]))
 
 /**
- * What was computed before, by coin and day. A simulated account asks for 2,000 days of a dozen coins, each account for
- * the same ones, and a price takes 9 µs.
+ * A cache by coin and day. A simulated account needs 2,000 days of a dozen coins, all accounts need the same ones, and
+ * computing a price takes 9 µs.
  */
 const computed = new Map<Coin, Map<number, bigint>>()
 

@@ -1,4 +1,4 @@
-/** Writes the accounts that the chain has before the first story, and gives the others in a story money to spend. */
+/** Writes the accounts that the chain has before the first story, and funds the other parties of a story. */
 import { getCreateAssociatedTokenIdempotentInstruction, getMintToInstruction } from '@solana-program/token'
 import { createNoopSigner, lamports as toLamports, type Address } from '@solana/kit'
 import type { Key } from './chain/addresses.ts'
@@ -10,9 +10,9 @@ import { commission } from './chain/rewards.ts'
 import type { AssetCode } from './story.ts'
 import { tokenOf, tokens, type Token, type TokenCode } from './chain/tokens.ts'
 
-/** Lamports that each of the others in a story has. */
+/** Lamports that each other party of a story has. */
 const rich = 10n ** 17n
-/** Each of the others holds this part of a token's supply. */
+/** The part of a token's supply that each other party holds. */
 const shares = 16n
 
 export interface Funds {

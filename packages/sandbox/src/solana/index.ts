@@ -3,7 +3,7 @@
  * that is, an address with the token and stake accounts that belong to it.
  *
  * There are no keys: an address or a signature says which wallet a call is about, and calls are counted by IP address.
- * Only what reads: transactions come from the stories of wallets and from the control API.
+ * It has only the methods that read: transactions come from the stories of wallets and from the control API.
  *
  * This file and what it imports must not load litesvm or @solana/kit: sandboxes without a wallet would pay for them.
  */
@@ -86,7 +86,7 @@ export function createSolana(options: {
   return { wallets, provider, openWorld, openWallet }
 }
 
-/** What the server in front of the calls turns away. */
+/** What the HTTP server refuses before it reads a call. */
 function refuse(request: WireRequest, limits: Limits, wallets: Wallets, nowMs: number): WireAnswer | undefined {
   if (request.path === '/health' && request.method === 'GET') return text(200, 'ok')
   if (request.path !== '/') return { ...text(404, 'Not Found'), error: 'not found' }
@@ -125,7 +125,7 @@ function tooMany(message: string, retryAfterS: number): WireAnswer {
 
 const words: Provider['words'] = {
   rateLimited: () => tooMany('Too many requests for a specific RPC call', 1),
-  // A wallet has no key that could be taken back: the endpoint refuses the caller instead.
+  // A wallet has no key that could be revoked, so the endpoint refuses the caller instead.
   revoked: () =>
     rpcFailure(403, {
       code: 403,

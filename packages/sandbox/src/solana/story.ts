@@ -1,6 +1,6 @@
 /**
- * What happens to a wallet, in plain terms. `deeds.ts` turns a step into a transaction, and the chain decides what comes
- * of it: a payment that the wallet cannot afford is a failed transaction that costs its fee.
+ * What happens to a wallet, in plain terms. `deeds.ts` turns a step into a transaction, and the chain decides its
+ * result: a payment that the wallet cannot afford is a failed transaction that costs its fee.
  */
 import type { Address } from '@solana/kit'
 import type { Role } from './chain/addresses.ts'

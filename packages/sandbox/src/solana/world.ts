@@ -1,7 +1,7 @@
 /**
  * The chain, what was on it before the first story, and the wallets. Loaded when a Solana account is first minted or
- * called, because it loads the virtual machine. A transaction is one synchronous call: no reader sees half of one. Between
- * the transactions of a long story others get their turn, because the process may have more to do than simulate.
+ * called, because it loads the virtual machine. A transaction is one synchronous call, so no reader sees half of one. A
+ * long story yields between its transactions, because the process may have other work.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from '@solana/kit'
@@ -70,7 +70,7 @@ export function openWorld(options: {
     for (const [index, { at, deed }] of story.steps.entries()) {
       if (index % stepsInATurn === stepsInATurn - 1) await nextTurn()
       const slot = slotAt(Date.parse(`${at.replace(' ', 'T')}Z`) / 1_000)
-      // What happens later than now has not happened yet.
+      // Steps in the future have not happened yet.
       if (slot <= newestSlot(nowMs())) tell(wallet, deed, slot)
     }
     inThePast.delete(address)
@@ -104,7 +104,7 @@ function createWallet(seed: string, accountId: string): Wallet {
   return { accountId, actors: { self: keyOf(seed, accountId, 'self'), of } }
 }
 
-/** Who has to have what before a deed can be done. */
+/** What each party must have before a deed can be done. */
 function spentBy(deed: Deed): { role?: Role; assets: readonly AssetCode[] } {
   if (deed.kind === 'receive') return { role: deed.from ?? 'exchange', assets: [deed.asset] }
   if (deed.kind === 'airdrop') return { role: 'spammer', assets: [deed.asset] }

@@ -1,6 +1,6 @@
 /**
- * All that a wallet holds and all that happened to it, for an independent check: per network, what the chain says of
- * each balance, and every effect on it, in the asset's smallest units. The balance is the sum of its effects.
+ * Everything that a wallet holds and that happened to it, for an independent check: per network, each balance according
+ * to the chain and every effect on it, in the asset's smallest units. The balance is the sum of its effects.
  */
 import type { Address } from './addresses.ts'
 import type { Chain } from './chain.ts'

@@ -1,7 +1,7 @@
 /**
- * Addresses that carry their account, as the keys of other providers do: a restarted sandbox with the same seed knows the
- * wallet that the service has stored. 20 bytes: scenario 4 and account 12, hidden under a keystream, and 4 of MAC over
- * them. No private key belongs to such an address; the chain lets the simulator send on its behalf instead.
+ * Addresses that carry their account, as the keys of other providers do: a restarted sandbox with the same seed knows
+ * the wallet that the service has stored. 20 bytes: scenario 4 and account 12, hidden under a keystream, and 4 of MAC
+ * over them. No private key belongs to such an address; the chain lets the simulator send on its behalf instead.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { scenarioTagOf } from '../../core/keys.ts'
@@ -11,7 +11,7 @@ export type Address = `0x${string}`
 const headBytes = 16
 const macBytes = 4
 
-/** The others in a wallet's story. Each wallet has its own, so that its history does not depend on other wallets. */
+/** The other parties in a wallet's story. Each wallet has its own, so its history does not depend on other wallets. */
 export type Role = 'exchange' | 'friend' | 'employer' | 'spammer' | 'poisoner'
 
 export interface AddressBook {

@@ -1,5 +1,5 @@
 /**
- * What an indexer keeps of a chain: transactions, token transfers, internal transfers and validator withdrawals, by
+ * What an indexer stores about a chain: transactions, token transfers, internal transfers and validator withdrawals, by
  * address. Everything in it was read from the node's blocks, receipts and traces.
  */
 import type { Address } from './addresses.ts'

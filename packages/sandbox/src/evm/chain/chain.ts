@@ -3,8 +3,8 @@
  * sandbox's clock (`networks.ts` has the length of a block); the blocks between two that hold transactions are empty.
  *
  * The node knows neither validator withdrawals nor the data fee of a chain above another. Both are balances that change
- * without a transaction, so the simulator sets the balance right after the block, and shows where they belong: the block's
- * `withdrawals`, and the receipt's `l1Fee`. The block's own hash does not cover them.
+ * without a transaction, so the simulator sets the balance right after the block, and shows where they belong: the
+ * block's `withdrawals`, and the receipt's `l1Fee`. The block's own hash does not cover them.
  */
 import type { Address } from './addresses.ts'
 import { createChainIndex, type ChainIndex, type DataFee, type IndexedTransaction } from './chain-index.ts'
@@ -35,7 +35,9 @@ export interface BlockPlan {
 interface Head {
   number: number
   timeS: number
-  /** How many blocks there are beyond those that are due by the clock: every booking at one time needs its own. */
+  /**
+   * How many blocks exist beyond those due by the clock, because each of several bookings at one time needs its own.
+   */
   surplus: number
 }
 

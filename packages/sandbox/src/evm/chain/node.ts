@@ -1,5 +1,5 @@
 /**
- * An EVM in this process: hardhat's simulated network, without its command line. Blocks are made only when told.
+ * An EVM in this process: hardhat's simulated network, without its command line. It makes blocks only on request.
  * https://hardhat.org/docs/reference/configuration#network-configuration
  */
 import { env } from 'node:process'
@@ -13,9 +13,11 @@ export interface EvmNode {
 
 const packageFolder = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** Starts one node for each chain. Hardhat takes a second to load, so nothing may import this file before it is needed. */
+/**
+ * Starts one node for each chain. Hardhat takes a second to load, so nothing may import this file before it is needed.
+ */
 export async function startNodes(chains: readonly { chainId: ChainId; genesisS: number }[]): Promise<EvmNode[]> {
-  // Hardhat reports some of its errors to its makers when it runs in a terminal. The sandbox makes no calls to the outside.
+  // Hardhat reports some errors to its developers when it runs in a terminal. The sandbox must not call the outside.
   env['HARDHAT_DISABLE_TELEMETRY'] = 'true'
   const { createHardhatRuntimeEnvironment } = await import('hardhat/hre')
   const networks = Object.fromEntries(

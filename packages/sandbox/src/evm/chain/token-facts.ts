@@ -1,4 +1,4 @@
-/** What a token contract says of itself, and what it holds for an address: asked of the chain. */
+/** Asks the chain what a token contract says about itself, and what it holds for an address. */
 import type { Address } from './addresses.ts'
 import { decode, encode } from '../calls.ts'
 import type { Chain } from './chain.ts'

@@ -1,5 +1,5 @@
 /**
- * The account API of an explorer. Truth, one page for each action:
+ * The account API of an explorer. Sources, one page for each action:
  *   https://docs.etherscan.io/api-reference/endpoint/{balance,balancemulti,txlist,txlistinternal,tokentx,tokennfttx,
  *   token1155tx,txsbeaconwithdrawal,getblocknobytime}, https://docs.blockscout.com/devs/apis/rpc/account (keys are
  *   optional; logIndex, transactionHash, index and callType) and /devs/apis/rpc/block (eth_block_number).
@@ -35,7 +35,7 @@ interface Call {
 
 type Action = (call: Call) => Promise<WireAnswer>
 
-/** Page number times page size. Readers go on from a block when they reach it. */
+/** Page number times page size. Readers that reach it continue from a block. */
 const windowMax = 10_000
 const addressesMax = 20
 
@@ -135,7 +135,10 @@ async function listTransfers(
   return list(described)
 }
 
-/** Blocks from `startblock` to `endblock`, both included, in the order asked for. Without a size, as many as there may be. */
+/**
+ * Blocks from `startblock` to `endblock`, both included, in the order asked for. Without a size, as many as there may
+ * be.
+ */
 function cut<R>(
   query: URLSearchParams,
   context: CallContext,

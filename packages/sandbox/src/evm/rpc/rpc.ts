@@ -78,7 +78,7 @@ async function answerOne(chain: Chain, sent: unknown): Promise<RpcAnswer> {
   }
 }
 
-/** The node takes its newest block for final; this chain says how deep a block has to be. */
+/** The node treats its newest block as final. Here the chain decides how deep a final block has to be. */
 function withKnownTags(chain: Chain, method: string, params: readonly unknown[]): unknown[] {
   const toBlock = (named: unknown): unknown => {
     if (named !== 'safe' && named !== 'finalized') return named

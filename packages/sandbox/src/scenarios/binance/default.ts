@@ -1,6 +1,6 @@
 /**
- * Bea's account: opened in March 2021, euros in and coins out of them every month since, savings in Simple Earn, and over
- * the years everything that Binance keeps a list of. Amounts and times are the same in every account; ids differ.
+ * Bea's account: opened in March 2021, euros in and coins out of them every month since, savings in Simple Earn, and
+ * over the years everything that Binance keeps a list of. Amounts and times are the same in every account; ids differ.
  */
 import {
   buy,
@@ -134,7 +134,7 @@ const money: StoryEvent[] = [
   fiat('2023-01-13 10:00:00.000', 'deposit', '80.00 EUR', { method: 'card', status: 'Expired' }),
 ]
 
-/** What the exchange did of its own accord, and the dust it swept up. */
+/** What the exchange did by itself, and the dust it swept up. */
 const house: StoryEvent[] = [
   dividend('2021-09-20 00:00:00.000', '377.32400000 SGB', 'SGB airdrop for XRP holders'),
   dividend('2023-01-10 00:00:00.000', '1500.50000000 FLR', 'FLR airdrop for XRP holders'),

@@ -1,7 +1,7 @@
 /** Wallets of every form, each with a short history: an address, and both chains of an extended key or a descriptor. */
 import type { Standard, Story, StoryEvent, WalletKind } from '../../bitcoin/story.ts'
 
-/** Receives, sends with change, joins, sends all but what comes later. */
+/** Receives, sends with change, consolidates, and sends everything that it has at that time. */
 export function shortStory(kind: WalletKind, standard: Standard): Story {
   return {
     kind,

@@ -1,6 +1,6 @@
 /**
  * The scenarios of the simulated Bitcoin network, in the words an integrator reads (`GET /sandbox/scenarios`). A wallet
- * has no key: nothing can be refused, too powerful or taken back.
+ * has no key, so nothing can be refused, have too many permissions or be revoked.
  */
 import { calmStretch } from '../flaky.ts'
 import type { Story, StoryEvent } from '../../bitcoin/story.ts'

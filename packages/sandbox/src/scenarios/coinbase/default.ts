@@ -1,7 +1,7 @@
 /**
- * Nora's account at Coinbase: opened in January 2021, and over the years nearly everything that its transactions can be.
- * Amounts and times are the same in every account; ids differ. `plan.ts` beside this file is the part that repeats; here
- * is what happened once.
+ * Nora's account at Coinbase: opened in January 2021, and over the years nearly everything that its transactions can
+ * be. Amounts and times are the same in every account; ids differ. `plan.ts` beside this file is the part that repeats;
+ * here is what happened once.
  */
 import {
   bank,
@@ -30,7 +30,7 @@ const arrivals: StoryEvent[] = [
   receive('2023-05-11T06:50:12Z', '142.5 SOL', { type: 'receive' }),
   receive('2023-09-14T15:45:59Z', '2500.000001 USDC', { type: 'receive' }),
   receive('2024-03-01T10:10:10Z', '180.5 DOT', { type: 'receive' }),
-  // A token that arrives unasked for.
+  // An unsolicited token.
   receive('2026-06-30T12:00:00Z', '8765432.109876543210123456 PEPE', { type: 'receive' }),
   receive('2025-11-02T12:12:12Z', '0.00000001 BTC', { type: 'receive' }),
 ]
@@ -42,7 +42,7 @@ const departures: StoryEvent[] = [
   send('2025-02-14T11:00:41Z', '3.25 SOL', { fee: '0.000005' }),
   bank('2022-05-09T03:12:48Z', 'fiat_withdrawal', '-400.00 EUR'),
   bank('2025-07-02T09:00:41Z', 'fiat_withdrawal', '-250.15 EUR'),
-  // Called off by herself, refused by the network, and given up by Coinbase: nothing moved.
+  // Canceled by her, rejected by the network, and given up by Coinbase: nothing moved.
   send('2023-02-02T10:05:00Z', '0.2 ETH', { fee: '0.0018' }, { status: 'canceled' }),
   send('2024-09-09T09:09:09Z', '0.01 BTC', { fee: '0.00009' }, { status: 'failed' }),
   single('2023-12-01T08:00:00Z', 'fiat_deposit', '300.00 EUR', { status: 'failed', detail: { kind: 'bank' } }),
@@ -87,7 +87,7 @@ const trades: StoryEvent[] = [
   fill('2026-02-27T17:03:18Z', 'SOL-USDC', 'sell', ['1.5', '0.25']),
 ]
 
-/** Between this account and other products of the house. What was sent to the exchange is booked twice. */
+/** Transfers between this account and other Coinbase products. Transfers to the exchange are booked twice. */
 const products: StoryEvent[] = [
   {
     at: '2021-04-02T10:30:40Z',
@@ -145,7 +145,7 @@ const staking: StoryEvent[] = [
   },
 ]
 
-/** What the house did of its own accord, and things no reader can know yet. */
+/** What Coinbase did by itself, and rows that no reader can know yet. */
 const house: StoryEvent[] = [
   single('2021-10-01T12:00:00Z', 'earn_payout', '3.5 XLM'),
   single('2022-02-14T12:00:00Z', 'incentives_rewards_payout', '0.00021 BTC'),

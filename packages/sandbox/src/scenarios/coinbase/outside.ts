@@ -1,6 +1,6 @@
 /**
- * Transfers that another simulator can show the other side of: told to the letter, and so the same in every account. The
- * hashes and addresses have their network's shape and exist on no chain.
+ * Transfers whose other side another simulator can show. They are fixed texts, the same in every account. The hashes
+ * and addresses have the shape of their network and exist on no chain.
  */
 export const outsideTransfers = {
   /** 0.4125 BTC arrive at Kraken eighteen minutes later (`scenarios/kraken/default.ts`), under the same hash. */

@@ -4,7 +4,7 @@ import type { Step, Story } from '../../evm/story.ts'
 import { defaultStory } from './default.ts'
 import { flaky } from '../flaky.ts'
 
-// A wallet is an address: everyone may read it, and no key can be wrong or have too many rights.
+// A wallet is a public address, so no key can be wrong or have too many permissions.
 const noKey: KeyTraits = { permissions: [] }
 
 const emptyStory = (): Story => ({ steps: [], prepared: 0 })

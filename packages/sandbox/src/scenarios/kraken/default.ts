@@ -109,7 +109,7 @@ const inTheApp: StoryEvent[] = [
   ]),
 ]
 
-/** What the exchange did of its own accord. */
+/** What the exchange did by itself. */
 const house: StoryEvent[] = [
   entries('2021-03-06 12:00:00.0600', 'invite bonus', [leg('10.0000 ZEUR')]),
   entries('2021-03-06 12:00:01.0600', 'transfer', [leg('500.00 KFEE')]),

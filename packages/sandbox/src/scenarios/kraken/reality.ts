@@ -5,8 +5,9 @@
  *
  * Reported in: https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4 ("Unknown", Earn without a subtype),
  * https://github.com/BittyTax/BittyTax/issues/310 (ETHW as spotfromfutures), …/issues/494 (earn/airdrop), …/pull/499
- * (delistingconversion with two references), https://github.com/rotki/rotki/pull/12566 (four legs of a tokenized stock),
- * rotki's test_kraken.py (ZMXN, ZARS, FLOWH). The reused Earn reference comes from readers of real accounts alone.
+ * (delistingconversion with two references), https://github.com/rotki/rotki/pull/12566 (four legs of a tokenized
+ * stock), rotki's test_kraken.py (ZMXN, ZARS, FLOWH). The reused Earn reference comes from readers of real accounts
+ * alone.
  */
 import {
   buy,
@@ -43,7 +44,7 @@ const arrivals: StoryEvent[] = [
   deposit('2026-08-19 21:40:59.0819', 'HYPER.CORE', '44.4', 'Hyper (Core)', { network: 'Hyperliquid' }),
 ]
 
-/** Given for nothing, under five different headings. */
+/** Airdrops and gifts, under five different types. */
 const gifts: StoryEvent[] = [
   entries('2021-12-20 00:00:00.1220', 'airdrop', [leg('12.50000000 SGB')]),
   entries('2022-09-18 00:00:00.0918', 'transfer', [leg('0.4200000016 ETHW')], { subtype: 'spotfromfutures' }),
@@ -71,7 +72,7 @@ function side(at: string, moved: string, subtype: string, type = 'transfer'): En
   return entries(at, type, [leg(moved)], { subtype })
 }
 
-/** Earn as its migration left it: no subtype, and "Unknown" for the reference of entries that are strangers. */
+/** Earn entries after Kraken's migration: no subtype, and "Unknown" as the reference of unrelated entries. */
 const earn: StoryEvent[] = [
   entries('2022-02-17 21:27:53.0217', 'transfer', [
     leg('-0.0100000000 XXBT', { subtype: 'spottostaking' }),

@@ -4,7 +4,7 @@ import type { Step, Story } from '../../solana/story.ts'
 import { flaky } from '../flaky.ts'
 import { defaultStory } from './default.ts'
 
-// A wallet is an address: everyone may read it, and no key can be wrong or have too many rights.
+// A wallet is a public address, so no key can be wrong or have too many permissions.
 const noKey: KeyTraits = { permissions: [] }
 const calm = { key: noKey, limit: 'documented', weather: 'calm', story: defaultStory } as const
 

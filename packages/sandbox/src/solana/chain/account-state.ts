@@ -1,6 +1,6 @@
 /**
- * All that a wallet holds and all that happened to it, for an independent check: every account that is or was its own,
- * what the virtual machine says that it holds, and every effect on it. A balance is the sum of its effects.
+ * Everything that a wallet holds and that happened to it, for an independent check: every account that is or was its
+ * own, its balance according to the virtual machine, and every effect on it. A balance is the sum of its effects.
  */
 import type { Address } from '@solana/kit'
 import { decodeStake, decodeTokenAccount, isTokenAccount } from './layouts.ts'

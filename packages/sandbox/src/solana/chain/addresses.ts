@@ -1,6 +1,6 @@
 /**
- * Base58, and the keys of a wallet and of the others in its story. Everything follows from the sandbox's seed and the
- * account's id: the same account has the same address in every process. Loads nothing of the chain.
+ * Base58, and the keys of a wallet and of the other parties in its story. Everything is derived from the sandbox's seed
+ * and the account's id: the same account has the same address in every process. This file does not load the chain.
  */
 import { createHmac, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import type { Address } from '@solana/kit'
@@ -10,7 +10,7 @@ const nineDigits = 58n ** 9n
 /** An Ed25519 private key as PKCS #8 (RFC 8410): this head and 32 bytes. */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The others in a wallet's story. Each wallet has its own, so that its history does not depend on other wallets. */
+/** The other parties in a wallet's story. Each wallet has its own, so its history does not depend on other wallets. */
 export type Role = 'exchange' | 'friend' | 'employer' | 'spammer' | 'maker'
 
 export interface Key {

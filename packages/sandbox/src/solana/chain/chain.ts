@@ -2,9 +2,9 @@
  * The chain: a Solana virtual machine in this process, and beside it what the machine does not keep: the history, what
  * every account held before and after each transaction, and what it held at the slots that are not final yet.
  *
- * The machine has one present and no blocks. A transaction is put into the slot that its moment belongs to, and the clock
- * that programs see is set to it, so a story can be told in the past. Wallets share no account whose balance a story
- * changes, so their stories can be told in any order.
+ * The machine has one present and no blocks. A transaction is put into the slot that its moment belongs to, and the
+ * clock that programs see is set to it, so a story can be told in the past. Wallets share no account whose balance a
+ * story changes, so their stories can be told in any order.
  */
 import { createHmac } from 'node:crypto'
 import {
@@ -61,7 +61,9 @@ export class Chain {
   /** Oldest first. */
   #changes: Change[] = []
   readonly #byProgram = new Map<Address, Set<Address>>()
-  /** What accounts hold now. Asking the machine costs a tenth of a millisecond, and every change passes through here. */
+  /**
+   * What accounts hold now. Asking the machine costs a tenth of a millisecond, and every change passes through here.
+   */
   readonly #present = new Map<Address, EncodedAccount | undefined>()
   #number = 0
 
@@ -69,7 +71,7 @@ export class Chain {
     this.#seed = seed
     this.#nowMs = nowMs
     // Blockhashes follow from slots here, so that a story has the same signatures in every process. The machine's own
-    // memory of 32 transactions would take up to 32 of them for duplicates of nothing.
+    // memory of 32 transactions would mistake up to 32 of them for duplicates.
     this.svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n).withNativeMints()
   }
 
@@ -142,7 +144,9 @@ export class Chain {
     return entry
   }
 
-  /** Takes back transactions with the fork that they were on, all or none. Throws a RangeError when one has to stay. */
+  /**
+   * Removes transactions with the fork that they were on, all or none. Throws a RangeError when one is already final.
+   */
   drop(signatures: readonly string[]): void {
     this.advance()
     const wanted = new Set(signatures)
@@ -266,8 +270,8 @@ function toInner(meta: Metadata): Entry['inner'] {
 }
 
 /**
- * The machine's classes do not name the error; its text does. Any other error than these two keeps a transaction out of the
- * ledger.
+ * The machine's classes do not name the error; its text does. Any other error than these two keeps a transaction out of
+ * the ledger.
  */
 function toWireError(failed: FailedTransactionMetadata): TransactionError {
   const text = failed.toString()

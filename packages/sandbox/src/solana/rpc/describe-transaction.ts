@@ -39,7 +39,7 @@ function describeMeta(entry: Entry, isParsed: boolean): object {
     loaded.filter((key) => key.isWritable === isWritable).map(({ address }) => address)
   return {
     computeUnitsConsumed: entry.units,
-    // What a leader reckons with: signatures, write locks, and the units.
+    // The cost that a leader computes: signatures, write locks, and compute units.
     costUnits: entry.units + 720n * BigInt(entry.signatures.length) + 300n * BigInt(writableCount(entry)),
     err,
     fee: entry.fee,

@@ -109,7 +109,7 @@ export const ledgerMethods: Readonly<Record<string, Method>> = {
   getInflationReward,
   getHealth: () => 'ok',
   getVersion: () => ({ 'feature-set': 3_604_001_754, 'solana-core': apiVersion }),
-  // The main network's, so that a reader which looks where it is finds what it expects.
+  // The genesis hash of the main network, which a reader expects.
   getGenesisHash: () => '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
 }
 
@@ -124,7 +124,7 @@ function getSignaturesForAddress(call: Call): object[] {
   const find = (text: string | null | undefined): Entry | undefined =>
     text ? history.find(requireSignature(text)) : undefined
   const [before, until] = [find(config.before), find(config.until)]
-  // A node that does not know where to begin answers nothing; one that does not know where to stop goes on to the end.
+  // If a node does not know `before`, it returns nothing; if it does not know `until`, it continues to the end.
   if (config.before && before === undefined) return []
   const slot = slotFor(call, config)
   const list = history

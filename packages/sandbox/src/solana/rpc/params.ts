@@ -19,7 +19,7 @@ export type Method = (call: Call) => unknown
 /** The release that the simulator's answers are modelled on. */
 export const apiVersion = '3.0.10'
 
-/** Members that every configuration may have. Nodes pass over members that they do not know. */
+/** Members that every configuration may have. Nodes ignore members that they do not know. */
 export const commonConfig = z.object({
   commitment: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
   minContextSlot: z.int().min(0).nullish(),

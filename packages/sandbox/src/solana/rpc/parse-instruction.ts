@@ -1,5 +1,5 @@
 /**
- * Instructions as `jsonParsed` tells them. Those of the programs that a node knows have names for their parts; the
+ * Instructions as `jsonParsed` shows them. Those of the programs that a node knows have names for their parts; the
  * others keep accounts and data. Source: anza-xyz/agave,
  * transaction-status/src/parse_{system,token,associated_token,stake}.rs.
  */
