@@ -5,6 +5,7 @@ import { createLog } from '@assay/server/log'
 import { findParent, startProcesses, type Parent } from '@assay/server/processes'
 import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
 import { readBuild } from '../build.ts'
 import { listenForStop, UsageError } from '../console.ts'
 
@@ -52,7 +53,15 @@ function parseProcesses(text: string, role: Role): number {
   return count
 }
 
+/**
+ * How far the heap may grow beyond what is in use before all of it is collected. V8 chooses a multiple by itself, from the
+ * machine's memory, so a long history takes half as much again as a short one (467 MiB for 100,000 entries, 340 for a
+ * tenth). A worker that collects earlier uses a twentieth more processor time.
+ */
+const workerHeapGrowth = '--heap-growing-percent=25'
+
 async function run(config: Config, role: Role): Promise<void> {
+  if (role === 'worker') setFlagsFromString(workerHeapGrowth)
   const log = createLog({ level: config.logLevel })
   const { asked, signal } = listenForStop()
   const service = await startOrLeave(signal, startService(config, role, log, readBuild(), signal))
