@@ -52,6 +52,7 @@ export async function walkHotPaths(databaseUrl: string, db: Database, options: W
     ASSAY_LIMIT_TOKEN: '1000000',
     ASSAY_LIMIT_ADDRESS: '1000000',
     ASSAY_LIMIT_CLIENT: '1000000',
+    DATABASE_ACQUIRE_TIMEOUT: String(patienceMs),
     DATABASE_STATEMENT_TIMEOUT: String(patienceMs),
     DATABASE_URL: databaseUrl,
   })

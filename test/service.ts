@@ -56,6 +56,7 @@ export async function startTestService(test: Scope, options: TestServiceOptions 
     // Tests ask again and again for what happens in the background: the slower the machine, the more often.
     ASSAY_LIMIT_TOKEN: '1000000',
     ASSAY_LIMIT_ADDRESS: '1000000',
+    DATABASE_ACQUIRE_TIMEOUT: String(patienceMs),
     DATABASE_STATEMENT_TIMEOUT: String(patienceMs),
     ASSAY_KEY_CHECK_TIMEOUT: String(patienceMs),
     DATABASE_URL: toDatabaseUrl(connection),

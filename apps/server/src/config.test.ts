@@ -121,6 +121,7 @@ describe('a configuration without mistakes', () => {
       listenUrl: undefined,
       pooler: 'none',
       poolSizeMax: 10,
+      acquireTimeoutMs: 5_000,
       statementTimeoutMs: 30_000,
       dataDirectory: path.resolve('data'),
     })

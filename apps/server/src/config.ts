@@ -20,6 +20,7 @@ export interface Config {
     listenUrl: string | undefined
     pooler: 'none' | 'transaction'
     poolSizeMax: number
+    acquireTimeoutMs: number
     statementTimeoutMs: number
     dataDirectory: string
   }
@@ -94,6 +95,7 @@ export function parseConfig(environment: Environment, as: ProcessKind = 'all'): 
       listenUrl: find('DATABASE_LISTEN_URL'),
       pooler: get('DATABASE_POOLER'),
       poolSizeMax: get('DATABASE_POOL_SIZE'),
+      acquireTimeoutMs: get('DATABASE_ACQUIRE_TIMEOUT'),
       statementTimeoutMs: get('DATABASE_STATEMENT_TIMEOUT'),
       dataDirectory: get('ASSAY_DATA_DIRECTORY'),
     },

@@ -102,6 +102,12 @@ export const settings = {
     default: '10',
     parse: wholeNumber(2, 1_000),
   }),
+  DATABASE_ACQUIRE_TIMEOUT: setting({
+    description: 'How long a request waits for a connection of the pool before it is answered 503.',
+    unit: 'milliseconds',
+    default: '5000',
+    parse: wholeNumber(100, 3_600_000),
+  }),
   DATABASE_STATEMENT_TIMEOUT: setting({
     description: 'How long one statement may run before it is cancelled.',
     unit: 'milliseconds',

@@ -23,6 +23,8 @@ export interface OpenOptions {
   dataDirectory: string
   pooler: 'none' | 'transaction'
   poolSizeMax: number
+  /** How long a caller waits for a free or a new connection before the database counts as away. */
+  acquireTimeoutMs: number
   statementTimeoutMs: number
   /** A caller found every connection in use and waited this long. */
   onWaited?: (seconds: number) => void
@@ -38,10 +40,11 @@ export interface OpenedDatabase {
 }
 
 export async function openDatabase(options: OpenOptions, log: DatabaseLog): Promise<OpenedDatabase> {
-  const { url, dataDirectory, poolSizeMax, statementTimeoutMs, onWaited } = options
+  const { url, dataDirectory, poolSizeMax, acquireTimeoutMs, statementTimeoutMs, onWaited } = options
+  const pool = { poolSizeMax, acquireTimeoutMs, statementTimeoutMs, onWaited, log }
   if (url !== undefined) {
     const connection = { url }
-    const db = createDatabase({ connection, pooler: options.pooler, poolSizeMax, statementTimeoutMs, onWaited, log })
+    const db = createDatabase({ ...pool, connection, pooler: options.pooler })
     return { db, connection, close: () => db.close() }
   }
   const joined = options.join === true ? await joinEmbedded(dataDirectory) : undefined
@@ -49,7 +52,7 @@ export async function openDatabase(options: OpenOptions, log: DatabaseLog): Prom
   const connection = joined ?? server?.connection
   if (connection === undefined) throw new Error('an embedded server without an address')
   // DATABASE_POOLER applies to DATABASE_URL only: our own server has no pooler in front.
-  const db = createDatabase({ connection, pooler: 'none', poolSizeMax, statementTimeoutMs, onWaited, log })
+  const db = createDatabase({ ...pool, connection, pooler: 'none' })
   return {
     db,
     connection,

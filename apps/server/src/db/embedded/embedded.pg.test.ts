@@ -158,7 +158,8 @@ describe('one data directory', () => {
       return true
     })
     const options = { url: undefined, dataDirectory: data(), pooler: 'none', poolSizeMax: 2 } as const
-    const joined = await openDatabase({ ...options, statementTimeoutMs: patienceMs, join: true }, silentLog)
+    const patience = { acquireTimeoutMs: patienceMs, statementTimeoutMs: patienceMs }
+    const joined = await openDatabase({ ...options, ...patience, join: true }, silentLog)
     assert.deepEqual(await joined.db.rows('select a from kept'), [{ a: 1 }])
     await joined.close()
     const before = committed()
