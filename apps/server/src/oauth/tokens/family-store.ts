@@ -3,7 +3,9 @@
  *
  * A refresh is two statements and needs no transaction: the first only reads, and the second rotates the family on the
  * condition that the presented token is still the present one. Of any number of refreshes at once one rotates; the
- * others wait for it, change nothing, and read the family again.
+ * others wait for it, change nothing, and read the family again. The second ends in the insert of the access token and
+ * not in a select from it: Citus sends such a select, which is over no table, with the rows of the steps before it to
+ * other nodes than the user's, so that a refresh would fail while any of them is away.
  */
 import type { Sql } from '../../db/index.ts'
 import { toTokenClientQuery, type PlatformScope, type TokenClient } from '../../tenants/index.ts'
@@ -80,16 +82,13 @@ export async function rotateFamily(sql: Sql, rotation: TokenRotation): Promise<b
        where user_key = $1::bigint and id = $2::uuid and refresh_hash = $3::bytea
          and revoked_at is null and expires_at > $8::timestamptz
        returning user_key, id, grant_id, client_id, tenant_key, tenant_id, user_id, expires_at
-     ),
-     access as (
-       insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
-                                  scopes, issued_at, expires_at)
-       select user_key, $6::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, $7::text[], $8::timestamptz,
-              least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), expires_at)
-       from family
-       returning user_key
      )
-     select from access`,
+     insert into access_tokens (user_key, token_hash, family_id, grant_id, client_id, tenant_key, tenant_id, user_id,
+                                scopes, issued_at, expires_at)
+     select user_key, $6::bytea, id, grant_id, client_id, tenant_key, tenant_id, user_id, $7::text[], $8::timestamptz,
+            least($8::timestamptz + make_interval(secs => ${accessTokenSeconds}), expires_at)
+     from family
+     returning user_key`,
     [
       rotation.userKey,
       rotation.familyId,
