@@ -2,15 +2,15 @@
  * The part `nodes` of the campaign `cluster`: users connect, are read and remove accounts, while one node of the cluster
  * after the other is killed (kill -9 of its postmaster) and started again, the coordinator among them.
  *
- * - While a worker is away its users are answered 503 with Retry-After, and the users of other workers 200. Without the
- *   coordinator everybody is answered 503.
+ * - While a worker is away its users are answered 503 with Retry-After, and the users of other workers 200, for pages and
+ *   for the refresh of a token. Without the coordinator everybody is answered 503.
  * - Nothing is restarted but the node; everybody is served again afterwards.
  * - What is served in the end equals what one PostgreSQL server serves.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { isDatabaseAway } from '../../apps/server/src/db/index.ts'
-import { connect, walk } from '../application.ts'
+import { authorize, connect, demo, redeem, walk } from '../application.ts'
 import type { Citus, CitusNode } from '../cluster/citus.ts'
 import { startTestPostgres } from '../postgres.ts'
 import type { TestService } from '../service.ts'
@@ -93,18 +93,14 @@ const nameOf = (user: number): string => `user ${user}`
 /** Every third user removes the account again. */
 const isRemoved = (user: number): boolean => user % 3 === 2
 
-/** One user after the other connects and is read; the names of all of them. */
-async function play({ url }: TestService, isNeeded: (count: number) => boolean): Promise<number> {
+/** One user after the other connects and is read; how many there were. */
+async function play(service: TestService, isNeeded: (count: number) => boolean): Promise<number> {
+  const { url } = service
   let count = 0
   for (; isNeeded(count); count += 1) {
     const user = nameOf(count)
-    const token = await retry(`${user} connects`, async () => {
-      const { token, authorization } = await connect(url, user, [{ provider_id: 'kraken' }])
-      const [added] = authorization.connections
-      // A session whose first answer was lost has connected the account already.
-      if (typeof added?.connection_id !== 'string') throw new Error(`not connected: ${JSON.stringify(added?.errors)}`)
-      return token
-    })
+    const { token } = await retry(`${user} comes`, () => connect(url, user, []))
+    await add(service, user, token)
     await until(
       `${user} is read`,
       async () => {
@@ -117,6 +113,34 @@ async function play({ url }: TestService, isNeeded: (count: number) => boolean):
     if (isRemoved(count)) await remove(url, user, token)
   }
   return count
+}
+
+/** The account is that of the user's name, with the same references whenever it is made. */
+async function add({ url, sandbox }: TestService, user: string, token: string): Promise<void> {
+  const wish = { provider_id: 'kraken', scenario: 'default', account: user }
+  const made = await post(`${sandbox.controlUrl}/control/accounts`, wish)
+  const { credentials } = made as { credentials: object }
+  const body = { provider_id: 'kraken', connection: { type: 'api_key', ...credentials } }
+  await retry(`${user} connects`, async () => {
+    const { data } = (await post(`${url}/accounts/v2/providers`, body, token)) as { data: Added }
+    // "Could not be checked in time" asks to try again, as 503 does; "connected already" has the id.
+    if (data.connection_id === null)
+      throw new Error(data.errors[0]?.cause === 'internal' ? '503 ' : JSON.stringify(data))
+  })
+}
+
+interface Added {
+  connection_id: string | null
+  errors: { cause: string }[]
+}
+
+async function post(url: string, body: object, token?: string): Promise<unknown> {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const headers = { 'content-type': 'application/json', ...authorization }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`${response.status} ${text}`)
+  return JSON.parse(text)
 }
 
 async function remove(url: string, user: string, token: string): Promise<void> {
@@ -157,7 +181,7 @@ async function retry<T>(what: string, work: () => Promise<T>): Promise<T> {
 /** Transactions and assets, each as a text; sorted, because ids decide the order within a millisecond. */
 type Served = readonly string[]
 
-/** Once everything is at rest. Ids are random, those of the simulated account too, so they are left out. */
+/** Once everything is at rest. Ids are random, so they are left out. */
 async function gather({ url, db }: TestService, users: number): Promise<Map<string, Served>> {
   const pending = `select (select count(*) from awaited_prices)
     + (select count(*) from connections where status <> 'active') as count`
@@ -184,7 +208,7 @@ async function gather({ url, db }: TestService, users: number): Promise<Map<stri
   return served
 }
 
-const drawn = new Set(['id', 'user_id', 'connection_id', 'provider_reference', 'updated_at', 'time_fetched'])
+const drawn = new Set(['id', 'user_id', 'connection_id', 'updated_at', 'time_fetched'])
 
 function toText(served: object): string {
   return JSON.stringify(Object.fromEntries(Object.entries(served).filter(([name]) => !drawn.has(name))))
@@ -249,8 +273,9 @@ async function loseOne(
 ): Promise<string> {
   const present = await Promise.all(
     onlookers.map(async (one) => {
-      const { token } = await retry(`${one.name} comes back`, () => connect(url, one.name, []))
-      return { ...one, token, reader: startReader(url, token) }
+      const tokens = await retry(`${one.name} comes back`, async () => redeem(url, await authorize(url, one.name, [])))
+      const { access_token: token, refresh_token: refreshToken } = tokens
+      return { ...one, token, refreshToken, reader: startReader(url, token) }
     }),
   )
   const isHit = ({ address }: Onlooker): boolean => node === citus.coordinator || address === node.address
@@ -263,6 +288,8 @@ async function loseOne(
       await until(`${wanted} for ${one.name} while ${node.name} is away`, async () =>
         (await ask(url, one.token, failures)) === wanted ? true : undefined,
       )
+      if (!isHit(one))
+        await retry(`a refresh for ${one.name} while ${node.name} is away`, () => refresh(url, one.refreshToken))
     }
     await delay(random() * downMaxMs)
   } finally {
@@ -277,6 +304,13 @@ async function loseOne(
   const servedMs = performance.now() - startedMs
   for (const { reader } of present) failures.push(...(await reader.stop()))
   return `was away for ${toSeconds(startedMs - began)} s, everybody was served ${toSeconds(servedMs)} s later`
+}
+
+async function refresh(url: string, token: string): Promise<void> {
+  const client = { client_id: demo.clientId, client_secret: demo.secret }
+  const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: token, ...client })
+  const response = await fetch(`${url}/oauth/token`, { method: 'POST', body })
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
 }
 
 const toSeconds = (ms: number): number => Math.round(ms / 100) / 10

@@ -25,8 +25,8 @@ export async function withService(
   const logTo = (line: string): void => {
     if (line.includes('a request failed')) failures.push(line.trim().slice(0, 1_000))
   }
-  // As an operator has it: the tests' own patience would hide a statement that waits for a node.
-  const settings = { DATABASE_STATEMENT_TIMEOUT: '30000' }
+  // As an operator has them: the tests' own patience would hide what waits for a node.
+  const settings = { DATABASE_STATEMENT_TIMEOUT: '30000', ASSAY_KEY_CHECK_TIMEOUT: '30000' }
   const scope = { after: (end: unknown) => void ends.push(end as () => unknown) }
   // graphile-worker tells of a database that dies while it works twice: to its log, which is ours, and to the terminal.
   const muted = mock.method(console, 'trace', () => undefined)
