@@ -1,6 +1,7 @@
 /** `npm run campaign -- kill`: runs it and prints what was killed, when, and what came of it. */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { openClusterInstallation } from './cluster-installation.ts'
 import { openKillCampaign, type KillCampaign, type KillOptions, type KillReport, type Phase } from './kill.ts'
 import type { Victim } from './installation.ts'
 
@@ -14,6 +15,7 @@ export async function kill(words: string[]): Promise<boolean> {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       entries: { type: 'string', default: '100000' },
       sabotage: { type: 'boolean', default: false },
+      cluster: { type: 'boolean', default: false },
     },
   })
   const [kills, seed, entries] = [Number(values.kills), Number(values.seed), Number(values.entries)]
@@ -21,7 +23,7 @@ export async function kill(words: string[]): Promise<boolean> {
     `kill campaign: ${kills} kills over syncs of ${entries} entries, seed ${seed} (--seed ${seed} repeats its choices)`,
   )
   const began = performance.now()
-  const campaign = await openKillCampaign(entries)
+  const campaign = await openKillCampaign(entries, values.cluster ? openClusterInstallation : undefined)
   const sabotaged = {
     hook: path.join(import.meta.dirname, 'sabotage.ts'),
     compare: false,

@@ -15,7 +15,7 @@ import { compareEvidence, gatherEvidence, holdAgainstBooks, type Evidence } from
 import { firstDatabase, openInstallation, type Installation, type Running, type Victim } from './installation.ts'
 import { startReader, startReceiver, type Receiver } from './onlookers.ts'
 import { prepareAccount, type Account } from './prepared-account.ts'
-import { createRandom } from './random.ts'
+import { createRandom, shuffle } from './random.ts'
 
 export type Phase = 'reading' | 'deriving' | 'idle'
 
@@ -46,8 +46,11 @@ const pollMs = 100
 const pauseMaxMs = 500
 
 /** `entries`: how many of the newest ledger entries are read; the account has 100,000. */
-export async function openKillCampaign(entries: number): Promise<KillCampaign> {
-  const installation = await openInstallation()
+export async function openKillCampaign(
+  entries: number,
+  open: () => Promise<Installation> = openInstallation,
+): Promise<KillCampaign> {
+  const installation = await open()
   const receiver = await startReceiver()
   async function close(): Promise<void> {
     await receiver.close()
@@ -257,11 +260,4 @@ async function judge(
     ...(await holdAgainstBooks(db, connectionId, books, fromMs)),
     ...receiver.judge(messages, arrived),
   ]
-}
-
-function shuffle<T>(items: readonly T[], random: () => number): T[] {
-  return items
-    .map((item) => ({ item, at: random() }))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ item }) => item)
 }

@@ -20,7 +20,7 @@ export interface Account {
 const user = 'owner'
 
 /** The simulated account has no call limit, so our own restraint, made for real ones, is lifted too. */
-const liftBudgets = `
+export const liftBudgets = `
   create function fill_bucket() returns trigger language plpgsql as $$ begin new.tokens := 1000; return new; end $$;
   create trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
 
