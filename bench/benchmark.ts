@@ -33,12 +33,22 @@ export interface Finding {
   notes: readonly string[]
 }
 
+/** Figures of several setups beside each other, each cell as text. */
+export interface Table {
+  title: string
+  header: readonly string[]
+  rows: readonly (readonly string[])[]
+  notes: readonly string[]
+}
+
 export type Goal = { atLeast: number } | { atMost: number }
 
 export interface Benchmark {
   name: string
   summary: string
-  run(bench: Bench): Promise<Finding[]>
+  /** It needs what few machines have, so that it runs only when it is named. */
+  onlyByName?: true
+  run(bench: Bench): Promise<(Finding | Table)[]>
 }
 
 export function isMet(goal: Goal, value: number): boolean {

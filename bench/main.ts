@@ -8,6 +8,7 @@ import { readEnvironment } from '@assay/server/config'
 import type { Bench, Benchmark, Size } from './benchmark.ts'
 import { assets } from './benchmarks/assets.ts'
 import { changes } from './benchmarks/changes.ts'
+import { cluster } from './benchmarks/cluster.ts'
 import { depth } from './benchmarks/depth.ts'
 import { derive } from './benchmarks/derive.ts'
 import { enterprise } from './benchmarks/enterprise.ts'
@@ -25,7 +26,7 @@ import { describeLoad, describeMachine, watchSteal } from './machine.ts'
 import { roundsMin } from './measure.ts'
 import { CannotRun, ensurePeers } from './prepare.ts'
 import { startProgress, toClock, type Progress } from './progress.ts'
-import { describeFinding } from './report.ts'
+import { describeFinding, describeTable } from './report.ts'
 import { openPostgres, type Postgres } from './world/postgres.ts'
 
 const benchmarks: readonly Benchmark[] = [
@@ -44,6 +45,7 @@ const benchmarks: readonly Benchmark[] = [
   storage,
   start,
   widget,
+  cluster,
 ]
 
 const usage = `usage: npm run bench -- [name …] [--full | --try] [--rounds n]
@@ -77,7 +79,9 @@ function readWish(words: readonly string[]): Wish | undefined {
   if (!Number.isInteger(rounds) || rounds < roundsMin) {
     throw new CannotRun(`--rounds must be a whole number from ${roundsMin}: fewer say nothing on a shared machine.`)
   }
-  const chosen = positionals.length === 0 ? benchmarks : benchmarks.filter(({ name }) => positionals.includes(name))
+  const chosen = benchmarks.filter(({ name, onlyByName = false }) =>
+    positionals.length === 0 ? !onlyByName : positionals.includes(name),
+  )
   const size = values.full === true ? 'full' : values.try === true ? 'try' : 'default'
   return { chosen, size, rounds }
 }
@@ -131,7 +135,9 @@ async function runOne(
   bench.say('stopping what it started')
   await endAll()
   progress.clear()
-  for (const finding of findings) console.log(describeFinding(finding))
+  for (const finding of findings) {
+    console.log('rows' in finding ? describeTable(finding) : describeFinding(finding))
+  }
   console.log(`  took ${Math.round((performance.now() - began) / 1_000)} s${describeSteal()}`)
 }
 

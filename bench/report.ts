@@ -1,5 +1,5 @@
 /** Findings as text: the ratio first, then the figures that it was made of. */
-import { isMet, type Finding, type Goal } from './benchmark.ts'
+import { isMet, type Finding, type Goal, type Table } from './benchmark.ts'
 import { median, type Comparison, type Figures } from './measure.ts'
 
 const number = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
@@ -9,6 +9,16 @@ export function describeFinding({ title, unit, measured, goal, notes }: Finding)
   const width = Math.max(...rows.map(([name]) => name.length))
   const lines = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`)
   return [title, ...lines, ...notes.map((note) => `  ${note}`)].join('\n')
+}
+
+/** In Markdown, so that it can be copied into a document. */
+export function describeTable({ title, header, rows, notes }: Table): string {
+  const all = [header, ...rows]
+  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  const toLine = (row: readonly string[]): string =>
+    `  | ${widths.map((width, column) => (row[column] ?? '').padEnd(width)).join(' | ')} |`
+  const rule = `  | ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
+  return [title, toLine(header), rule, ...rows.map(toLine), ...notes.map((note) => `  ${note}`)].join('\n')
 }
 
 type Row = [name: string, text: string]

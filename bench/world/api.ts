@@ -13,8 +13,13 @@ export interface Api extends Process {
   url: string
 }
 
-export async function startApi(environment: Readonly<Record<string, string>>): Promise<Api> {
-  const words = [assay, 'serve', '--role', 'api', '--port', '0']
+/** `processes` behind one port, for which a port has to be named. */
+export async function startApi(
+  environment: Readonly<Record<string, string>>,
+  { processes = 1, port = 0 }: { processes?: number; port?: number } = {},
+): Promise<Api> {
+  const several = processes === 1 ? [] : ['--processes', String(processes)]
+  const words = [assay, 'serve', '--role', 'api', '--port', String(port), ...several]
   // An API process does not start if it could open credentials.
   const own = { ...environment, ASSAY_SEALING_PRIVATE_KEYS: '' }
   const started = await startProcess({ name: 'api', words, environment: own, ready: /"url":"(http[^"]+)".*"ready"/ })

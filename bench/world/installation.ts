@@ -21,8 +21,8 @@ export interface Installation {
   connect(token: string, account: Account): Promise<Connected>
   /** Resolves when all that was read through it is destroyed. */
   remove(token: string, connectionId: string): Promise<void>
-  /** Resolves when the transactions of all the user's connections were read and derived again. */
-  refresh(token: string): Promise<void>
+  /** Resolves when the transactions of all connections of these users were read and derived again, all at once. */
+  refresh(...tokens: readonly string[]): Promise<void>
   /** Of the database and of the simulated providers. */
   advanceClock(byMs: number): Promise<void>
   stop(): Promise<void>
@@ -96,23 +96,26 @@ export async function startInstallation({ db, url: databaseUrl }: BenchDatabase,
         return rows.length === 0
       })
     },
-    async refresh(token) {
+    async refresh(...tokens) {
       await advanceClock(pauseMs)
-      const begun = await sendJson(`${url}/accounts/v2/transactions/refresh`, 'POST', { body: {}, token })
-      const { refresh_id: id } = (begun as { data: { refresh_id: string } }).data
-      await until('the refresh has ended', async () => {
-        const state = await sendJson(`${url}/accounts/v2/refreshes/${id}`, 'GET', { token })
-        const { status } = (state as { data: { status: string } }).data
-        if (status === 'failed' || status === 'partial')
-          throw new Error(`the refresh ended as ${JSON.stringify(state)}`)
-        return status === 'succeeded'
-      })
+      await Promise.all(tokens.map((token) => refreshOne(url, token)))
     },
     async stop() {
       await api.stop()
       await sandbox.stop()
     },
   }
+}
+
+async function refreshOne(url: string, token: string): Promise<void> {
+  const begun = await sendJson(`${url}/accounts/v2/transactions/refresh`, 'POST', { body: {}, token })
+  const { refresh_id: id } = (begun as { data: { refresh_id: string } }).data
+  await until('the refresh has ended', async () => {
+    const state = await sendJson(`${url}/accounts/v2/refreshes/${id}`, 'GET', { token })
+    const { status } = (state as { data: { status: string } }).data
+    if (status === 'failed' || status === 'partial') throw new Error(`the refresh ended as ${JSON.stringify(state)}`)
+    return status === 'succeeded'
+  })
 }
 
 interface ReadBegun {

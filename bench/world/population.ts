@@ -60,7 +60,7 @@ interface SampleDocument {
 
 const samples = JSON.parse(readFileSync(path.join(import.meta.dirname, 'documents.json'), 'utf8')) as SampleDocument[]
 
-async function fillPopulation(db: Database, population: Population, say: Say): Promise<void> {
+export async function fillPopulation(db: Database, population: Population, say: Say): Promise<void> {
   const tenantKey = await insertTenant(db)
   await insertUsers(db, tenantKey, population)
   await withoutIndexes(db, 'transactions', say, () => insertTransactions(db, tenantKey, population, say))
