@@ -2,10 +2,19 @@
  * Parses stored Coinbase transactions (docs.cdp.coinbase.com, coinbase-app/track-apis/transactions). Only the members
  * that we use are parsed.
  */
-import { findDecimal, type Asset, type Decimal } from '@assay/core'
+import { assetOf, findDecimal, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
 import { parseJson } from '../kit/json.ts'
-import { coinbaseAsset, isStakedCode } from './assets.ts'
+
+/** Core's registry maps Coinbase's codes to assets. */
+export function coinbaseAsset(code: string, atMs = Number.MAX_SAFE_INTEGER): Asset {
+  return assetOf('coinbase', code, atMs)
+}
+
+/** ETH2 is ether in the wallet for staked ether. */
+export function isStakedCode(code: string): boolean {
+  return code === 'ETH2'
+}
 
 export type Status = 'pending' | 'done' | 'failed'
 

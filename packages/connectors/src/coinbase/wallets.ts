@@ -13,7 +13,7 @@ import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal }
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
-import { coinbaseAsset, isStakedCode } from './assets.ts'
+import { coinbaseAsset, isStakedCode } from './records.ts'
 import { fetchListPage, type Call } from './client.ts'
 
 export interface Wallet {

@@ -2,7 +2,7 @@
  * The words in which a scenario tells what happened on an account. `history.ts` turns them into rows with the balances
  * they move, and refuses a story in which the account spends what it does not have.
  */
-export { every } from '../core/every.ts'
+export { every } from '../core/scenario.ts'
 
 export interface Story {
   events: readonly StoryEvent[]

@@ -7,7 +7,7 @@ import type { Entry, Network } from './chain/network.ts'
 import { receive, reward, send, strangerScript, sweep, type Bank, type Moment } from './payments.ts'
 import { sha256 } from './chain/transaction.ts'
 import type { ChainName, OwnAddress, Standard, Wallet, WalletKind } from './wallet.ts'
-export { every } from '../core/every.ts'
+export { every } from '../core/scenario.ts'
 export type { Standard, WalletKind } from './wallet.ts'
 
 export interface Story {

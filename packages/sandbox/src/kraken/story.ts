@@ -2,7 +2,7 @@
  * The words in which a scenario tells what happened on an account. `history.ts` turns them into ledger entries, trades,
  * deposits and withdrawals, and refuses a story that spends more than the account holds.
  */
-export { every } from '../core/every.ts'
+export { every } from '../core/scenario.ts'
 
 export interface Story {
   events: readonly StoryEvent[]

@@ -3,7 +3,7 @@
  * OKX and Bitfinex tell the same story in three protocols. `books.ts` turns it into rows and ledger entries, and
  * refuses a story in which the account spends what it does not have.
  */
-export { every } from '../core/every.ts'
+export { every } from '../core/scenario.ts'
 
 /**
  * Every one of these exchanges keeps coins that come and go apart from coins that trade: FUND and UNIFIED at Bybit,

@@ -1,7 +1,6 @@
 /** Calls of the platform API: with a valid token, exact decimals, refusals as exceptions, and lists page by page. */
 import { ConnectionError, ProblemError } from '../errors.ts'
-import { parseExact } from './exact.ts'
-import { readLines } from './lines.ts'
+import { parseExact, readLines } from './answers.ts'
 import { retryAfterSeconds, send, sendForStream, type HttpAnswer, type SendOptions } from './send.ts'
 import type { TokenHolder } from '../tokens.ts'
 import type { ErrorItem, Problem } from '../types.ts'

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
-import { createCursors, toSubject } from './cursor.ts'
+import { createCursors, createMac, toSubject } from './cursor.ts'
+import { createHmac } from 'node:crypto'
 
 const oldKey = new Uint8Array(32).fill(1)
 const newKey = new Uint8Array(32).fill(2)
@@ -95,5 +96,22 @@ describe('cursors', () => {
     assert.ok(cursors.find(walk.list, before))
     assert.equal(createCursors([newKey]).find(walk.list, before), undefined)
     assert.equal(createCursors([oldKey]).find(walk.list, cursors.write(walk, {}, ['x'])), undefined)
+  })
+})
+
+describe('the HMAC of a cursor', () => {
+  it('RFC 2104: the code of any text under any key is the one of Node’s own HMAC', () => {
+    const key = fc.uint8Array({ maxLength: 64 })
+    fc.assert(
+      fc.property(key, fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), (secret, texts) => {
+        const mac = createMac(secret)
+        // One after the other: a code must not depend on the one before.
+        for (const text of texts) assert.equal(mac(text), createHmac('sha256', secret).update(text).digest('base64url'))
+      }),
+    )
+  })
+
+  it('refuses a key that is longer than a block', () => {
+    assert.throws(() => createMac(new Uint8Array(65)), RangeError)
   })
 })

@@ -1,17 +1,16 @@
 /**
  * Cursors: opaque, signed, without an expiry. A cursor holds the filters of the walk, the place it has reached, and a
- * digest of the subject (user and client) that it was given to. The list is not in it but under the signature. A cursor is
- * read before the caller is known, because one statement checks the token and reads the page: first the signature, then
- * the text, and when the caller is known, whether it is theirs.
+ * digest of the subject (user and client) that it was given to. The list is not in it but under the signature. A cursor
+ * is read before the caller is known, because one statement checks the token and reads the page: first the signature,
+ * then the text, and when the caller is known, whether it is theirs.
  *
- * base64url( HMAC-SHA256 cut to 18 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, position] ). RFC 2104
- * §5 allows the cut; cursors go in URLs. Both cuts are multiples of three bytes, so that the parts of the text can be read
- * without decoding the whole, and the signature is over the text: another spelling of the same bytes is another text. A
- * long JSON (a hundred ids) is deflated, behind a zero byte, with which no JSON begins.
+ * base64url( HMAC-SHA256 cut to 18 bytes ‖ SHA-256 of the subject cut to 12 bytes ‖ JSON [filters, position] ). RFC
+ * 2104 §5 allows the cut; cursors go in URLs. Both cuts are multiples of three bytes, so that the parts of the text can
+ * be read without decoding the whole, and the signature is over the text: another spelling of the same bytes is another
+ * text. A long JSON (a hundred ids) is deflated, behind a zero byte, with which no JSON begins.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { hash, timingSafeEqual } from 'node:crypto'
-import { createMac, type Mac } from './mac.ts'
 
 type FilterValue = string | number | boolean | readonly string[]
 export type Filters = Readonly<Record<string, FilterValue>>
@@ -105,4 +104,31 @@ function sign(mac: Mac, list: string, signed: string): string {
 function isSame(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)]
   return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** The code of a text, in base64url. */
+export type Mac = (text: string) => string
+
+const blockBytes = 64
+const digestBytes = 32
+
+/**
+ * HMAC-SHA256 (RFC 2104) in two calls of Node's one-shot hash. `createHmac` creates an object that the garbage
+ * collector has to finalise. A page reads one cursor and writes another; their HMACs took a sixteenth of its processor
+ * time, and take a third of that this way.
+ */
+export function createMac(secret: Uint8Array): Mac {
+  // §2 hashes a key that is longer than a block; ours are derived and never are.
+  if (secret.length > blockBytes) throw new RangeError(`a key has at most ${blockBytes} bytes`)
+  const inner = pad(secret, 0x36)
+  // The inner digest is written behind the outer pad, always in the same place.
+  const outer = Buffer.concat([pad(secret, 0x5c), Buffer.alloc(digestBytes)])
+  return (text) => {
+    outer.write(hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'binary'), blockBytes, 'binary')
+    return hash('sha256', outer, 'base64url')
+  }
+}
+
+function pad(secret: Uint8Array, byte: number): Buffer {
+  return Buffer.alloc(blockBytes, byte).map((each, index) => each ^ (secret[index] ?? 0)) as Buffer
 }

@@ -6,8 +6,30 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import ccxt from 'ccxt'
 import type { ExchangeFacts } from './facts.ts'
-import { leftOut } from './left-out.ts'
 import { probeExchange } from './probe.ts'
+
+const privateKey = 'asks for the private key of a wallet, which can spend'
+const ownConnector = 'has its own connector'
+const oneSecret = 'has a single secret, and a connection by API key consists of a key and a secret'
+
+/** Exchanges that ccxt supports and this connector does not offer, each with the reason. */
+export const leftOut: Readonly<Record<string, string>> = {
+  binance: ownConnector,
+  coinbase: ownConnector,
+  kraken: ownConnector,
+  aster: privateKey,
+  derive: privateKey,
+  extended: privateKey,
+  grvt: privateKey,
+  hibachi: privateKey,
+  lighter: privateKey,
+  paradex: privateKey,
+  blockchaincom: oneSecret,
+  mudrex: oneSecret,
+  onetrading: oneSecret,
+  bullish: 'asks for the number of a trading account beside key and secret, and signs with a private key',
+  ndax: 'asks for five credentials, among them the password of the account',
+}
 
 export async function generateExchanges(): Promise<string> {
   const { exchanges } = ccxt as unknown as { exchanges: readonly string[] }
@@ -15,8 +37,7 @@ export async function generateExchanges(): Promise<string> {
   for (const id of exchanges) {
     if (Object.hasOwn(leftOut, id)) continue
     const found = await probeExchange(id)
-    if (found === undefined)
-      throw new Error(`ccxt cannot read balances of ${id}: name it in left-out.ts, with the reason`)
+    if (found === undefined) throw new Error(`ccxt cannot read balances of ${id}: add it to leftOut with the reason`)
     facts.push(found)
   }
   const rows = facts.map((one) => `  ${JSON.stringify(one)},\n`).join('')

@@ -1,7 +1,6 @@
 /** Events with a single row: transfers on and off Coinbase, rewards, payments. Type and sign decide what they mean. */
 import { isNegative, isPositive, type TransactionDraft } from '@assay/core'
-import { toDraft, toUnknownDraft, type Kind } from './draft.ts'
-import { toLegs, withIncludedFee, type Entry } from './legs.ts'
+import { toDraft, toLegs, toUnknownDraft, withIncludedFee, type Entry, type Kind } from './draft.ts'
 
 const deposit: Kind = { type: 'receive', category: 'deposit' }
 const withdrawal: Kind = { type: 'send', category: 'withdrawal' }

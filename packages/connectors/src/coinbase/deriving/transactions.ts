@@ -13,9 +13,8 @@ import {
   type TransactionDraft,
 } from '@assay/core'
 import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
-import { toDraft, toHalfDraft } from './draft.ts'
+import { toDraft, toHalfDraft, toLegs, withCommission, withIncludedFee, type Entries, type Entry } from './draft.ts'
 import { familyOf, isEcho, moveKey, pairingMaxMs, swapKey } from './families.ts'
-import { toLegs, withCommission, withIncludedFee, type Entries, type Entry } from './legs.ts'
 import { parseTransaction } from '../records.ts'
 import { toSingleDraft } from './singles.ts'
 import { readState } from '../state.ts'

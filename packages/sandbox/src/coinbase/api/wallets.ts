@@ -15,8 +15,7 @@ import { unitDecimals, type Currency } from '../assets.ts'
 import type { CoinbaseAccount } from '../authentication.ts'
 import { balanceOf, toIso, type Wallet } from '../history.ts'
 import { decodeUuid, encodeUuid, toUuid } from '../ids.ts'
-import { CoinbaseRefusal } from '../wire.ts'
-import { toMoney } from './money.ts'
+import { CoinbaseRefusal, toMoney } from '../wire.ts'
 import { parsePaging, spanOf, toPage } from './paging.ts'
 
 const v3LimitDefault = 49

@@ -2,7 +2,7 @@
  * A wallet used since March 2021 on the Ethereum-shaped network and since September 2023 on the Base-shaped one. Every
  * kind of step occurs; amounts have odd digits where an integrator may round.
  */
-import { every } from '../../core/every.ts'
+import { every } from '../../core/scenario.ts'
 import type { Deed, Step, Story } from '../../evm/story.ts'
 import type { ChainId } from '../../evm/chain/networks.ts'
 

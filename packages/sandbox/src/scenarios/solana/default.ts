@@ -2,7 +2,7 @@
  * A person's wallet from March 2024 to October 2026: pay in USDC, SOL from an exchange, purchases, swaps with a market
  * maker, staking with its rewards, wrapped SOL, a collectible, spam, and what goes wrong.
  */
-import { every } from '../../core/every.ts'
+import { every } from '../../core/scenario.ts'
 import type { Deed, Step, Story } from '../../solana/story.ts'
 
 const at = (moment: string, deed: Deed): Step => ({ at: moment, deed })
