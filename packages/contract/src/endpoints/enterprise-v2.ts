@@ -11,15 +11,17 @@ import { EnterpriseTransaction, RemovedTransaction, transactionFilters } from '.
 import { limitDefault, limitMax, limitRule, pageOf, pageParameters, pagesV2 } from '../pages.ts'
 import { ProviderMetadata } from '../providers.ts'
 import { list, refuseEmptyRange, text } from '../values.ts'
-import { account, enterpriseUser, transactionOfUser } from './enterprise-examples.ts'
 import {
+  account,
   catalogued,
   changesCursor,
+  enterpriseUser,
   errorsNone,
   pageLast,
   positionV2,
   removedTransactionId,
   thisYear,
+  transactionOfUser,
 } from './examples.ts'
 
 const reading = { family: 'enterprise_v2', method: 'GET', scope: 'enterprise:read', errors: [] } as const

@@ -9,7 +9,6 @@ import * as manage from './manage-v1.ts'
 import * as v1 from './platform-v1.ts'
 import * as bulk from './bulk-v2.ts'
 import * as reading from './reading-v2.ts'
-import * as refreshV1 from './refresh-v1.ts'
 
 export * from './accounts-v2.ts'
 export * from './bulk-v2.ts'
@@ -20,7 +19,6 @@ export * from './enterprise-v2.ts'
 export * from './manage-v1.ts'
 export * from './platform-v1.ts'
 export * from './reading-v2.ts'
-export * from './refresh-v1.ts'
 
 export const endpoints: readonly Endpoint[] = [
   v1.addProviderV1,
@@ -28,9 +26,9 @@ export const endpoints: readonly Endpoint[] = [
   v1.removeProviderV1,
   v1.completeProviderV1,
   v1.listAssetsV1,
-  refreshV1.refreshAssetsV1,
+  v1.refreshAssetsV1,
   v1.listTransactionsV1,
-  refreshV1.refreshTransactionsV1,
+  v1.refreshTransactionsV1,
   v2.listCatalog,
   v2.addProvider,
   v2.listProviders,

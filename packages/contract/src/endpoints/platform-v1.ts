@@ -14,10 +14,12 @@ import {
   connectedV1,
   connectionId as connectionIdExample,
   positionV1,
+  refreshedV1,
   removed,
   thisYear,
   transactionV1,
 } from './examples.ts'
+import { refreshBody, RefreshResponseV1 } from '../reading.ts'
 
 const family = 'platform_v1'
 
@@ -144,4 +146,33 @@ export const completeProviderV1 = defineEndpoint({
     'With a token of the user and client that began. A state that is unknown, used, expired or another’s is invalid_state.',
   errors: [],
   example: { params: { crypto_source_id: 'kraken' }, query: callback, response: addedV1 },
+})
+
+/** Refreshes have the same rules as in v2 and bare responses. */
+const refresh = {
+  family,
+  method: 'POST',
+  body: refreshBody,
+  response: RefreshResponseV1,
+  errors: ['not_found'],
+  example: { body: { connection_ids: [connectionIdExample] }, response: refreshedV1 },
+} as const
+
+export const refreshAssetsV1 = defineEndpoint({
+  ...refresh,
+  id: 'refreshAssetsV1',
+  path: '/platform/v1/assets/refresh',
+  scope: 'assets:read',
+  summary: 'Refresh the asset list',
+  description: 'Reads the balances again. A crypto source that was refreshed less than 60 seconds ago is cooling_down.',
+})
+
+export const refreshTransactionsV1 = defineEndpoint({
+  ...refresh,
+  id: 'refreshTransactionsV1',
+  path: '/platform/v1/transactions/refresh',
+  scope: 'transactions:read',
+  summary: 'Refresh transactions',
+  description:
+    'Reads what is new in the histories. A crypto source that was refreshed less than 60 seconds ago is cooling_down.',
 })
