@@ -137,8 +137,7 @@ export function createBinance(options: {
     const known = caller && { id: caller.id, limit: caller.scenario.limit }
     const taken = limits.take(
       { address: request.address, account: known },
-      endpoint.counter,
-      endpoint.weight,
+      { path: request.path, counter: endpoint.counter, weight: endpoint.weight },
       options.nowMs(),
     )
     if (taken.refused !== undefined) return tooMany(taken.refused, taken.headers)

@@ -1,7 +1,8 @@
 /**
- * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi,
- * by account (UID) for the rest of /sapi. A call past the limit gets 429 with Retry-After; a caller that continues is
- * banned and gets 418. Sources: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
+ * How much a caller may ask. Weights are counted in windows of a minute: by IP address for /api and for most of /sapi, by
+ * account (UID) for the rest of /sapi. All of /api shares one limit, while each endpoint of /sapi has its own. A call past
+ * the limit gets 429 with Retry-After; a caller that continues is banned and gets 418.
+ * Sources: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md (limits),
  * https://developers.binance.com/docs/wallet/general-info (12,000 by IP and 180,000 by UID for /sapi).
  *
  * The documents do not say how many calls after a 429 lead to a ban; it is five here. Bans last two minutes, twice as
@@ -37,8 +38,15 @@ export interface Caller {
   account: { id: string; limit: Scenario<unknown>['limit'] } | undefined
 }
 
+/** A call of an endpoint. */
+export interface Call {
+  path: string
+  counter: Counter
+  weight: number
+}
+
 export interface Limits {
-  take(caller: Caller, counter: Counter, weight: number, nowMs: number): Taken
+  take(caller: Caller, call: Call, nowMs: number): Taken
 }
 
 interface Tally {
@@ -60,14 +68,14 @@ export function createLimits(pace: Pace): Limits {
   const conducts = new Map<string, Conduct>()
 
   return {
-    take(caller, counter, weight, nowMs) {
+    take(caller, { path, counter, weight }, nowMs) {
       const own = limitOf(caller, counter)
       if (own === undefined) return { headers: {} }
       const subject = own.shared ? caller.address : `${caller.address} ${caller.account?.id ?? ''}`
       const window = Math.floor(nowMs / lengthMs)
       const conduct = getOrMake(conducts, subject, { window, refusals: 0, bans: 0, bannedUntilMs: 0 })
       const tallied = counter === 'sapi-uid' ? (caller.account?.id ?? '') : subject
-      const tally = getOrMake(tallies, `${counter} ${tallied}`, { window, used: 0 })
+      const tally = getOrMake(tallies, `${counter === 'api' ? counter : path} ${tallied}`, { window, used: 0 })
       if (tally.window !== window) Object.assign(tally, { window, used: 0 })
       if (conduct.window !== window) Object.assign(conduct, { window, refusals: 0 })
       if (nowMs < conduct.bannedUntilMs) return banned(conduct, own.limit, nowMs)
