@@ -1,14 +1,19 @@
 /** Scenarios of the simulated Binance that the contract has no words for, read by the real engine. */
+import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { ConnectionRef } from '../../apps/server/src/owner.ts'
 import { openEngine } from '../../apps/server/src/test-engine.ts'
 import { until } from '../until.ts'
+import { startDelisting } from './binance-delisting.ts'
 import { symbolOf, toHeld, type BinanceState } from './binance-books.ts'
 import { explained, heldBalances, heldChanges, heldKeys, storedBalances, storedKeys } from './reckoning.ts'
 
 describe('Binance: accounts with troubles', async () => {
-  const engine = await openEngine({ ASSAY_SANDBOX_PACE: 'fastest' })
+  const delisting = await startDelisting()
+  after(() => delisting.close())
+  const engine = await openEngine({ ASSAY_SANDBOX_PACE: 'fastest' }, { providerUrls: { binance: delisting.url } })
+  delisting.target = engine.sandbox.urls.binance
   const { db } = engine
 
   async function control<T>(method: string, path: string, body?: object): Promise<T> {
@@ -67,6 +72,38 @@ describe('Binance: accounts with troubles', async () => {
     assert.deepEqual(await explained(db, ref), heldChanges(told, symbolOf))
     const row = await engine.connections.find(ref, ref.connectionId)
     assert.equal(row?.status, 'active')
+  })
+
+  it('a pair that disappears is still asked for, and named in coverage when it no longer answers', async () => {
+    const { ref } = await connected('delisted')
+    const readAgain = async (): Promise<void> => {
+      await engine.moveClock(dayMs)
+      const row = await db.row<{ key_lane: string }>('select key_lane from connections where id = $1', [
+        ref.connectionId,
+      ])
+      await engine.sync.begin(db, ref, row.key_lane)
+      delisting.asked.length = 0
+      await engine.drain({ delayed: true })
+      assert.equal((await engine.connections.find(ref, ref.connectionId))?.status, 'active')
+    }
+    const findHoles = async (): Promise<string[]> => {
+      const streams = (await engine.sync.findCoverage(ref, ref.connectionId)) ?? []
+      return streams.flatMap(({ stream, holes }) => holes.map(({ message }) => `${stream}: ${message}`))
+    }
+    const before = ['trades: The provider does not know BUSD/USDT. If something happened there, it cannot be read.']
+    assert.deepEqual(await findHoles(), before)
+    delisting.unlisted.add('MATICUSDT')
+    await readAgain()
+    assert.ok(delisting.asked.includes('MATICUSDT'))
+    assert.deepEqual(await findHoles(), before)
+    delisting.unknown.add('MATICUSDT')
+    await readAgain()
+    const holes = await findHoles()
+    assert.deepEqual(holes.slice(0, -1), before)
+    assert.match(holes.at(-1) ?? '', /^trades: The provider no longer knows MATIC\/USDT\. What happened there after /)
+    // Told once: from then on the pair is asked for once in a rotation.
+    await readAgain()
+    assert.deepEqual(await findHoles(), holes)
   })
 
   for (const [scenario, cause] of Object.entries({

@@ -77,7 +77,7 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
       .map(({ list, window }) => ({ ...toKey(list), window, from: undefined }))
     return (await store.closeWindows(sql, ref, closings)) === closings.length
   }
-  const hasCursors = finished.some((window) => isCursorNew(reading, window))
+  const hasCursors = finished.some((window) => isCursorNew(reading, window) || isBack(reading, window))
   const pages = finished.map(toShown)
   const isSilent = pages.every(
     ({ records, withdrawn, complete }) => records.length + withdrawn.length === 0 && !complete,
@@ -111,6 +111,38 @@ export function coverInMemory(reading: Reading, list: List, window: FinishedWind
   if (again !== undefined) reading.again.set(id, without(again, window))
 }
 
+/**
+ * The provider no longer knows the list. Its window is not covered, and is not tried again in this job; nothing waits for
+ * it, because the provider will not have it tomorrow either.
+ */
+export function keepGone(
+  deps: ReadingDeps,
+  reading: Reading,
+  { list, from, state }: Pick<WindowProgress, 'list' | 'from' | 'state'>,
+): Promise<Kept> {
+  return reading.inTurn(async () => {
+    const { ref, places } = reading
+    const place = placeOfList(reading, list)
+    const joined = state && joinStates(reading, places.state, state)
+    const version = await refusable(() =>
+      deps.db.transaction(async (tx) => {
+        if (from !== undefined && !(await store.dropBookmark(tx, ref, toKey(list), from))) throw new Refused()
+        if (place.goneSinceMs === undefined) await store.keepGone(tx, ref, toKey(list), true)
+        if (joined === undefined) return places.stateVersion
+        const replaced = await store.replaceState(tx, ref, toStored(joined), places.stateVersion)
+        if (replaced === undefined) throw new Refused()
+        return replaced
+      }),
+    )
+    if (version === 'overtaken') return version
+    Object.assign(places, { state: joined ?? places.state, stateVersion: version })
+    place.goneSinceMs ??= deps.now()
+    if (from !== undefined) closeBookmark(place, from.start)
+    reading.missing.set(listIdOf(list), [{ start: 0, end: Infinity }])
+    return 'kept'
+  })
+}
+
 /** Thrown to roll the transaction back. */
 class Refused extends Error {}
 
@@ -125,25 +157,35 @@ async function commit(
   const cursors = windows.flatMap((window) =>
     isCursorNew(reading, window) ? [{ ...toKey(window.list), cursor: window.cursor ?? '' }] : [],
   )
+  const back = windows.filter((window) => isBack(reading, window))
   const sinceMs = performance.now()
-  try {
-    const doubts = await deps.db.transaction(async (tx) => {
+  const doubts = await refusable(() =>
+    deps.db.transaction(async (tx) => {
       const kept = await deps.ledger.keepRaw(tx, ref, opened.connector, windows.map(toShown))
       if (!(await move(tx, kept.doubts))) throw new Refused()
       await store.keepCursors(tx, ref, cursors)
+      for (const { list } of back) await store.keepGone(tx, ref, toKey(list), false)
       if (!(await keepMore(tx))) throw new Refused()
       await recordRecords(tx, ref, kept.added)
       return kept.doubts
-    })
-    deps.watch.committed(opened.providerId, (performance.now() - sinceMs) / 1_000)
-    for (const window of windows) noteDoubt(reading, window, doubts)
+    }),
+  )
+  if (doubts === 'overtaken') return doubts
+  deps.watch.committed(opened.providerId, (performance.now() - sinceMs) / 1_000)
+  for (const window of windows) noteDoubt(reading, window, doubts)
+  for (const { list, cursor } of windows) if (cursor !== undefined) placeOfList(reading, list).cursor = cursor
+  for (const { list } of back) placeOfList(reading, list).goneSinceMs = undefined
+  reading.hasNews = true
+  return 'kept'
+}
+
+async function refusable<T>(write: () => Promise<T>): Promise<T | 'overtaken'> {
+  try {
+    return await write()
   } catch (error) {
     if (error instanceof Refused) return 'overtaken'
     throw error
   }
-  for (const { list, cursor } of windows) if (cursor !== undefined) placeOfList(reading, list).cursor = cursor
-  reading.hasNews = true
-  return 'kept'
 }
 
 /** Coverage shows the window as a hole, and the next run reads it again. */
@@ -156,6 +198,11 @@ function noteDoubt(reading: Reading, { list, window }: FinishedWindow, doubts: r
   reading.missing.set(id, [...(reading.missing.get(id) ?? []), window])
   const place = placeOfList(reading, list)
   place.covered = without(place.covered, window)
+}
+
+/** The provider answers again for a list that it did not know. */
+function isBack(reading: Reading, { list }: FinishedWindow): boolean {
+  return placeOfList(reading, list).goneSinceMs !== undefined
 }
 
 function isCursorNew(reading: Reading, { list, cursor }: FinishedWindow): boolean {

@@ -126,4 +126,27 @@ describe('the coverage of a stream', () => {
     const { windows, holes, partitions } = toStreamCoverage(ledger, state({ lists: [], issue: syncing }))
     assert.deepEqual([windows, holes.length, partitions], [[], 1, { count: 0, incomplete: 0 }])
   })
+
+  it('names a list that is gone, and shows the others as read', () => {
+    const span = (endMs: number): TimeSpan => ({ startMs: beginningMs, endMs })
+    const { windows, holes, partitions } = toStreamCoverage(
+      { ...ledger, partitioned: true },
+      state({
+        lists: [
+          { covered: [span(nowMs)], isListed: true },
+          { covered: [span(day(9))], isListed: false, gone: { partition: 'MATIC/USDT', sinceMs: day(8) } },
+          { covered: [], isListed: false, gone: { partition: 'BUSD/USDT', sinceMs: day(20) } },
+        ],
+      }),
+    )
+    assert.deepEqual(windows, [span(nowMs)])
+    assert.deepEqual(partitions, { count: 3, incomplete: 2 })
+    assert.deepEqual(
+      holes.map(({ startMs, endMs, message }) => [startMs, endMs, message.split('.')[0]]),
+      [
+        [beginningMs, day(20), 'The provider does not know BUSD/USDT'],
+        [day(9), day(8), 'The provider no longer knows MATIC/USDT'],
+      ],
+    )
+  })
 })

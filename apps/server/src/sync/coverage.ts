@@ -26,6 +26,8 @@ export interface TimeSpan {
 export interface Hole extends TimeSpan {
   cause: Cause
   message: string
+  /** The list that the provider no longer knows. */
+  goneList?: string
 }
 
 export interface StreamCoverage {
@@ -44,6 +46,8 @@ export interface ReadListState {
   covered: readonly TimeSpan[]
   /** False when the provider no longer names it: what is new there is not expected. */
   isListed: boolean
+  /** Undefined while the provider knows it. */
+  gone?: { partition: string; sinceMs: number } | undefined
 }
 
 export interface ReadingState {
@@ -83,7 +87,9 @@ export async function findCoverage(
   return streams.flatMap((stream) => {
     const isShown = (of: { stream?: string | undefined; partition?: string | undefined }): boolean =>
       of.stream === stream.name && (partition === undefined || of.partition === partition)
-    const own = places.filter(isShown).map(({ place }) => toReadList(stream, place))
+    const own = places
+      .filter(isShown)
+      .map((one) => ({ ...toReadList(stream, one.place), gone: toGone(one.partition, one.place) }))
     if (partition !== undefined && own.length === 0) return []
     // A stream without partitions has one list, also before anything was read of it.
     const read = own.length > 0 || stream.partitioned ? own : [{ covered: [], isListed: true }]
@@ -103,11 +109,16 @@ function toReadList(stream: Stream, { covered, isListed }: ListPlace): ReadListS
   return { covered: spans, isListed: isListed || !stream.partitioned }
 }
 
+function toGone(partition = '', { goneSinceMs }: ListPlace): ReadListState['gone'] {
+  return goneSinceMs === undefined ? undefined : { partition, sinceMs: goneSinceMs }
+}
+
 const notRead = { cause: 'sync_in_progress', message: 'This part of the history has not been read yet.' } as const
 
 export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCoverage {
   const { lists, issue, nowMs } = state
-  const windows = intersect(lists.map(toLasting))
+  // A list that is gone is a hole of its own, with its name: it does not make the others unread.
+  const windows = intersect(lists.filter(({ gone }) => gone === undefined).map(toLasting))
   const newestMs = windows.at(-1)?.endMs
   // Between two runs the last minutes are not read yet. That does not count as a hole: the next run reads them.
   const untilMs = issue === undefined && newestMs !== undefined ? newestMs : nowMs
@@ -124,13 +135,31 @@ export function toStreamCoverage(stream: Stream, state: ReadingState): StreamCov
       const message = `${records === 1 ? 'One record' : `${records} records`} of the provider could not be understood and ${records === 1 ? 'is' : 'are'} not among the transactions.`
       return { startMs, endMs, cause: 'data_hole', message }
     }),
+    ...lists.flatMap(toGoneHole),
   ].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
   const remedy = (holes.length > 0 ? issue?.fix : undefined) ?? stream.remedy
   // Time that has not been read in any list makes none of them incomplete.
   const readUntilMs = Math.max(reachMs + 1, ...lists.map(({ covered }) => covered.at(-1)?.endMs ?? 0))
-  const isIncomplete = (list: ReadListState): boolean => gapsBetween(toLasting(list), reachMs, readUntilMs).length > 0
+  const isIncomplete = (list: ReadListState): boolean =>
+    list.gone !== undefined || gapsBetween(toLasting(list), reachMs, readUntilMs).length > 0
   const partitions = { count: lists.length, incomplete: lists.filter(isIncomplete).length }
   return { stream: stream.name, windows, holes, providerLimit: stream.providerLimit, remedy, partitions }
+}
+
+function toGoneHole({ covered, gone }: ReadListState): Hole[] {
+  if (gone === undefined) return []
+  const { partition, sinceMs } = gone
+  const lastMs = covered.at(-1)?.endMs
+  const startMs = lastMs ?? beginningMs
+  const message =
+    lastMs === undefined
+      ? `The provider does not know ${partition}. If something happened there, it cannot be read.`
+      : `The provider no longer knows ${partition}. What happened there after ${toDay(lastMs)} cannot be read.`
+  return [{ startMs, endMs: Math.max(startMs, sinceMs), cause: 'data_hole', message, goneList: partition }]
+}
+
+function toDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
 }
 
 /** In a list that the provider no longer names nothing can be missing after the last read. */
@@ -179,7 +208,10 @@ export function toReach(streams: readonly Stream[], lists: ReadonlyMap<string, L
   const read = [...lists].flatMap(([id, place]) => {
     const [name] = JSON.parse(id) as string[]
     const stream = streams.find((one) => one.name === name && one.required)
-    return stream === undefined ? [] : [{ stream, spans: toLasting(toReadList(stream, place)) }]
+    // A history never reaches into a list that is gone. What is missing shows where the balances do not add up.
+    return stream === undefined || place.goneSinceMs !== undefined
+      ? []
+      : [{ stream, spans: toLasting(toReadList(stream, place)) }]
   })
   const isMissing = (stream: Stream): boolean =>
     stream.required && !stream.partitioned && !read.some((one) => one.stream === stream)
@@ -207,7 +239,8 @@ export async function findCompleteness(deps: CoverageDeps, owner: Owner): Promis
     for (const { windows, holes } of streams.filter(({ stream }) => required.has(stream))) {
       const readUntilMs = windows.at(-1)?.endMs ?? Infinity
       // Time after the last run is missing everywhere, balances included, so it does not count.
-      const hole = holes.findLast(({ startMs }) => startMs < readUntilMs)
+      // A list that is gone does not make everything before it incomplete.
+      const hole = holes.findLast(({ startMs, goneList }) => startMs < readUntilMs && goneList === undefined)
       if (hole !== undefined && hole.endMs > newest.fromMs)
         newest = { fromMs: hole.endMs, hole: { ...hole, connectionId: id } }
     }

@@ -22,6 +22,8 @@ export interface ListPlace {
   cursor: string | null
   /** Whether the connector names this list now. */
   isListed: boolean
+  /** Since when the provider no longer knows it. */
+  goneSinceMs: number | undefined
   /** When the oldest record happened that may still change. */
   pendingSinceMs: number | undefined
 }
@@ -44,7 +46,14 @@ export function placeOf({ lists }: Places, stream: string, partition: string): L
   const id = idOf(stream, partition)
   const known = lists.get(id)
   if (known !== undefined) return known
-  const place = { open: [], covered: [], cursor: null, isListed: false, pendingSinceMs: undefined }
+  const place = {
+    open: [],
+    covered: [],
+    cursor: null,
+    isListed: false,
+    goneSinceMs: undefined,
+    pendingSinceMs: undefined,
+  }
   lists.set(id, place)
   return place
 }

@@ -9,7 +9,7 @@
 import type { Page } from '@assay/connectors'
 import { dayMs } from '@assay/core'
 import type { Asked, Stop } from '../metering/index.ts'
-import { coverInMemory, keepProgress, putAside, type Kept } from './commit.ts'
+import { coverInMemory, keepGone, keepProgress, putAside, type Kept } from './commit.ts'
 import { closeBookmark, type CoveredSpan, type List } from './places.ts'
 import { listRereads, nextStep, without, type Bookmark, type Span, type Step } from './plan.ts'
 import {
@@ -126,6 +126,7 @@ async function walkWindow(
         return isHole ? leaveOut(deps, reading, walk, asked) : asked
       }
       noteAnswer(reading, walk, asked.answer)
+      if (asked.answer.isGone === true) return await giveUp(deps, reading, walk, committer)
       const { next } = asked.answer
       if (next === null || !reading.allowance.mayReadOn()) {
         const kept = await (next === null ? closeWalk(deps, reading, walk, committer) : committer.finish(walk))
@@ -274,6 +275,14 @@ async function closeWalk(deps: ReadingDeps, reading: Reading, walk: Walk, commit
   const kept = isSmall ? await putAside(deps, reading, toWindow(reading, walk, waiting)) : await committer.finish(walk)
   if (kept === 'kept') coverInMemory(reading, list, walk.window)
   return kept
+}
+
+/** The page says that the list is gone. Those before it are kept. */
+async function giveUp(deps: ReadingDeps, reading: Reading, walk: Walk, committer: Committer): Promise<'closed' | Stop> {
+  const state = walk.waiting.pop()?.state
+  if ((await committer.finish(walk)) === 'overtaken') return { kind: 'overtaken' }
+  const kept = await keepGone(deps, reading, { list: walk.list, from: walk.from, state })
+  return kept === 'overtaken' ? { kind: 'overtaken' } : 'closed'
 }
 
 async function leaveOut(

@@ -20,8 +20,9 @@ export async function readPartitions(deps: ReadingDeps, reading: Reading): Promi
   const { session, connector } = opened
   reading.isStateNew = false
   if (session.listPartitions === undefined) return undefined
+  const known = [...places.lists].map(([id, { cursor }]) => ({ ...toListKey(id), cursor }))
   const list = async (): Promise<{ partitions: { stream: string; partition: string }[] }> => ({
-    partitions: (await session.listPartitions?.(state)) ?? [],
+    partitions: (await session.listPartitions?.(state, known)) ?? [],
   })
   const cost = connector.budget.partitions
   const asked =
@@ -32,10 +33,7 @@ export async function readPartitions(deps: ReadingDeps, reading: Reading): Promi
   const named = partitions.filter(({ stream, partition }) => !placeOf(places, stream, partition).isListed)
   const dropped = [...places.lists]
     .filter(([id, { isListed }]) => isListed && !ids.has(id))
-    .map(([id]) => {
-      const [stream = '', partition = ''] = JSON.parse(id) as string[]
-      return { stream, partition }
-    })
+    .map(([id]) => toListKey(id))
   await reading.inTurn(() => store.keepPartitions(deps.db, ref, { named, dropped }))
   for (const { stream, partition } of named) placeOf(places, stream, partition).isListed = true
   for (const { stream, partition } of dropped) placeOf(places, stream, partition).isListed = false
@@ -161,7 +159,7 @@ function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
   const others = [...faults].filter(([, other]) => other.fault === fault).map(([id]) => id)
   // One endpoint may be away alone, for several of its lists at once. If two are, the provider is.
   const mayPass = {
-    venue_down: others.every((id) => streamOf(id) === list.stream.name),
+    venue_down: others.every((id) => toListKey(id).stream === list.stream.name),
     unreadable_answer: others.length < unreadableMax,
   }
   if (!(fault === 'venue_down' || fault === 'unreadable_answer') || !mayPass[fault]) return false
@@ -172,14 +170,14 @@ function holdBack({ faults }: Reading, list: List, stop: Stop): boolean {
 /** A list that cannot be read now; an endpoint that is away is away for all lists of its stream. */
 function isAway({ faults }: Reading, { stream, partition }: List): boolean {
   return [...faults].some(([id, { fault }]) => {
-    if (streamOf(id) !== stream.name) return false
+    if (toListKey(id).stream !== stream.name) return false
     return fault === 'venue_down' || (fault === 'unreadable_answer' && id === idOf(stream.name, partition))
   })
 }
 
-function streamOf(id: string): string | undefined {
-  const [stream] = JSON.parse(id) as string[]
-  return stream
+function toListKey(id: string): { stream: string; partition: string } {
+  const [stream = '', partition = ''] = JSON.parse(id) as string[]
+  return { stream, partition }
 }
 
 export function isRequiredAway(reading: Reading): boolean {

@@ -29,7 +29,7 @@ export async function loadPlaces(sql: Sql, ref: ConnectionRef): Promise<Places> 
      union all
      select 'covered', stream, partition, window_start, window_end, null, start_at, end_at from covered_windows ${of}
      union all
-     select 'list', stream, partition, null, null, cursor, listed_at, null from partition_cursors ${of}
+     select 'list', stream, partition, null, null, cursor, listed_at, gone_at from partition_cursors ${of}
      union all
      select 'pending', stream, partition, null, null, null, min(occurred_at), null from pending_records ${of}
      group by stream, partition
@@ -60,6 +60,7 @@ function addRow(places: Places, row: PlaceRow): void {
     case 'list':
       place().cursor = row.text
       place().isListed = row.start_at !== null
+      place().goneSinceMs = row.end_at === null ? undefined : Date.parse(row.end_at)
       return
     case 'pending':
       place().pendingSinceMs = Date.parse(row.start_at ?? '')
@@ -255,6 +256,15 @@ export async function keepPartitions(
       all.map(({ partition }) => partition),
       [...named.map(() => sql.now()), ...dropped.map(() => null)],
     ],
+  )
+}
+
+/** Whether the provider still knows a list that it was asked for. */
+export async function keepGone(sql: Sql, ref: ConnectionRef, list: ListKey, isGone: boolean): Promise<void> {
+  await sql.execute(
+    `update partition_cursors set gone_at = $5::timestamptz
+     where user_key = $1::bigint and connection_key = $2::integer and stream = $3::text and partition = $4::text`,
+    [...keysOf(ref), list.stream, list.partition, isGone ? sql.now() : null],
   )
 }
 

@@ -373,7 +373,7 @@ describe('trades', () => {
     answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
     const state = { assets: ['BNB', 'BTC'], connectedAtMs: nowMs }
     const page = await session.fetchPage(request('trades', sinceLaunch, { ...pair, state }))
-    assert.deepEqual(page, { records: [], next: null, state: { ...state, lost: ['BNB/BTC'] } })
+    assert.deepEqual(page, { records: [], next: null, isGone: true, state: { ...state, lost: ['BNB/BTC'] } })
     const listedOn = async (day: number): Promise<boolean> => {
       answerBy({ exchangeInfo: { body: { symbols: [{ symbol: 'BNBBTC', baseAsset: 'BNB', quoteAsset: 'BTC' }] } } })
       const listed = (await openAt(nowMs + day * dayMs).listPartitions?.(page.state ?? {})) ?? []
@@ -419,5 +419,38 @@ describe('the pairs to read', () => {
   it('include those of an asset that Binance does not list any more', async () => {
     const names = await namesOf({ assets: ['LEND', 'USDT'], connectedAtMs: 0 })
     assert.ok(names.includes('LEND/USDT'))
+  })
+
+  it('include one with stored trades that Binance does not list any more', async () => {
+    const known = [
+      { stream: 'trades', partition: 'ADA/BTC', cursor: '17@1' },
+      { stream: 'trades', partition: 'SOL/BTC', cursor: '0@1' },
+      { stream: 'trades', partition: 'BTC/USDT', cursor: '9@1' },
+    ]
+    const state = { assets: ['ADA', 'BTC', 'SOL', 'USDT'], connectedAtMs: 0 }
+    const listed = ((await session.listPartitions?.(state, known)) ?? []).map(({ partition }) => partition)
+    assert.deepEqual(
+      listed.filter((partition) => known.some((one) => one.partition === partition)),
+      ['BTC/USDT', 'ADA/BTC', 'SOL/BTC'],
+    )
+    // SOL is in no pair and is guessed; ADA was guessed and known, and is named once.
+    assert.equal(new Set(listed).size, listed.length)
+    const withEth = { assets: ['BTC', 'ETH', 'XRP'], connectedAtMs: 0 }
+    const kept = [{ stream: 'trades', partition: 'XRP/ETH', cursor: '3@1' }]
+    assert.ok((await session.listPartitions?.(withEth, kept))?.some(({ partition }) => partition === 'XRP/ETH'))
+    assert.ok(!(await session.listPartitions?.(withEth, []))?.some(({ partition }) => partition === 'XRP/ETH'))
+  })
+})
+
+describe('two states that were learned at the same time', () => {
+  it('are joined in either order, and one that adds nothing changes nothing', () => {
+    const joined = connector.atOnce?.joinStates.bind(connector.atOnce)
+    assert.ok(joined)
+    const one = { assets: ['BTC', 'ETH'], lost: ['LEND/BTC'], connectedAtMs: nowMs }
+    const other = { assets: ['BTC', 'SOL'], connectedAtMs: nowMs }
+    const both = { assets: ['BTC', 'ETH', 'SOL'], lost: ['LEND/BTC'], connectedAtMs: nowMs }
+    assert.deepEqual(joined(one, other), both)
+    assert.deepEqual(joined(other, one), both)
+    assert.deepEqual(joined(both, one), both)
   })
 })

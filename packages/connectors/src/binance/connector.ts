@@ -9,7 +9,7 @@ import { fetchBalances } from './balances.ts'
 import { createClient } from './client.ts'
 import { binanceDefinition } from './definition.ts'
 import { costOf, endpoints } from './endpoints.ts'
-import { fetchPage } from './pages.ts'
+import { fetchPage, listGonePairs } from './pages.ts'
 import { joinStates, listPartitions, readState, toPairs, withAssets, type Pair } from './pairs.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
@@ -58,10 +58,10 @@ function openSession(credentials: ApiKeyCredentials, io: Io): Session {
       const isFirst = state['connectedAtMs'] === undefined
       return { balances, spent, ...(learned !== undefined || isFirst ? { state: learned ?? dated } : {}) }
     },
-    async listPartitions(state) {
+    async listPartitions(state, known = []) {
       if (readState(state).assets.length === 0) return []
       pairs ??= toPairs((await call(endpoints.exchangeInfo, { showPermissionSets: 'false' })).text)
-      return listPartitions(pairs, state, io.now())
+      return listPartitions(pairs, listGonePairs(pairs, known), state, io.now())
     },
     async fetchPage(request) {
       const stream = binanceDefinition.streams.find(({ name }) => name === request.stream)

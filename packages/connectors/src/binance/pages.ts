@@ -6,13 +6,13 @@
 import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
 import { readAnswer } from '../kit/answer.ts'
-import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
+import type { KnownPartition, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { isJsonObject, parseJsonVerbatim } from '../kit/json.ts'
 import { keepInside, toRawRecord } from '../kit/records.ts'
 import type { Answered, Call } from './client.ts'
 import type { StreamName } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
-import { readPartition, withAssets, withLost } from './pairs.ts'
+import { readPartition, toPartition, withAssets, withLost, type Pair } from './pairs.ts'
 import { headReaders } from './records.ts'
 
 /** The exchange opened in July 2017, sold coins for money from January 2019, and paid interest from August 2019. */
@@ -257,7 +257,7 @@ async function fetchTrades(
   // the list ends here and is not named any more; what the pair moved shows as the difference between balance and history.
   if (asked === undefined) {
     const lost = withLost(state, partition)
-    return { records: [], next: null, ...(lost === undefined ? {} : { state: lost }) }
+    return { records: [], next: null, isGone: true, ...(lost === undefined ? {} : { state: lost }) }
   }
   const rows = readAnswer('myTrades', bareList, parseJsonVerbatim(asked.text))
   const { records, codes } = readRows('trades', rows, window)
@@ -282,6 +282,15 @@ async function askTrades(call: Call, symbol: string, fromId: string): Promise<An
     if (error instanceof SourceError && error.fault === 'data_hole') return undefined
     throw error
   }
+}
+
+/** Pairs that the account has trades of and exchangeInfo no longer lists. Binance still tells the trades of some. */
+export function listGonePairs(pairs: readonly Pair[], known: readonly KnownPartition[]): Pair[] {
+  const listed = new Set(pairs.map(toPartition))
+  return known
+    .filter(({ stream, partition }) => stream === 'trades' && !listed.has(partition))
+    .filter(({ cursor }) => readCursor(cursor).fromId !== '0')
+    .map(({ partition }) => readPartition(partition))
 }
 
 function readCursor(cursor: string | null): { fromId: string; readAtMs: number } {

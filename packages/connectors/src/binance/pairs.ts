@@ -88,21 +88,29 @@ export function joinStates(one: ConnectorState, other: ConnectorState): Connecto
   return { ...other, ...joined }
 }
 
-export function listPartitions(pairs: readonly Pair[], state: ConnectorState, nowMs: number): Partition[] {
+/** `pairs` as exchangeInfo lists them now; `gone` are those with trades that it no longer lists. */
+export function listPartitions(
+  pairs: readonly Pair[],
+  gone: readonly Pair[],
+  state: ConnectorState,
+  nowMs: number,
+): Partition[] {
   const { assets, lost, connectedAtMs } = readState(state)
   const seen = new Set(assets)
-  const gone = new Set(lost)
+  const silent = new Set(lost)
   const isNew = connectedAtMs === undefined || nowMs - connectedAtMs < newForMs
   const turn = Math.floor(nowMs / dayMs) % rotationDays
-  return [...pairs, ...listLostPairs(pairs, assets)]
-    .filter((pair) => {
+  const guessed = listLostPairs(pairs, assets)
+  const all = new Map([...pairs, ...gone, ...guessed].map((pair) => [toPartition(pair), pair]))
+  return [...all]
+    .filter(([partition, pair]) => {
       const isBoth = seen.has(pair.base) && seen.has(pair.quote)
       if (!isBoth && !seen.has(pair.base) && !seen.has(pair.quote)) return false
       // A delisted pair is requested once per rotation, in case Binance lists it again.
-      const isUrgent = !gone.has(toPartition(pair)) && (isBoth || isNew)
+      const isUrgent = !silent.has(partition) && (isBoth || isNew)
       return isUrgent || turnOf(pair.symbol) === turn
     })
-    .map((pair) => ({ stream: 'trades', partition: toPartition(pair) }))
+    .map(([partition]) => ({ stream: 'trades', partition }))
 }
 
 /** The quotes that nearly every asset was traded against. */

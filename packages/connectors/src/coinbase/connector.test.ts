@@ -301,4 +301,15 @@ describe('a page of transactions', () => {
     const empty = open(listOf([]))
     assert.deepEqual(await empty.session.listPartitions?.(state), [{ stream: 'transactions', partition: walletId }])
   })
+
+  it('and two states that were learned at the same time are joined in either order', () => {
+    const join = connector.atOnce?.joinStates.bind(connector.atOnce)
+    assert.ok(join)
+    const [one, other] = [
+      { staked: ['a'], discovered: ['b'] },
+      { staked: ['c'], discovered: [] },
+    ]
+    const both = { staked: ['a', 'c'], discovered: ['b'] }
+    assert.deepEqual([join(one, other), join(other, one), join(both, one)], [both, both, both])
+  })
 })

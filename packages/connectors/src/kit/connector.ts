@@ -146,6 +146,12 @@ export interface Partition {
   partition: string
 }
 
+/** A list that was named before. */
+export interface KnownPartition extends Partition {
+  /** Its lasting position, as the last committed page gave it. */
+  cursor: string | null
+}
+
 export interface RawRecord {
   /** The provider's own id, unique within stream and partition. A record with a known key replaces the one before. */
   key: string
@@ -197,6 +203,11 @@ export interface Page {
   complete?: Window
   /** Keys of stored records of this partition that the provider has withdrawn (a replaced block): retired at once. */
   withdrawn?: readonly string[]
+  /**
+   * Set when the provider does not know the list, or no longer (a pair that it has delisted). What the list has gained
+   * since it was last read cannot be read: coverage says so by its name, and nothing else is held up.
+   */
+  isGone?: true
   spent?: readonly Spent[]
   /** Replaces the state; committed together with the page. */
   state?: ConnectorState
@@ -244,8 +255,9 @@ export interface Session {
   /**
    * The lists of this account for every partitioned stream: symbols, wallets, addresses, networks. Called at the start of
    * each run, and again after a page changed the state. A list that is no longer named keeps what was read of it.
+   * `known` are the lists that were named before.
    */
-  listPartitions?(state: ConnectorState): Promise<Partition[]>
+  listPartitions?(state: ConnectorState, known?: readonly KnownPartition[]): Promise<Partition[]>
   /** The present height, for streams in blocks. */
   fetchHeight?(stream: string, partition: string): Promise<{ height: number; atMs: number }>
   fetchPage(request: PageRequest): Promise<Page>

@@ -505,6 +505,8 @@ create table partition_cursors (
   cursor text,
   -- When the connector first named the list; null once it no longer does. What was read of it stays.
   listed_at timestamptz(3),
+  -- Since when the provider no longer knows the list; null while it does.
+  gone_at timestamptz(3),
   primary key (user_key, connection_key, stream, partition)
 );
 

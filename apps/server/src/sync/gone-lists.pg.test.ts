@@ -1,0 +1,106 @@
+/** Lists that the provider no longer knows: coverage names them, and they hold up nothing. */
+import { hourMs } from '@assay/core'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ConnectionRef } from '../owner.ts'
+import { createTestProvider, openReader, plainStream, record, type TestProvider } from './test-provider.ts'
+
+describe('a list that the provider no longer knows', async () => {
+  const reader = await openReader()
+  const { db } = reader
+
+  async function open(): Promise<{ provider: TestProvider; ref: ConnectionRef }> {
+    const streams = [{ ...plainStream, partitioned: true }] as const
+    const provider = reader.use(createTestProvider({ streams }))
+    provider.partitions = ['A', 'B'].map((partition) => ({ stream: 'ledger', partition }))
+    const nowMs = reader.clock.now()
+    for (const name of ['A', 'B']) {
+      const records = Array.from({ length: 5 }, (_, index) => record(`${name}${index}`, nowMs - (index + 1) * hourMs))
+      provider.lists.set(`ledger/${name}`, records)
+    }
+    const ref = await reader.connectTest()
+    await reader.drain({ delayed: true })
+    return { provider, ref }
+  }
+  const loseB = (provider: TestProvider): void => {
+    provider.answer = ({ partition }, page) =>
+      partition === 'B' ? { records: [], next: null, isGone: true, state: { lost: ['B'] } } : page
+  }
+  async function findCoverage(ref: ConnectionRef) {
+    const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.ok(ledger)
+    return ledger
+  }
+  const countRaw = async ({ userKey }: ConnectionRef): Promise<number> =>
+    (await db.rows('select from raw_records where user_key = $1', [userKey])).length
+
+  it('is a hole with its name, from where it was last read, and the others are up to date', async () => {
+    const { provider, ref } = await open()
+    const before = await findCoverage(ref)
+    assert.deepEqual(before.holes, [])
+    await reader.moveClock(hourMs)
+    loseB(provider)
+    provider.lists.get('ledger/A')?.push(record('A-new', reader.clock.now() - 60_000))
+    provider.requests.length = 0
+    await reader.run(ref)
+    const row = await reader.connections.find(ref, ref.connectionId)
+    assert.deepEqual([row?.status, row?.status_cause], ['active', null])
+    assert.equal(await countRaw(ref), 11)
+    // Once is enough: the provider does not know the list, whichever of its windows is asked for.
+    assert.equal(provider.requests.filter(({ partition }) => partition === 'B').length, 1)
+    const { windows, holes, partitions } = await findCoverage(ref)
+    assert.ok((windows.at(-1)?.endMs ?? 0) > (before.windows.at(-1)?.endMs ?? Infinity))
+    assert.deepEqual(partitions, { count: 2, incomplete: 1 })
+    assert.deepEqual(
+      holes.map(({ startMs, cause }) => [startMs, cause]),
+      [[before.windows.at(-1)?.endMs, 'data_hole']],
+    )
+    assert.match(holes[0]?.message ?? '', /no longer knows B\. .* after \d{4}-\d\d-\d\d cannot be read/)
+    // The history of the other lists is still complete.
+    assert.equal((await reader.sync.findCompleteness(ref)).hole, undefined)
+    assert.deepEqual(await db.rows('select state from connector_states where user_key = $1', [ref.userKey]), [
+      { state: '{"lost":["B"]}' },
+    ])
+  })
+
+  it('stays named when the connector no longer asks for it, and a run finds nothing new', async () => {
+    const { provider, ref } = await open()
+    loseB(provider)
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    provider.partitions = provider.partitions.slice(0, 1)
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    const { holes, partitions } = await findCoverage(ref)
+    assert.deepEqual([holes.length, partitions.incomplete], [1, 1])
+    assert.match(holes[0]?.message ?? '', /no longer knows B/)
+  })
+
+  it('is read from where it was when the provider knows it again', async () => {
+    const { provider, ref } = await open()
+    loseB(provider)
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    provider.answer = (_, page) => page
+    provider.lists.get('ledger/B')?.push(record('B-late', reader.clock.now() - 30 * 60_000))
+    await reader.moveClock(hourMs)
+    await reader.run(ref)
+    assert.equal(await countRaw(ref), 11)
+    const { holes, partitions } = await findCoverage(ref)
+    assert.deepEqual([holes, partitions], [[], { count: 2, incomplete: 0 }])
+  })
+
+  it('keeps the pages that came before it was gone', async () => {
+    const { provider, ref } = await open()
+    await reader.moveClock(hourMs)
+    const nowMs = reader.clock.now()
+    for (let index = 0; index < 8; index += 1)
+      provider.lists.get('ledger/B')?.push(record(`N${index}`, nowMs - 60_000 - index))
+    provider.answer = ({ partition, position }, page) =>
+      partition === 'B' && position === '6' ? { records: [], next: null, isGone: true } : page
+    await reader.run(ref)
+    assert.equal(await countRaw(ref), 16)
+    assert.deepEqual(await db.rows('select from stream_bookmarks where user_key = $1', [ref.userKey]), [])
+    assert.equal((await findCoverage(ref)).holes.length, 1)
+  })
+})
