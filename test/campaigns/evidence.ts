@@ -65,9 +65,10 @@ function say(table: string, what: string, keys: readonly string[]): string[] {
 export async function holdAgainstBooks(
   db: Database,
   connectionId: string,
-  books: KrakenState,
+  books: KrakenState | undefined,
   fromMs: number,
 ): Promise<string[]> {
+  if (books === undefined) return []
   const windows = await db.rows<{ window_start: string; window_end: string }>(
     `select window_start, window_end from covered_windows where ${ofConnection} and stream = 'ledger'`,
     [connectionId],

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { openClusterInstallation } from './cluster-installation.ts'
 import { openKillCampaign, type KillCampaign, type KillOptions, type KillReport, type Phase } from './kill.ts'
-import type { Victim } from './installation.ts'
+import { openInstallation, type Victim } from './installation.ts'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -14,16 +14,17 @@ export async function kill(words: string[]): Promise<boolean> {
       kills: { type: 'string', default: '100' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       entries: { type: 'string', default: '100000' },
+      provider: { type: 'string', default: 'kraken' },
       sabotage: { type: 'boolean', default: false },
       cluster: { type: 'boolean', default: false },
     },
   })
   const [kills, seed, entries] = [Number(values.kills), Number(values.seed), Number(values.entries)]
-  say(
-    `kill campaign: ${kills} kills over syncs of ${entries} entries, seed ${seed} (--seed ${seed} repeats its choices)`,
-  )
+  const account = values.provider === 'kraken' ? `${entries} entries` : `an account at ${values.provider}`
+  say(`kill campaign: ${kills} kills over syncs of ${account}, seed ${seed} (--seed ${seed} repeats its choices)`)
   const began = performance.now()
-  const campaign = await openKillCampaign(entries, values.cluster ? openClusterInstallation : undefined)
+  const open = values.cluster ? openClusterInstallation : openInstallation
+  const campaign = await openKillCampaign(entries, { providerId: values.provider, open })
   const sabotaged = {
     hook: path.join(import.meta.dirname, 'sabotage.ts'),
     compare: false,

@@ -45,10 +45,13 @@ export interface KillCampaign {
 const pollMs = 100
 const pauseMaxMs = 500
 
-/** `entries`: how many of the newest ledger entries are read; the account has 100,000. */
+/**
+ * `entries`: how many of the newest ledger entries are read; Kraken's account has 100,000. Another provider's account is a
+ * small one with many lists, several of which are read at the same time.
+ */
 export async function openKillCampaign(
   entries: number,
-  open: () => Promise<Installation> = openInstallation,
+  { providerId = 'kraken', open = openInstallation }: { providerId?: string; open?: () => Promise<Installation> } = {},
 ): Promise<KillCampaign> {
   const installation = await open()
   const receiver = await startReceiver()
@@ -56,10 +59,12 @@ export async function openKillCampaign(
     await receiver.close()
     await installation.close()
   }
-  const account = await prepareAccount(installation, receiver.url, entries).catch(async (error: unknown) => {
-    await close()
-    throw error
-  })
+  const account = await prepareAccount(installation, receiver.url, entries, providerId).catch(
+    async (error: unknown) => {
+      await close()
+      throw error
+    },
+  )
   return {
     close,
     async run(options) {

@@ -1,4 +1,4 @@
-/** One account of 100,000 entries, connected and not read yet, in an unused database that can be cloned. */
+/** One account, connected and not read yet, in an unused database that can be cloned. */
 import { openAdmin } from '@assay/server/admin'
 import { parseConfig } from '@assay/server/config'
 import { createLog } from '@assay/server/log'
@@ -10,8 +10,8 @@ import { firstDatabase, type Installation } from './installation.ts'
 
 export interface Account {
   user: string
-  /** What the provider holds; nothing is added to it. */
-  books: KrakenState
+  /** What Kraken holds; nothing is added to it. Undefined for another provider: then the undisturbed run is the judge. */
+  books: KrakenState | undefined
   connectionId: string
   /** Entries before this count as read already. */
   fromMs: number
@@ -28,6 +28,7 @@ export async function prepareAccount(
   installation: Pick<Installation, 'run' | 'sandbox'>,
   webhookUrl: string,
   entries: number,
+  providerId = 'kraken',
 ): Promise<Account> {
   const running = await installation.run(firstDatabase)
   try {
@@ -35,15 +36,23 @@ export async function prepareAccount(
     await setWebhook(running.environment, webhookUrl)
     const { access_token: token } = await redeem(running.url, await authorize(running.url, user, []))
     const made = await send(`${installation.sandbox.controlUrl}/control/accounts`, token, {
-      provider_id: 'kraken',
-      scenario: 'large',
+      provider_id: providerId,
+      scenario: providerId === 'kraken' ? 'large' : 'default',
       account: 'one account',
     })
     const { account_id: accountId, credentials } = made as { account_id: string; credentials: object }
     const connection = { type: 'api_key', ...credentials }
-    const added = await send(`${running.url}/accounts/v2/providers`, token, { provider_id: 'kraken', connection })
+    const added = await send(`${running.url}/accounts/v2/providers`, token, {
+      provider_id: providerId,
+      connection,
+    })
     const { connection_id: connectionId } = (added as { data: { connection_id: string } }).data
     await running.endWorker()
+    const { status } = await running.db.row<{ status: string }>('select status from connections where id = $1', [
+      connectionId,
+    ])
+    if (status !== 'syncing') throw new Error(`the account was read before it could be frozen: ${status}`)
+    if (providerId !== 'kraken') return { user, books: undefined, connectionId, fromMs: 0 }
     const state = await fetch(`${installation.sandbox.controlUrl}/control/accounts/${accountId}/state`)
     const books = (await state.json()) as KrakenState
     const fromMs = findStart(books, entries)
@@ -78,8 +87,6 @@ function findStart(books: KrakenState, entries: number): number {
 
 /** A few pages may have been read since the account was connected. What is older than `fromMs` counts as covered. */
 async function beginAnew(db: Database, connectionId: string, fromMs: number): Promise<void> {
-  const { status } = await db.row<{ status: string }>('select status from connections where id = $1', [connectionId])
-  if (status !== 'syncing') throw new Error(`the account was read before it could be frozen: ${status}`)
   for (const table of ['stream_bookmarks', 'covered_windows']) {
     await db.execute(`delete from ${table} where ${ofConnection} and stream = 'ledger'`, [connectionId])
   }

@@ -10,7 +10,7 @@ const campaigns: Record<string, Campaign> = {
   kill: {
     load: async () => (await import('./kill-report.ts')).kill,
     summary:
-      '[--kills 100] [--seed n] [--entries 100000] [--sabotage] [--cluster]: kill -9 at random moments of a sync, nothing lost',
+      '[--kills 100] [--seed n] [--entries 100000] [--provider kraken] [--sabotage] [--cluster]: kill -9 at random moments of a sync, nothing lost',
   },
   load: {
     load: async () => (await import('./load.ts')).run,
