@@ -1,5 +1,5 @@
 /** Several lists of one connection, read at the same time. */
-import type { CallsAtOnce, ConnectorState, PageRequest } from '@assay/connectors'
+import { loadConnector, type CallsAtOnce, type ConnectorState, type PageRequest } from '@assay/connectors'
 import { dayMs, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -118,6 +118,8 @@ describe('lists that are read at once', async () => {
     const ref = await reader.connectTest()
     assert.equal((await readToEnd(ref)).outcome.kind, 'done')
     assert.deepEqual([seen.most, await countRaw(ref)], [1, 54])
+    // Kraken refuses a nonce that is not larger than the last one.
+    assert.equal((await loadConnector('kraken')).atOnce, undefined)
   })
 
   it('keep every page once, and cover every list, over many jobs', async () => {
