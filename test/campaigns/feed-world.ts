@@ -13,6 +13,7 @@ import {
 import { authorize, demo, redeem, type Authorization, type Tokens } from '../application.ts'
 import type { Chance } from '../bad-input-values.ts'
 import type { TestService } from '../service.ts'
+import { isDatabaseAway } from '../../apps/server/src/db/index.ts'
 import { until } from '../until.ts'
 import { ReaderStopped, compareRows, keepAccountCopy, keepTenantCopy } from './feed-copies.ts'
 
@@ -68,7 +69,16 @@ export interface FeedWorld {
 const tickMs = 20 * 60_000
 const leapMs = 400 * 86_400_000
 
-export async function openFeedWorld(service: TestService, usersMax: number): Promise<FeedWorld> {
+export interface FeedWorldOptions {
+  /** The database is away now and then: a request that is answered 503 is expected, and so is a statement that fails. */
+  mayBeAway: boolean
+}
+
+export async function openFeedWorld(
+  service: TestService,
+  usersMax: number,
+  { mayBeAway }: FeedWorldOptions,
+): Promise<FeedWorld> {
   const { url } = service
   const tenant = createEnterpriseClient({
     baseUrl: url,
@@ -91,7 +101,8 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
   // One after the other: the simulated providers follow the clock, and refuse to go back to where it just was.
   let lastMove: Promise<unknown> = Promise.resolve()
   const moveClock = (ms: number): Promise<unknown> => {
-    lastMove = lastMove.then(() => post(`${url}/sandbox/clock`, { advance_ms: ms }))
+    // A move that failed does not keep the next one from being tried.
+    lastMove = lastMove.catch(() => undefined).then(() => post(`${url}/sandbox/clock`, { advance_ms: ms }))
     return lastMove
   }
   const mint = (account: string, scenario: string) =>
@@ -189,13 +200,17 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
         await acts[action](user, chance)
         return true
       } catch (error) {
-        if (isExpected(error)) return false
+        if (isExpected(error) || (mayBeAway && isAway(error))) return false
         throw new Error(`${action} of ${user.name} failed`, { cause: error })
       }
     },
     async compare() {
       await untilQuiet(service)
       const failures: string[] = []
+      // A refresh whose answer was lost has spent the token, and an application would ask for consent again.
+      if (mayBeAway) {
+        for (const user of users.filter(({ isLive }) => isLive)) await patiently(() => consent(user))
+      }
       for (const user of users.filter(({ isLive }) => isLive)) failures.push(...(await compareUser(service, user)))
       const list = await settled(service, async () => {
         await tenant.syncCopy(tenantCopy)
@@ -204,14 +219,14 @@ export async function openFeedWorld(service: TestService, usersMax: number): Pro
       return [...failures, ...compareRows('the tenant', tenantCopy.rows, list)]
     },
     async leap() {
-      await moveClock(leapMs)
+      await patiently(() => moveClock(leapMs))
       for (const user of users) {
         user.session = undefined
-        await consent(user)
+        await patiently(() => consent(user))
         // Data without a grant for this long is being destroyed.
         user.accounts = []
         user.settled = []
-        await acts.add(user, () => 0)
+        await patiently(() => acts.add(user, () => 0))
       }
     },
     describe: () => ({
@@ -260,6 +275,25 @@ function isExpected(error: unknown): boolean {
   if (error instanceof ProblemError) return [400, 401, 404, 409, 422, 429].includes(error.status)
   // A session that has expired, a code or a refresh token whose grant has ended: the clock moves meanwhile.
   return error instanceof OAuthError || (error instanceof Error && /^(authorization|token): 4\d\d /.test(error.message))
+}
+
+/** Answered 503, or a statement of the campaign itself that met a dead node. */
+function isAway(error: unknown): boolean {
+  if (error instanceof ProblemError) return error.status === 503
+  return isDatabaseAway(error) || (error instanceof Error && /: 503 /.test(error.message))
+}
+
+/** Connections that died with a node are noticed one by one, by the requests and statements that use them first. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const { value } = await until('the database', async () => {
+    try {
+      return { value: await work() }
+    } catch (error) {
+      if (isAway(error)) return undefined
+      throw error
+    }
+  })
+  return value
 }
 
 async function signUp(url: string, name: string): Promise<User> {
@@ -311,7 +345,8 @@ async function compareUser(service: TestService, { name, client, copy }: User): 
 async function untilQuiet({ db }: TestService): Promise<void> {
   const busy = `select from graphile_worker.jobs where task_identifier <> 'upkeep'
     and (locked_at is not null or run_at <= clock_timestamp() + interval '3 seconds')`
-  await until('a moment without jobs', async () => ((await db.rows(busy)).length === 0 ? true : undefined), 50)
+  const isQuiet = async (): Promise<boolean> => (await patiently(() => db.rows(busy))).length === 0
+  await until('a moment without jobs', async () => ((await isQuiet()) ? true : undefined), 50)
 }
 
 /**
@@ -327,11 +362,9 @@ async function settled<T>(service: TestService, read: () => Promise<T>): Promise
 }
 
 async function readMark({ db }: TestService): Promise<string> {
-  const { mark } = await db.row<{ mark: string }>(
-    `select md5(coalesce((select string_agg(l.user_key || ' ' || l.change_seq, ',' order by l.user_key) from user_ledgers l), '')
+  const find = `select md5(coalesce((select string_agg(l.user_key || ' ' || l.change_seq, ',' order by l.user_key) from user_ledgers l), '')
        || coalesce((select string_agg(g.id || coalesce(g.revoked_at::text, '') || (g.expires_at > $1::timestamptz), ','
-         order by g.user_key, g.id) from grants g), '')) as mark`,
-    [db.now()],
-  )
+         order by g.user_key, g.id) from grants g), '')) as mark`
+  const { mark } = await patiently(() => db.row<{ mark: string }>(find, [db.now()]))
   return mark
 }

@@ -3,6 +3,10 @@
  * tenant, while histories are read, connections come and go, keys break and are repaired, sessions are settled, grants end
  * and readers stop in the middle. Whenever nothing is in flight, each copy has to equal its list.
  *
+ * With `--cluster` the service runs on a Citus cluster of its own, and in every round a node of it is killed and started
+ * again, the coordinator among them. What was answered 503 then may have been done or not; the copies have to be right in
+ * both cases.
+ *
  * The service runs in this process, so that `--sabotage` can rewrite it before it is loaded: nothing here may import it.
  */
 import { parseArgs } from 'node:util'
@@ -47,6 +51,7 @@ export async function run(words: string[]): Promise<boolean> {
       rounds: { type: 'string', default: '25' },
       users: { type: 'string', default: '4' },
       sabotage: { type: 'string' },
+      cluster: { type: 'boolean', default: false },
     },
   })
   const [seed, rounds, users] = [Number(values.seed), Number(values.rounds), Number(values.users)]
@@ -59,14 +64,18 @@ export async function run(words: string[]): Promise<boolean> {
   const { openFeedWorld } = await import('./feed-world.ts')
   const ends: (() => unknown)[] = []
   try {
+    const disturb = values.cluster ? await useCluster(ends) : undefined
     const postgres = await startTestPostgres()
     ends.push(() => postgres.stop())
     process.env['ASSAY_TEST_POSTGRES'] = postgres.address
     const settings = { ASSAY_WORKER_CONCURRENCY: '6', ASSAY_LIMIT_CLIENT: '1000000' }
-    const service = await startTestService({ after: (end) => void ends.push(end as () => unknown) }, { settings })
+    // What jobs log while a node is away is an error, and expected.
+    const quiet = disturb === undefined ? {} : { logTo: () => undefined }
+    const scope = { after: (end: unknown) => void ends.push(end as () => unknown) }
+    const service = await startTestService(scope, { settings, ...quiet })
     if (!isSabotaged()) throw new Error('the service was loaded before it could be sabotaged')
-    const world = await openFeedWorld(service, users)
-    const { failures, done, comparisons } = await play(world, createChance(seed), rounds)
+    const world = await openFeedWorld(service, users, { mayBeAway: disturb !== undefined })
+    const { failures, done, comparisons } = await play(world, createChance(seed), rounds, disturb)
     for (const [action, count] of done) say(`  ${action.padEnd(16)}${String(count).padStart(6)}`)
     for (const failure of failures) say(`✗ ${failure}`)
     const { transactions, resets } = world.describe()
@@ -84,8 +93,25 @@ function toSabotage(name: string): keyof typeof sabotages {
   throw new Error(`--sabotage is one of ${Object.keys(sabotages).join(', ')}, not ${name}`)
 }
 
+type Disturb = () => Promise<void>
+
+/** For the service that is started next. Each call kills the next node of the cluster and starts it again. */
+async function useCluster(ends: (() => unknown)[]): Promise<Disturb> {
+  const { startCitus } = await import('../cluster/citus.ts')
+  const citus = await startCitus({ workers: 2, settings: { fsync: 'off' } })
+  ends.push(() => citus.stop())
+  process.env['ASSAY_TEST_CLUSTER'] = citus.url
+  const nodes = [...citus.workers, citus.coordinator]
+  let turn = 0
+  return async () => {
+    const node = nodes[turn++ % nodes.length] ?? citus.coordinator
+    await node.kill()
+    await node.start()
+  }
+}
+
 /** Ends with the first difference: every later one would only repeat it. */
-async function play(world: FeedWorld, chance: Chance, rounds: number): Promise<FeedReport> {
+async function play(world: FeedWorld, chance: Chance, rounds: number, disturb?: Disturb): Promise<FeedReport> {
   const report: FeedReport = { failures: [], done: new Map(), comparisons: 0 }
   const act = async (action: Action): Promise<void> => {
     // Its own numbers, so that the choices of one action do not depend on how far another has come.
@@ -98,7 +124,7 @@ async function play(world: FeedWorld, chance: Chance, rounds: number): Promise<F
       { length: atOnceMin + chance(atOnceMax - atOnceMin + 1) },
       () => actions[chance(actions.length)] ?? 'poll',
     )
-    await Promise.all(chosen.map(act))
+    await Promise.all([...chosen.map(act), disturb?.()])
     report.failures = await world.compare()
     report.comparisons += 1
   }

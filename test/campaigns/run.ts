@@ -41,7 +41,7 @@ const campaigns: Record<string, Campaign> = {
   feed: {
     load: async () => (await import('./feed.ts')).run,
     summary:
-      '[--seed n] [--rounds 25] [--users 4] [--sabotage counter|page|tenant]: copies kept through the feeds equal the lists',
+      '[--seed n] [--rounds 25] [--users 4] [--sabotage counter|page|tenant] [--cluster]: copies kept through the feeds equal the lists',
   },
   proof: {
     load: async () => (await import('./proof.ts')).run,
