@@ -5,7 +5,7 @@
  *
  * The row of `user_ledgers` stays locked until the transaction ends. That lock puts the commits of one user in order, so a
  * reader never sees a number before a smaller one has been committed. Lock order: the connection's row first, then this
- * one (hold-connection.ts).
+ * one (locks-store.ts).
  */
 import type { Sql } from '../db/index.ts'
 
