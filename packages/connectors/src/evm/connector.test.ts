@@ -1,10 +1,11 @@
 /** Verifying a wallet and reading its balances, against a chain on loopback (test-chain.ts). */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { SourceError } from '@assay/core'
+import { findAssetByContract, isKnownAsset, SourceError } from '@assay/core'
 import { encodeFunctionData, erc20Abi, erc721Abi, parseAbi, type Address } from 'viem'
 import type { Balances, ConnectorState, Session, WalletCredentials } from '../kit/connector.ts'
 import { connector } from './connector.ts'
+import { evmDefinition } from './definition.ts'
 import { startChain, timeOf, type TestChain } from './test-chain.ts'
 
 const address = '0x52908400098527886E0F7030069857D2E4169EE7'
@@ -160,6 +161,21 @@ describe('balances', () => {
       ].toSorted(),
     )
     assert.equal(balances.length, 5)
+  })
+
+  it('that grow without a transfer are of tokens that the registry knows on a chain', () => {
+    const { rebasing } = evmDefinition
+    assert.deepEqual(
+      rebasing.filter((assetId) => !isKnownAsset(assetId)),
+      [],
+    )
+    const contracts = [
+      '0xae7ab96520de3a18e5e111b5eaab095312d7fe84',
+      '0x2a8e1e676ec238d8a992307b495b45b3feaa5e86',
+      '0x856c4efb76c1d1ae02e20ceb03a2a6a08b0b8dc3',
+    ]
+    const found = contracts.map((contract) => findAssetByContract('evm:1', contract)?.assetId)
+    assert.deepEqual(found, rebasing)
   })
 
   it('known tokens are remembered, and the index is queried only for new ones', async (t) => {

@@ -69,8 +69,9 @@ export const evmDefinition = {
   storySpanMs: 3_600_000,
   settlesMs: 60_000,
   // Lido pays its holders by changing what balanceOf says, once a day and without a Transfer event
-  // (docs.lido.fi/guides/lido-tokens-integration-guide).
-  rebasing: ['crypto:staked-ether'],
+  // (docs.lido.fi/guides/lido-tokens-integration-guide). Origin's tokens do the same when their yield is harvested
+  // (github.com/OriginProtocol/origin-dollar, contracts/contracts/token/OUSD.sol, changeSupply).
+  rebasing: ['crypto:staked-ether', 'crypto:origin-dollar', 'crypto:origin-ether'],
   baseUrl: 'https://eth.blockscout.com',
   hosts: chains.flatMap(({ rpcUrl, indexUrl }) => [rpcUrl, indexUrl ?? rpcUrl].map((url) => new URL(url).host)),
 } as const satisfies ProviderDefinition
