@@ -3,7 +3,8 @@
  *
  * To load a file's modules takes 0.2 to 1.5 s of processor time, more than most files need for their tests, and
  * neighbours load the same modules. Files below `test/` have a process each: they start whole services and browsers,
- * kill processes and measure memory.
+ * kill processes and measure memory. The contract suite does none of that, and its files run the same code: three of
+ * them took 25 s of processor time in one process, and 30 s in three.
  */
 
 /** For a file that hangs. One that passes takes a minute, and ten where four others want the same processor. */
@@ -11,15 +12,19 @@ export const fileTimeoutMs = 1_800_000
 
 /** Small enough that the last processes of a run end at about the same time. */
 const filesPerProcessMax = 12
+/** These take ten times as long as others. */
+const contractsPerProcessMax = 4
+const contractSuite = 'test/contract-suite/'
 
 /** The processes of a run, the longest first, each with its files. */
 export function planTests(files: readonly string[]): string[][] {
   const groups = Map.groupBy(files.toSorted(), groupOf)
-  return [...groups].toSorted(([a], [b]) => weigh(b) - weigh(a)).flatMap(([, members]) => cut(members))
+  return [...groups].toSorted(([a], [b]) => weigh(b) - weigh(a)).flatMap(([group, members]) => cut(members, group))
 }
 
-/** A file below `test/` is a group of its own; others go with those of their workspace that need the same. */
+/** A file below `test/` is mostly a group of its own; others go with those of their workspace that need the same. */
 function groupOf(file: string): string {
+  if (file.startsWith(contractSuite)) return contractSuite
   if (file.startsWith('test/')) return file
   const workspace = file.split('/').slice(0, 2).join('/')
   return `${workspace} ${file.endsWith('.pg.test.ts') ? 'database' : 'pure'}`
@@ -32,8 +37,8 @@ function weigh(group: string): number {
 }
 
 /** Neighbours by path stay together: they import the same modules. */
-function cut(files: readonly string[]): string[][] {
-  const processes = Math.ceil(files.length / filesPerProcessMax)
+function cut(files: readonly string[], group: string): string[][] {
+  const processes = Math.ceil(files.length / (group === contractSuite ? contractsPerProcessMax : filesPerProcessMax))
   const size = Math.ceil(files.length / processes)
   return Array.from({ length: processes }, (_, index) => files.slice(index * size, (index + 1) * size))
 }
