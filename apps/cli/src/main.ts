@@ -24,7 +24,10 @@ const commands: Record<keyof typeof usage, Command> = {
     load: async () => (await import('./starting/serve.ts')).serve,
     summary: 'the service: --role api, worker or all (default all)',
   },
-  worker: { load: async () => (await import('./starting/serve.ts')).worker, summary: 'the same as serve --role worker' },
+  worker: {
+    load: async () => (await import('./starting/serve.ts')).worker,
+    summary: 'the same as serve --role worker',
+  },
   init: {
     load: async () => (await import('./starting/init.ts')).init,
     summary: 'a production configuration: keys, settings, the first tenant and its application',

@@ -188,7 +188,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'proof.proved_plain': 'Die Rechnung geht auf',
   'proof.unprovable':
     'Die Bestände lassen sich noch nicht prüfen, weil {provider} nicht den ganzen Verlauf herausgibt.',
-  'proof.not_read': 'Die Rechnung geht auf, aber ein Teil des Verlaufs zwischen {from} und {until} wurde nicht gelesen.',
+  'proof.not_read':
+    'Die Rechnung geht auf, aber ein Teil des Verlaufs zwischen {from} und {until} wurde nicht gelesen.',
   'proof.coverage_hole':
     '{amount} {asset} vor {until} lassen sich nicht erklären: {provider} gibt keinen älteren Verlauf heraus.',
   'proof.pending': 'Die Rechnung geht auf, sobald {amount} {asset}, die noch unterwegs sind, bestätigt sind.',
@@ -301,7 +302,8 @@ export const de: Readonly<Record<TextKey, Text>> = {
   'stopped.busy.title': 'Bitte warten Sie einen Moment',
   'stopped.busy.why': 'Aus Ihrem Netz kamen zu viele Anfragen. Versuchen Sie es in einer Minute erneut.',
   'stopped.failed.title': 'Bei uns ist ein Fehler aufgetreten',
-  'stopped.failed.why': 'Wir haben ihn erfasst. Versuchen Sie es noch einmal; was Sie bisher getan haben, bleibt erhalten.',
+  'stopped.failed.why':
+    'Wir haben ihn erfasst. Versuchen Sie es noch einmal; was Sie bisher getan haben, bleibt erhalten.',
   'stopped.nothing.title': 'Hier ist nichts zu tun',
   'stopped.nothing.why': 'Diese Seite wird von einer Anwendung geöffnet, die Sie nutzen. Beginnen Sie dort.',
   'stopped.config.title': 'Diese Seite ist noch nicht eingerichtet',

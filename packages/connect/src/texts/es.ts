@@ -93,8 +93,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'credentials.connect_repair': 'Reparar',
   'credentials.promise': 'Antes de guardar la clave, comprobamos con {provider} que solo puede leer.',
   'credentials.confirm': '{provider} no indica qué permite una clave. Mi clave solo puede leer.',
-  'credentials.promise_unchecked':
-    '{provider} no puede decirnos si la clave solo puede leer, así que confiamos en ti.',
+  'credentials.promise_unchecked': '{provider} no puede decirnos si la clave solo puede leer, así que confiamos en ti.',
   'credentials.find': '¿Dónde la encuentro?',
   'credentials.find_address': '{app}: elige {menu} y copia la dirección.',
   'credentials.find_extended_key': '{app}: elige {menu} y copia la clave pública extendida.',
@@ -223,8 +222,7 @@ export const es: Readonly<Record<TextKey, Text>> = {
   'trouble.venue_down.why': 'No es culpa tuya. No se guardó nada. Inténtalo de nuevo en unos minutos.',
   'trouble.venue_down.do': 'Intentar de nuevo',
   'trouble.unreadable_answer.title': 'No pudimos leer la respuesta de {provider}',
-  'trouble.unreadable_answer.why':
-    'No es culpa tuya. No se guardó nada. Lo revisaremos; inténtalo de nuevo más tarde.',
+  'trouble.unreadable_answer.why': 'No es culpa tuya. No se guardó nada. Lo revisaremos; inténtalo de nuevo más tarde.',
   'trouble.unreadable_answer.do': 'Intentar de nuevo',
   'trouble.rate_limited.title': '{provider} nos pide esperar',
   'trouble.rate_limited.why':

@@ -231,7 +231,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
     'Vous n’y êtes pour rien. Rien n’a été conservé. Nous allons examiner cela ; réessayez plus tard.',
   'trouble.unreadable_answer.do': 'Réessayer',
   'trouble.rate_limited.title': '{provider} nous demande d’attendre',
-  'trouble.rate_limited.why': 'Il a reçu trop de requêtes en peu de temps. Rien n’a été conservé. Réessayez dans une minute.',
+  'trouble.rate_limited.why':
+    'Il a reçu trop de requêtes en peu de temps. Rien n’a été conservé. Réessayez dans une minute.',
   'trouble.rate_limited.do': 'Réessayer',
   'trouble.clock_skew.title': '{provider} a refusé l’ordre des requêtes',
   'trouble.clock_skew.why': 'Un autre programme semble utiliser la même clé. Créez une clé pour ce seul usage.',
@@ -291,7 +292,8 @@ export const fr: Readonly<Record<TextKey, Text>> = {
   'stopped.failed.title': 'Une erreur est survenue de notre côté',
   'stopped.failed.why': 'Nous l’avons enregistrée. Réessayez ; ce que vous avez fait jusqu’ici est conservé.',
   'stopped.nothing.title': 'Il n’y a rien à faire ici',
-  'stopped.nothing.why': 'Cette page est ouverte par une application que vous utilisez. Commencez depuis cette application.',
+  'stopped.nothing.why':
+    'Cette page est ouverte par une application que vous utilisez. Commencez depuis cette application.',
   'stopped.config.title': 'Cette page n’est pas encore configurée',
   'stopped.config.why': 'config.json, à côté de index.html, doit indiquer auth_url et base_url.',
 

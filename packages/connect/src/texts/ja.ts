@@ -110,8 +110,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
     '複数の鍵や条件を使うウォレットはまだ読み取れません。代わりにアドレスを一つ貼り付けてください。',
   'doctor.wallet_name':
     'これは名前で、アドレスではありません。ウォレットを開いて、その名前のアドレスをコピーしてください。',
-  'doctor.other_chain':
-    'これは {got} のものです。接続先に {got} を選ぶか、{provider} のアドレスを貼り付けてください。',
+  'doctor.other_chain': 'これは {got} のものです。接続先に {got} を選ぶか、{provider} のアドレスを貼り付けてください。',
   'doctor.is_address': '{got} のアドレスです。残高と取引を読み取ります。支払いはできません。',
   'doctor.is_extended_public_key':
     '{got} の拡張公開鍵です。ウォレット全体の残高と取引を読み取ります。支払いはできません。',
@@ -311,8 +310,7 @@ export const ja: Readonly<Record<TextKey, Text>> = {
   'manage.count': { other: '{count}件の取引' },
   'manage.remove': '外す',
   'manage.remove_title': '{name} を外しますか？',
-  'manage.remove_body':
-    'この口座へのアクセスと、読み取ったすべてのデータを消去します。アプリからは見えなくなります。',
+  'manage.remove_body': 'この口座へのアクセスと、読み取ったすべてのデータを消去します。アプリからは見えなくなります。',
   'manage.revoke': '取り消す',
   'manage.revoke_title': '{name} の閲覧を止めますか？',
   'manage.revoke_body': '{name} はすぐに閲覧できなくなります。気が変わったときのため、口座は30日間接続されたままです。',

@@ -191,8 +191,7 @@ export const pt: Readonly<Record<TextKey, Text>> = {
   'repaired.lead': 'A conexão voltou a funcionar e só pode ler. Continuamos de onde a leitura parou.',
 
   'trouble.invalid_credentials.title': '{provider} não conhece esta chave',
-  'trouble.invalid_credentials.why':
-    'Pode faltar um caractere, ou a chave foi apagada em {provider}. Nada foi salvo.',
+  'trouble.invalid_credentials.why': 'Pode faltar um caractere, ou a chave foi apagada em {provider}. Nada foi salvo.',
   'trouble.invalid_credentials.do': 'Digitar de novo',
   'trouble.missing_permission.title': 'Esta chave não pode ler o bastante',
   'trouble.missing_permission.why':

@@ -222,7 +222,9 @@ describe('balances', () => {
     hold(chain)
     const { state = {} } = await session.fetchBalances({})
     const lost: typeof fetch = async (given, init) =>
-      String(init?.body).includes('eth_call') ? new Response('', { status: 503 }) : fetch(given, init)
+      typeof init?.body === 'string' && init.body.includes('eth_call')
+        ? new Response('', { status: 503 })
+        : fetch(given, init)
     const interrupted = connector.open({ type: 'wallet', address }, { ...chain.io, fetch: lost })
     const part = await interrupted.fetchBalances(state)
     assert.deepEqual([part.isPartial, part.balances], [true, []])

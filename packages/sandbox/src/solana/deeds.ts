@@ -14,7 +14,14 @@ import { createNoopSigner, type Address, type Instruction } from '@solana/kit'
 import { toUnits } from '../core/units.ts'
 import type { Key, Role } from './chain/addresses.ts'
 import type { Chain, Plan } from './chain/chain.ts'
-import { computeBudget, deactivateStake, delegateStake, initializeStake, memo, withdrawStake } from './chain/instructions.ts'
+import {
+  computeBudget,
+  deactivateStake,
+  delegateStake,
+  initializeStake,
+  memo,
+  withdrawStake,
+} from './chain/instructions.ts'
 import { stakeAccountBytes, tokenAccountBytes } from './chain/layouts.ts'
 import { addressWithSeed, associatedAddress, placeOf, stakeProgram } from './chain/programs.ts'
 import type { AssetCode, Deed } from './story.ts'
