@@ -3,7 +3,7 @@
  * application uses it like any other), before the tests, before it is packed.
  */
 import { spawnSync } from 'node:child_process'
-import { globSync, statSync } from 'node:fs'
+import { globSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
@@ -14,6 +14,8 @@ function newestMs(pattern: string): number {
 }
 
 if (newestMs('dist/index.js') < newestMs('{src/**/*.ts,tsconfig.build.json}')) {
+  // What an earlier source left behind would be packed too.
+  rmSync(path.join(sdk, 'dist'), { recursive: true, force: true })
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', path.join(sdk, 'tsconfig.build.json')], {
     stdio: 'inherit',

@@ -63,8 +63,11 @@ describe('the packed package', async () => {
       ['@assay'],
     )
     assert.deepEqual((await readdir(installed)).toSorted(), ['README.md', 'dist', 'package.json'])
-    for (const name of await readdir(path.join(installed, 'dist'))) {
-      const text = await readFile(path.join(installed, 'dist', name), 'utf8')
+    const entries = await readdir(path.join(installed, 'dist'), { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile())
+    assert.ok(files.length > 0)
+    for (const { name, parentPath } of files) {
+      const text = await readFile(path.join(parentPath, name), 'utf8')
       assert.doesNotMatch(text, /@assay\/(?!sdk)|from 'zod'|node:/, name)
       assert.doesNotMatch(name, /test/)
     }
