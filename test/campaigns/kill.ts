@@ -244,6 +244,15 @@ async function away<T>(ask: () => Promise<T>): Promise<T> {
   })
 }
 
+/** A price that comes after a transaction was derived changes its text. How soon it comes depends on the machine. */
+async function untilPriced({ db }: Pick<Running, 'db'>, { connectionId }: Account): Promise<void> {
+  const awaited = `select (select count(*) from awaited_prices where ${ofConnection} and not priced)::int
+    + (select count(*) from due_groups where ${ofConnection})::int as count`
+  const isPriced = async (): Promise<true | undefined> =>
+    (await away(() => db.row<{ count: number }>(awaited, [connectionId]))).count === 0 ? true : undefined
+  await until('every price', isPriced, pollMs)
+}
+
 async function judge(
   { account, receiver }: Campaign,
   running: Running,
@@ -255,6 +264,7 @@ async function judge(
   const isDelivered = async (): Promise<true | undefined> =>
     (await away(() => db.row<{ count: number }>(open))).count === 0 ? true : undefined
   await until('every message to be delivered', isDelivered, pollMs)
+  await untilPriced(running, account)
   // Messages go on being written: what has arrived is listed first, so that each of it has its row.
   const arrived = receiver.listArrived()
   const messages = await db.rows<{ id: string; ended: boolean }>(
