@@ -135,4 +135,37 @@ describe('a wallet in the widget', () => {
       await page.getByLabel(field).fill('')
       assert.deepEqual(requests, [])
     }))
+
+  it('the search keeps the same secrets on the page, refuses a name, and offers each address to one provider', () =>
+    visit({}, async (page) => {
+      const search = page.getByRole('combobox')
+      await search.fill('bitc')
+      await page.getByRole('option', { name: 'Bitcoin', exact: true }).waitFor()
+      const requests: string[] = []
+      page.on('request', (request) => requests.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`))
+      for (const [text, words] of [
+        [seedPhrase, 'These are your recovery words.'],
+        [xprv, 'This is an extended private key'],
+        [wif, 'This is a private key, which gives'],
+        ['e9'.repeat(32), 'This is a private key or a transaction ID.'],
+        ['vitalik.eth', 'This is a name, not an address.'],
+        ['someone.sol', 'This is a name, not an address.'],
+      ] as const) {
+        await search.fill(text)
+        await page.getByText(words).waitFor()
+        await search.press('Enter')
+        assert.equal(await button(page, /^Connect this/).count(), 0, words)
+      }
+      assert.deepEqual(requests, [])
+      for (const [address, name] of [
+        ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', 'Ethereum and EVM wallets'],
+        ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', 'Solana'],
+        ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'Bitcoin'],
+      ] as const) {
+        await search.fill(address)
+        const offer = button(page, /^Connect this/)
+        await offer.getByText(address).waitFor()
+        assert.deepEqual([await offer.count(), (await offer.innerText()).includes(name)], [1, true], name)
+      }
+    }))
 })
