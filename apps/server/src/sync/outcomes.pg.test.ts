@@ -87,7 +87,7 @@ describe('reading a connection', async () => {
   it('has more when the allowance of the job ended first, and says where it goes on', async () => {
     const provider = createTestProvider()
     provider.pageSize = 1
-    fill(provider, 120)
+    fill(provider, 420)
     const ref = await connect(provider)
     const { outcome, run, hasProgressed } = await read(ref)
     assert.deepEqual([outcome.kind, hasProgressed], ['more', true])

@@ -90,7 +90,7 @@ export interface Reading {
 }
 
 /** For each call that may be under way. */
-const pagesPerJobMax = 50
+const pagesPerJobMax = 200
 const jobMaxMs = 20_000
 
 export function startAllowance(signal: AbortSignal, callsMax: number): Allowance {

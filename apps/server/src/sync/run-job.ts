@@ -1,5 +1,5 @@
 /**
- * The job of a run, and what happens after each outcome. One job reads one connection, for at most 50 pages or 20 seconds, and
+ * The job of a run, and what happens after each outcome. One job reads one connection, for at most 200 pages or 20 seconds, and
  * queues itself again until everything up to the run's own time is covered.
  *
  *   done → recorded as read, the next run queued      more → queued again at once      wait → queued for then
