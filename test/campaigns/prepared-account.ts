@@ -17,6 +17,11 @@ export interface Account {
   fromMs: number
 }
 
+interface MintedKey {
+  api_key: string
+  secret_key: string
+}
+
 const user = 'owner'
 
 /** The simulated account has no call limit, so our own restraint, made for real ones, is lifted too. */
@@ -40,8 +45,10 @@ export async function prepareAccount(
       scenario: providerId === 'kraken' ? 'large' : 'default',
       account: 'one account',
     })
-    const { account_id: accountId, credentials } = made as { account_id: string; credentials: object }
-    const connection = { type: 'api_key', ...credentials }
+    const { account_id: accountId, credentials } = made as { account_id: string; credentials: MintedKey }
+    // Some simulators say more about a key, such as its algorithm.
+    const { api_key, secret_key } = credentials
+    const connection = { type: 'api_key', api_key, secret_key }
     const added = await send(`${running.url}/accounts/v2/providers`, token, {
       provider_id: providerId,
       connection,
