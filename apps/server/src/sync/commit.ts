@@ -7,7 +7,7 @@ import type { ConnectorState } from '@assay/connectors'
 import { recordRecords } from '../connections/index.ts'
 import type { Sql } from '../db/index.ts'
 import type { Doubt, ShownPages } from '../ledger/index.ts'
-import { closeBookmark, cover, moveBookmark, type List } from './places.ts'
+import { closeBookmark, cover, joinTouching, moveBookmark, type List } from './places.ts'
 import { without, type Bookmark } from './plan.ts'
 import { joinStates, listIdOf, placeOfList, type FinishedWindow, type Reading, type ReadingDeps } from './reading.ts'
 import * as store from './store.ts'
@@ -90,18 +90,32 @@ async function writeFinished(deps: ReadingDeps, reading: Reading): Promise<Kept>
   return (await close(deps.db, [])) ? 'kept' : 'overtaken'
 }
 
-/** Puts aside a window of one or two pages. This job treats it as covered from now on. */
+/**
+ * Puts aside a window of one or two pages. This job treats it as covered from now on. Windows of a list that touch become
+ * one: years of deposits, asked for in steps of ninety days, are written once and not step by step.
+ */
 export async function putAside(deps: ReadingDeps, reading: Reading, window: FinishedWindow): Promise<Kept> {
   const id = listIdOf(window.list)
   const records = reading.finished.reduce((sum, one) => sum + one.records.length, 0)
-  // At most one window of each list, and a bounded number of records: a crash loses little, and memory stays flat.
-  const isFull = records >= recordsAsideMax || reading.finished.some(({ list }) => listIdOf(list) === id)
+  const before = reading.finished.find(({ list }) => listIdOf(list) === id)
+  const joined = before === undefined ? window : joinWindows(before, window)
+  // A bounded number of records, so that a crash loses little and memory stays flat.
+  const isFull = records >= recordsAsideMax || joined === undefined
   if (isFull && (await keepFinished(deps, reading)) === 'overtaken') return 'overtaken'
-  reading.finished.push(window)
+  const others = isFull ? reading.finished : reading.finished.filter((one) => one !== before)
+  reading.finished = [...others, isFull ? window : joined]
   return 'kept'
 }
 
 const recordsAsideMax = 1_000
+
+/** Undefined when the two have to be kept apart: a complete window is compared with what is stored between its own edges. */
+function joinWindows(a: FinishedWindow, b: FinishedWindow): FinishedWindow | undefined {
+  const window = joinTouching(a.window, b.window)
+  const isPlain = [a, b].every(({ complete, withdrawn }) => complete === undefined && withdrawn.length === 0)
+  if (window === undefined || !isPlain) return undefined
+  return { ...b, window, records: [...a.records, ...b.records], cursor: b.cursor ?? a.cursor }
+}
 
 /** Does in memory what the store has done or will do. */
 export function coverInMemory(reading: Reading, list: List, window: FinishedWindow['window']): void {

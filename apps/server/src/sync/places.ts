@@ -63,6 +63,12 @@ export function cover(place: ListPlace, window: CoveredSpan): void {
   place.covered = mergeSpans([...place.covered, window], joinCovered)
 }
 
+/** Undefined when something lies between them. */
+export function joinTouching(a: CoveredSpan, b: CoveredSpan): CoveredSpan | undefined {
+  const [joined, apart] = mergeSpans([a, b], joinCovered)
+  return apart === undefined ? joined : undefined
+}
+
 function joinCovered(a: CoveredSpan, b: CoveredSpan): CoveredSpan {
   const startMs = a.startMs ?? b.startMs
   const endMs = a.end >= b.end ? (a.endMs ?? b.endMs) : (b.endMs ?? a.endMs)

@@ -3,6 +3,7 @@ import { dayMs, hourMs, SourceError } from '@assay/core'
 import type { Page, PageRequest } from '@assay/connectors'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { recordStatements } from '../db/test-statements.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { createTestProvider, openReader, plainStream, record, type TestProvider } from './test-provider.ts'
 
@@ -149,6 +150,25 @@ describe('reading lists', async () => {
     assert.ok((all.windows[0]?.startMs ?? 0) > reader.clock.now() - 100 * dayMs)
     const [complete] = (await reader.sync.findCoverage(ref, ref.connectionId, 'A')) ?? []
     assert.equal(complete?.partitions.incomplete, 0)
+  })
+
+  it('writes many small windows of a list together', async () => {
+    const provider = reader.use(
+      createTestProvider({ streams: [{ ...plainStream, windowMax: 10 * dayMs, retentionMs: 1_000 * dayMs }] }),
+    )
+    provider.lists.set(
+      'ledger/',
+      [10, 100, 500, 900].map((days) => record(`D${days}`, reader.clock.now() - days * dayMs)),
+    )
+    const ref = await reader.connectTest()
+    const sent = await recordStatements(() => reader.drain({ delayed: true }))
+    assert.ok(provider.requests.length > 90, String(provider.requests.length))
+    // The last weeks, the rest, and the hours since.
+    const writes = sent.filter(({ text }) => text.includes('insert into covered_windows'))
+    assert.ok(writes.length <= 3, String(writes.length))
+    assert.equal(await countRaw(ref), 4)
+    const [ledger] = (await reader.sync.findCoverage(ref, ref.connectionId)) ?? []
+    assert.equal(ledger?.windows.length, 1)
   })
 
   it('keeps a lasting cursor after its window was closed, and hands it to the next', async () => {
