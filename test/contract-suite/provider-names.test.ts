@@ -13,13 +13,13 @@ const root = path.resolve(import.meta.dirname, '../..')
  * chain shares.
  */
 const exempt =
-  /^packages\/core\/src\/(assets|credentials)\/|^packages\/contract\/src\/(endpoints\/|provider-ids\.ts$)|^apps\/server\/src\/http\/docs\/typescript\.ts$|^apps\/cli\/src\/demo-access\.ts$/
+  /^packages\/core\/src\/(assets|credentials)\/|^packages\/contract\/src\/(endpoints\/|values\.ts$)|^apps\/server\/src\/http\/docs\/typescript\.ts$|^apps\/cli\/src\/starting\/demo-access\.ts$/
 const isTest = /\.test\.tsx?$|(^|\/)test-[a-z-]+\.ts$/
 
 describe('the names of providers', () => {
   const ids = listCatalog().map(({ provider_id: id }) => id)
   const files = globSync(
-    ['apps/{server,cli}/src/**/*.ts', 'packages/{core,contract,connect}/src/**/*.{ts,tsx}', 'packages/sdk/src/*.ts'],
+    ['apps/{server,cli}/src/**/*.ts', 'packages/{core,contract,connect}/src/**/*.{ts,tsx}', 'packages/sdk/src/**/*.ts'],
     { cwd: root },
   ).filter((file) => !exempt.test(file) && !isTest.test(file))
 

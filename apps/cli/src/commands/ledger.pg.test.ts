@@ -55,6 +55,6 @@ it('assay ledger replay shows what would change, changes it with --apply, and th
   assert.match((await assay('replay')).out, /^Nothing would change\.$/m)
 
   const [unknown, wrong] = await Promise.all([assay('replay', '--connection', 'con_x'), assay('rewind')])
-  assert.deepEqual(unknown, { code: 2, out: '', err: 'assay: there is no connection con_x\n' })
+  assert.deepEqual(unknown, { code: 2, out: '', err: 'assay: connection con_x does not exist\n' })
   assert.equal(wrong.code, 2)
 })

@@ -3,6 +3,7 @@ import { dayMs, SourceError } from '@assay/core'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { pino } from 'pino'
+import { until } from '../../../../test/until.ts'
 import { createMetering } from '../metering/index.ts'
 import type { ConnectionRef } from '../owner.ts'
 import { readConnection, type ReadRequest, type ReadResult } from './read-connection.ts'
@@ -167,7 +168,15 @@ describe('reading a connection', async () => {
     fill(provider, 20)
     const ref = await connect(provider)
     provider.answer = async ({ position }, page) => {
-      if (position === '9') await db.execute("update stream_bookmarks set position = '15'")
+      if (position === '9') {
+        // Pages are committed while the next ones are fetched: the first commit may still be under way.
+        await until('a page is committed', async () => {
+          const moved = await db.execute("update stream_bookmarks set position = '15' where user_key = $1", [
+            ref.userKey,
+          ])
+          return moved > 0 ? true : undefined
+        })
+      }
       return page
     }
     assert.equal((await read(ref)).outcome.kind, 'overtaken')

@@ -106,7 +106,7 @@ describe('the fields of a row', () => {
       assert.ok(BigInt(confirmations ?? '') > 1_000n)
       assert.equal(typeof functionName, 'string')
     }
-    assert.deepEqual(pick(first, 'methodId', 'functionName', 'value', 'to'), ['0x', '', '40123456789012345678', self])
+    assert.deepEqual(pick(first, 'methodId', 'functionName', 'value', 'to'), ['0x', '', '10123456789012345678', self])
     assert.equal(swapped?.['methodId'], '0x7ff36ab5', "the selector of Uniswap's own router")
   })
 
