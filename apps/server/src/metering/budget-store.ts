@@ -184,7 +184,7 @@ export async function followSpent(
     `with given as (select $1::double precision[] as capacities, $2::double precision[] as refills)
      update budgets b set refilled_at = $3::timestamptz,
        tokens = least(${tokensNow('b', 'g')}, g.capacities[b.tier + 1] - $4::double precision)
-     from given g where b.bucket = $5::text`,
+     from given g, (select ${withoutFlush}) s where b.bucket = $5::text`,
     [capacities, refills, sql.now(), used, key],
   )
 }

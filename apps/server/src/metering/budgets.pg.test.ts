@@ -8,6 +8,7 @@ import { markInstallation, type Database, type Sql } from '../db/index.ts'
 import { createBudgets, OverBudget, type Budgets } from './budgets.ts'
 import {
   admitCall,
+  followSpent,
   lowerTier,
   takeTokens,
   type CallAdmission,
@@ -133,15 +134,16 @@ describe('a call to a provider', () => {
 
   it('waits for the disk only when it reserves nonces', async (t) => {
     const { db } = await testDatabase(t)
-    const durabilityAfter = (nonces: CallRequest['nonces']): Promise<string> =>
+    const durabilityAfter = (act: (tx: Sql) => Promise<unknown>): Promise<string> =>
       db.transaction(async (tx) => {
         await tx.execute('set local synchronous_commit = on')
-        await ask(tx, { nonces })
+        await act(tx)
         return (await tx.row<{ now: string }>("select current_setting('synchronous_commit') as now")).now
       })
     const mine = await last(db)
-    assert.equal(await durabilityAfter({ last: mine }), 'off')
-    assert.equal(await durabilityAfter({ atLeast: 1_000, count: 10 }), 'on')
+    assert.equal(await durabilityAfter((tx) => ask(tx, { nonces: { last: mine } })), 'off')
+    assert.equal(await durabilityAfter((tx) => followSpent(tx, of('bucket', 1), 10)), 'off')
+    assert.equal(await durabilityAfter((tx) => ask(tx, { nonces: { atLeast: 1_000, count: 10 } })), 'on')
   })
 
   it('never shares a nonce with a call made at the same moment', async (t) => {
