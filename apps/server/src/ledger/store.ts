@@ -4,14 +4,16 @@ import { keysOf, type ConnectionRef, type Owner } from '../owner.ts'
 import { changeNumberAt, type ChangeNumbers } from './changes-store.ts'
 
 /**
- * PostgreSQL plans a table that was never analysed as if it were tiny, and would scan everything of the connection for
- * every batch. Its own first analysis may be minutes away, so a first large history asks for one.
+ * PostgreSQL plans by what it last saw of a table. One that was never analysed, or was when it was nearly empty, looks tiny,
+ * and every batch would scan everything of the connection. Its own next analysis may be minutes away, so a large history
+ * asks for one where a table has grown to several times its size since.
  */
 export async function ensureStatistics(sql: Sql): Promise<void> {
   const unseen = await sql.rows<{ name: string }>(
     `select relname as name from pg_class
      where oid = any(array['raw_records', 'due_groups', 'transactions', 'postings', 'daily_changes', 'transfer_legs',
-       'transfer_matches', 'awaited_prices']::regclass[]) and reltuples < 0`,
+       'transfer_matches', 'awaited_prices']::regclass[])
+       and (reltuples < 0 or pg_relation_size(oid) > (8 + 4 * relpages::bigint) * current_setting('block_size')::bigint)`,
   )
   if (unseen.length > 0) await sql.execute(`analyze ${unseen.map(({ name }) => name).join(', ')}`)
 }

@@ -39,6 +39,25 @@ describe('deriving', () => {
     assert.notEqual(after[1]?.updated_at, before[1]?.updated_at)
   })
 
+  it('has PostgreSQL look at tables that it never saw before it searches a first history', async (t) => {
+    const { db, keep, derive } = await openLedger(t)
+    await keep(ledgerRow('L1', 'R1'))
+    const countUnseen = async (): Promise<number> =>
+      (await db.rows("select from pg_class where relname in ('raw_records', 'due_groups') and reltuples < 0")).length
+    assert.equal(await countUnseen(), 2)
+    await derive(undefined, { sinceMs: noonMs })
+    assert.equal(await countUnseen(), 0)
+
+    // One record is no measure of a thousand.
+    const more = Array.from({ length: 1_000 }, (_, index) => ledgerRow(`M${index}`, `M${index}`, {}, noonMs + index))
+    await keep(...more)
+    await derive(undefined, { sinceMs: noonMs })
+    const { reltuples } = await db.row<{ reltuples: number }>(
+      "select reltuples::integer from pg_class where relname = 'raw_records'",
+    )
+    assert.equal(reltuples, 1_001)
+  })
+
   it('writes the same id for the same connection and key, another for another connection', async (t) => {
     const { db, keep, keepAt, derive, listWritten } = await openLedger(t)
     await keep(ledgerRow('L1', 'R1'))

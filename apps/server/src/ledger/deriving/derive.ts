@@ -43,8 +43,11 @@ type Derive = (
 export function createDerive(deps: DeriveDeps): Derive {
   const pricedToday = new Set<string>()
   return async (ref, source, mayContinue, sinceMs) => {
+    // The last weeks of a first history: the tables may have been empty a minute ago.
+    if (sinceMs !== undefined) await ensureStatistics(deps.db)
     const first = await raw.listDueGroups(deps.db, ref, { from: raw.newestPlace, limit: groupsPerBatch, sinceMs })
     const isIdle = first.groups.length === 0
+    if (first.groups.length === groupsPerBatch) await ensureStatistics(deps.db)
     // A holding has a value on every day since it began, also on days without a transaction. Once a day is enough for a
     // connection that has nothing new.
     const today = `${deps.db.now().slice(0, 10)} ${ref.userKey} ${ref.connectionKey}`
