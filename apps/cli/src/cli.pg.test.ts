@@ -37,6 +37,13 @@ describe('assay', () => {
     }
   })
 
+  it('ends without a complaint when the reader of its output has left', async () => {
+    const { child, errors } = start(['help'])
+    child.stdout?.destroy()
+    const [said, [code]] = await Promise.all([errors, once(child, 'close')])
+    assert.deepEqual([said, code], ['', 0])
+  })
+
   it('exits with 2 and a message for a wrong call', async () => {
     const wrong = [
       ['constructor'],

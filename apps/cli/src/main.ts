@@ -153,6 +153,12 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+// As in `assay hosts | head`: the reader has enough and leaves.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit()
+  throw error
+})
+
 // A command that reports a problem has already set its exit code.
 const code = await main(process.argv.slice(2))
 if (code !== 0) process.exitCode = code
