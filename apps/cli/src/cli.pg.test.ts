@@ -40,7 +40,7 @@ describe('assay', () => {
   it('ends without a complaint when the reader of its output has left', async () => {
     const { child, errors } = start(['help'])
     child.stdout?.destroy()
-    const [said, [code]] = await Promise.all([errors, once(child, 'close')])
+    const [said, [code]] = await Promise.all([errors, once(child, 'close') as Promise<[number | null]>])
     assert.deepEqual([said, code], ['', 0])
   })
 
