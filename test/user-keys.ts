@@ -127,14 +127,14 @@ function listConditions(node: PlanNode): string[] {
 function toConjuncts(condition: string): string[] {
   const bare =
     condition.startsWith('(') && closingOf(condition, 0) === condition.length - 1 ? condition.slice(1, -1) : condition
-  if (!bare.startsWith('(')) return [bare]
   const parts: string[] = []
   for (let at = 0; ;) {
-    const end = closingOf(bare, at)
-    parts.push(bare.slice(at, end + 1))
-    if (end === bare.length - 1) return parts.length === 1 ? [bare] : parts.flatMap(toConjuncts)
-    if (!bare.startsWith(' AND (', end + 1)) return [bare]
-    at = end + ' AND ('.length
+    // Either in parentheses, or a column that is true or false.
+    const end = bare[at] === '(' ? closingOf(bare, at) + 1 : at + (/^[\w."]+/.exec(bare.slice(at))?.[0].length ?? 0)
+    parts.push(bare.slice(at, end))
+    if (end >= bare.length) return parts.length === 1 ? [bare] : parts.flatMap(toConjuncts)
+    if (!bare.startsWith(' AND ', end)) return [bare]
+    at = end + ' AND '.length
   }
 }
 

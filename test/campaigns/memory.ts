@@ -26,8 +26,9 @@ const tightHeap = '--max-old-space-size=96 --max-semi-space-size=2'
 
 /** The simulated account has no call limit, so our own restraint, made for real ones, is lifted too. */
 const liftBudgets = `
-  create function fill_bucket() returns trigger language plpgsql as $$ begin new.tokens := 1000; return new; end $$;
-  create trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
+  create or replace function fill_bucket() returns trigger language plpgsql as
+    $$ begin new.tokens := 1000; return new; end $$;
+  create or replace trigger fill_bucket before insert or update on budgets for each row execute function fill_bucket()`
 
 export interface Peak {
   entries: number
