@@ -29,7 +29,7 @@ describe('the catalogue', () => {
     }
   })
 
-  it('says where to sign in for exactly the providers that one signs in at', () => {
+  it('has a sign-in address for exactly the providers that use a sign-in', () => {
     for (const { provider_id, connection_types } of catalog) {
       assert.equal(findSignIn(provider_id) !== undefined, connection_types.includes('oauth2'))
     }

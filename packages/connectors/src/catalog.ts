@@ -3,12 +3,11 @@
  * so it must not import the code of a connector (a test walks the imports).
  */
 import type { Stream } from './kit/connector.ts'
-import type { ProviderClient, ProviderDefinition, SignIn } from './kit/definition.ts'
-import type { ProviderMetadata } from './kit/metadata.ts'
+import type { ProviderClient, ProviderDefinition, ProviderMetadata, SignIn } from './kit/definition.ts'
 import { definitions } from './registry.ts'
 
 export type { ProviderClient, ProviderDefinition, SignIn } from './kit/definition.ts'
-export type { CredentialField, KeyGuide, ProviderMetadata } from './kit/metadata.ts'
+export type { CredentialField, KeyGuide, ProviderMetadata } from './kit/definition.ts'
 export { toAuthorizationUrl } from './kit/oauth.ts'
 
 const byId: ReadonlyMap<string, ProviderDefinition> = new Map(

@@ -13,7 +13,7 @@ const facts: ConsentFacts = {
 
 describe('the words of the consent', () => {
   for (const language of consentLanguages) {
-    it(`in ${language} name every scope, the e-mail address, the end and what is connected already`, () => {
+    it(`in ${language} name every scope, the email address, the end and what is connected already`, () => {
       const whole = toConsentRecord(facts, language)
       assert.doesNotMatch(whole, /[{}]|undefined|!/)
       for (const scope of facts.scopes) {
@@ -42,7 +42,7 @@ describe('the words of the consent', () => {
         of.find((section) => section.name === name)?.lines ?? []
       const [learned, ...others] = linesOf(sections, 'see')
       assert.ok(learned !== undefined && linesOf(whole.sections, 'see').includes(learned), language)
-      // In addition, the tenant learns the e-mail address.
+      // In addition, the tenant learns the email address.
       assert.equal(others.length, 1)
       assert.equal(linesOf(sections, 'never').length, linesOf(whole.sections, 'never').length + 1)
     }

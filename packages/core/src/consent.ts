@@ -26,7 +26,7 @@ export interface ConsentFacts {
   app: string
   tenant: string
   scopes: readonly ConsentScope[]
-  /** The user signs in by e-mail, and the tenant sees the address. */
+  /** The user signs in by email, and the tenant sees the address. */
   sharesEmail: boolean
   /** ISO 8601. */
   expiresAt: string
@@ -50,7 +50,7 @@ export interface ConsentText {
 
 interface Words {
   title: string
-  /** Where the application asks for claims and for nothing else. */
+  /** For an application that asks only for claims. */
   claimsTitle: string
   claimsNever: string
   claimsExisting: string
@@ -86,7 +86,7 @@ const words: Readonly<Record<ConsentLanguage, Words>> = {
     'providers:read': 'Which accounts you connect, and whether they are up to date.',
     'assets:read': 'Balances of the accounts you connect.',
     'transactions:read': 'Transactions of the accounts you connect, past and new.',
-    email: '{tenant} learns your e-mail address.',
+    email: '{tenant} learns your email address.',
     act: 'It may also',
     'providers:write':
       'Connect further accounts for you, and remove connected accounts with everything read from them.',

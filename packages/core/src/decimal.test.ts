@@ -111,7 +111,7 @@ describe('arithmetic agrees with whole numbers, digit for digit', () => {
     assert.equal(divide(parseDecimal('1'), parseDecimal('0'), 12), undefined)
   })
 
-  it('sums of many', () => {
+  it('sums of many numbers', () => {
     fc.assert(
       fc.property(fc.array(units, { maxLength: 30 }), (values) => {
         const total = values.reduce((a, b) => a + b, 0n)

@@ -15,11 +15,12 @@ export type Decimal = string & { readonly [canonical]: true }
 Big.NE = -1_000
 Big.PE = 1_000
 
-// Wide enough for a uint256 with 80 decimals; an exponent such as 1e999999999 must not become a gigabyte of zeros.
+// This is wide enough for a uint256 with 80 decimals; an exponent such as 1e999999999 must not become a gigabyte of
+// zeros.
 const digitsMax = 160
 const shape = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/
 
-// As nearly all providers write nearly all numbers: only trailing zeros keep it from being canonical.
+// Nearly all providers write nearly all numbers like this: only trailing zeros may keep it from being canonical.
 const plainShape = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 export const zero = '0' as Decimal

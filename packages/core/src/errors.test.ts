@@ -25,7 +25,7 @@ describe('errors', () => {
     ])
   })
 
-  it('a source error keeps what the provider asked for', () => {
+  it('a source error keeps the wait that the provider requested', () => {
     const error = new SourceError('rate_limited', 'HTTP 429', { retryAfterMs: 5_000 })
     assert.deepEqual([error.fault, error.retryAfterMs, error.name], ['rate_limited', 5_000, 'SourceError'])
     assert.equal(new SourceError('venue_down', 'HTTP 502').retryAfterMs, undefined)

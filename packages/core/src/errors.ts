@@ -104,7 +104,7 @@ export const faults = [
 ] as const satisfies readonly Cause[]
 export type Fault = (typeof faults)[number]
 
-/** What is wrong with credentials that are accepted nowhere else either, where the fault alone would mislead a person. */
+/** What is wrong with the credentials, where the fault alone would mislead a person. */
 export type RefusalReason = 'contract_address'
 
 export class SourceError extends Error {

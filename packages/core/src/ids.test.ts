@@ -18,7 +18,7 @@ describe('ids', () => {
     assert.ok(hasIdShape('txn', id))
   })
 
-  it('this exact id never changes: integrators hold it', () => {
+  it('this exact id never changes, because integrators store it', () => {
     assert.equal(transactionId('con_a', 'key'), 'txn_df2839edcb6660d42eae8b1ad48442ff')
   })
 

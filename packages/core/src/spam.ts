@@ -8,7 +8,8 @@
  * - it came by itself: nothing was given for it, and no fee was paid;
  * - its symbol or name is an advertisement, or spells a known symbol in letters of another alphabet.
  *
- * Marked, never dropped: the transaction is served with `spam: true`, the position is left out of v1 and of values.
+ * Spam is marked and never dropped: the transaction is served with `spam: true`, the position is left out of v1 and of
+ * values.
  */
 import { findKnownAsset, isKnownAsset } from './assets/index.ts'
 import type { AssetRef, TransactionDraft } from './transactions.ts'

@@ -48,7 +48,7 @@ describe('by hash', () => {
     assert.deepEqual(pairs(outgoing, leg('in', { hash: 'h', amount: decimal('0.9995') })), ['out in 1'])
   })
 
-  it('an amount less an unreported fee is nearly certain; less than half, or more, is no match', () => {
+  it('an amount less an unreported fee is nearly certain; less than half, or more, does not match', () => {
     const arriving = (amount: string): string[] =>
       pairs(leg('out', { hash: 'h' }), leg('in', { hash: 'h', amount: decimal(amount) }))
     assert.deepEqual(arriving('0.9'), ['out in 0.9'])
@@ -126,7 +126,7 @@ describe('without a hash', () => {
     assert.equal(after(-clockToleranceMs - 1).length, 0)
   })
 
-  it('a crowd of candidates decides nothing, not even by address', () => {
+  it('too many candidates give no match, not even by address', () => {
     const others = Array.from({ length: crowdSize - 1 }, (_, index) => leg(`in${index}`))
     const own = [leg('out', { toAddress: 'A' }), leg('in', { toAddress: 'A' })]
     assert.deepEqual(pairs(...own, ...others.slice(1)), ['out in 0.95'])
@@ -167,7 +167,7 @@ describe('a side of a transfer', () => {
     incomplete: [],
   }
 
-  it('is what was sent, with the fee in the same asset', () => {
+  it('is the amount sent, with the fee in the same asset', () => {
     const found = findTransferLeg(draft)
     assert.deepEqual([found?.direction, found?.amount, found?.fee], ['out', '1', '0.1'])
   })
@@ -201,7 +201,7 @@ describe('a side of a transfer', () => {
   })
 })
 
-describe('of any legs', () => {
+describe('for any set of legs', () => {
   const legs = fc.uniqueArray(
     fc.record({
       id: fc.integer({ min: 0, max: 99 }),

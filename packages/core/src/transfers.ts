@@ -2,8 +2,8 @@
  * Own transfers: amounts that left one connection of a user and reached another. Pure, and a function of the set of
  * legs alone: neither their order nor earlier matches matter.
  *
- * Two legs are a candidate pair when nothing contradicts it, as strong as their evidence. A leg considers only
- * its strongest candidates, and only at those for which it is among the strongest too; it is matched when exactly one
+ * Two legs are a candidate pair when nothing contradicts it, as strong as their evidence. A leg considers only its
+ * strongest candidates, and of these only those for which it is among the strongest too; it is matched when exactly one
  * is left, seen from both sides. Anything else is not matched: a person can correct a transfer that is shown as a
  * deposit and a withdrawal, but would not find two that were mixed up. So the match of a leg depends on legs at most
  * `fateReach` candidate pairs away, and only legs near a change must be judged again.
@@ -34,9 +34,12 @@ export interface TransferMatch {
   confidence: number
 }
 
-/** How long after its departure a transfer may arrive that is known by amount and time alone. */
+/** How long after its departure a transfer may arrive if only amount and time identify it. */
 export const arrivalMaxMs = dayMs
-/** How long before: venues stamp the request, the block or the booking, and their clocks differ. */
+/**
+ * How long before its departure it may arrive: venues stamp the request, the block or the booking, and their clocks
+ * differ.
+ */
 export const clockToleranceMs = hourMs
 /** With this many candidates by amount and time, none can be chosen. */
 export const crowdSize = 10
@@ -61,7 +64,7 @@ const evidences = {
 } as const
 type Evidence = (typeof evidences)[keyof typeof evidences]
 
-/** Of a transfer with the same hash, at least this part arrives: no fee takes more of a transfer worth making. */
+/** If two transfers have the same hash, at least this part arrives: a fee that takes more makes no sense. */
 const partArriving = parseDecimal('0.5')
 
 /** Money is left out: between two venues it goes over a bank account, which is not connected. */
@@ -151,7 +154,7 @@ function listPairsByTime(departures: readonly TransferLeg[], arrivals: readonly 
   })
 }
 
-/** By asset, amount and whether there is a hash; oldest first. */
+/** Legs by asset, amount and whether there is a hash; oldest first. */
 type ByAmount = ReadonlyMap<string, TransferLeg[]>
 
 function indexByAmount(legs: readonly TransferLeg[], amountsOf: (leg: TransferLeg) => readonly Decimal[]): ByAmount {
@@ -228,7 +231,9 @@ function findEvidence(outgoing: TransferLeg, incoming: TransferLeg): Evidence | 
   return addressesKnown ? evidences.address_amount_time : evidences.amount_time
 }
 
-/** A hash of 32 bytes is written with and without `0x`, in either case. Others (Solana's, for one) mean their case. */
+/**
+ * A hash of 32 bytes is written with and without `0x`, in either case. Others, such as Solana's, are case-sensitive.
+ */
 function toOneHash(hash: string): string {
   const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(hash.trim()) ?? []
   return digits?.toLowerCase() ?? hash.trim()

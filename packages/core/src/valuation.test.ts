@@ -63,7 +63,7 @@ describe('the value of a transaction', () => {
     assert.deepEqual(outputs[0], { price: '90000', value: '0.000063' })
   })
 
-  it('a coin without any price has one in a trade for money', () => {
+  it('a coin without any price gets one from a trade for money', () => {
     const { inputs } = valueTransaction(trade(['kraken:FOO', '4'], ['fiat:usd', '10']), priceOf)
     assert.deepEqual(inputs[0], { price: '2.5', value: '10' })
   })
@@ -86,7 +86,7 @@ describe('the value of a transaction', () => {
     assert.deepEqual(unpricedFees, ['kraken:KFEE'])
   })
 
-  it('moves inside an account, and legs that are more than one, have the prices of the day', () => {
+  it('moves inside an account, and sides with several legs, have the prices of the day', () => {
     const lock = trade([bitcoin, '1'], [bitcoin, '1'])
     assert.equal(valueTransaction(lock, priceOf).method, 'daily')
     const two: Movements = {

@@ -24,11 +24,11 @@ export interface Valuation {
   inputs: LegValue[]
   outputs: LegValue[]
   fees: LegValue[]
-  /** Unknown as soon as one fee is: a sum that leaves something out would be wrong, not incomplete. */
+  /** Unknown if any fee is unknown: a sum that leaves something out would be wrong, not incomplete. */
   feeTotal: Decimal | undefined
   /** Assets of fees without a price. */
   unpricedFees: string[]
-  /** Assets that were valued at the price of the day, or would have been had there been one. */
+  /** Assets that were valued at the price of the day, or would have been if it were known. */
   dailyAssets: string[]
   /** `execution`: at least one leg has the price that the trade itself paid. */
   method: 'execution' | 'daily'
@@ -81,7 +81,7 @@ interface Paid {
   value: Decimal
 }
 
-/** Of a trade of one asset for money: the leg that is not money, and what was paid or received for it. */
+/** In a trade of one asset for money: finds the leg that is not money, and what was paid or received for it. */
 function findPaid({ type, inputs, outputs }: Movements, priceOf: PriceOf): Paid | undefined {
   const [came, went] = [inputs[0], outputs[0]]
   if (type !== 'input_and_output' || inputs.length !== 1 || outputs.length !== 1) return undefined

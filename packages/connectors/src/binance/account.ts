@@ -1,9 +1,8 @@
 /** Who a key belongs to and what it may do (developers.binance.com, wallet/account/api-key-permission). */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Account } from '../kit/connector.ts'
-import { parseJson } from '../kit/json.ts'
+import { parseJson, readAnswer } from '../kit/json.ts'
 import { joinSpent, RejectedKey, type Answered, type Call } from './client.ts'
 import { endpoints } from './endpoints.ts'
 

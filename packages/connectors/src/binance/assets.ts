@@ -9,8 +9,8 @@ import { assetOf, isKnownAsset, type Asset } from '@assay/core'
 const today = Number.MAX_SAFE_INTEGER
 
 /**
- * Whether a code mirrors Simple Earn, as far as the code alone tells: what follows has to be an asset that we know, because a
- * coin may be called LDX. Where the positions are at hand they decide.
+ * Whether a code mirrors Simple Earn, as far as the code alone shows: the rest has to be a known asset, because a coin
+ * may be called LDX. If the positions are given, they decide.
  */
 export function isEarnMirror(code: string, positions?: ReadonlySet<string>): boolean {
   if (!code.startsWith('LD') || code === 'LDO') return false

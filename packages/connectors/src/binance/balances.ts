@@ -4,9 +4,8 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Balance, Spent } from '../kit/connector.ts'
-import { parseJson } from '../kit/json.ts'
+import { parseJson, readAnswer } from '../kit/json.ts'
 import { isEarnMirror, readCode } from './assets.ts'
 import { joinSpent, type Call } from './client.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'

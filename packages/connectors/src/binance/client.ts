@@ -1,21 +1,20 @@
 /**
- * Signed calls to Binance's REST API (binance-spot-api-docs, rest-api.md: "Signed request security"). ccxt is not used: one
- * HMAC is all there is to sign, and ccxt hides the headers that tell what a call has cost.
+ * Signed calls to Binance's REST API (binance-spot-api-docs, rest-api.md: "Signed request security"). ccxt is not used:
+ * one HMAC is all there is to sign, and ccxt hides the headers that give the cost of a call.
  *
  * Errors come with a 4xx status and `{ code, msg }` (errors.md). The code decides, because one status stands for many.
  */
 import { createHmac } from 'node:crypto'
-import { type Fault, minuteMs, SourceError } from '@assay/core'
+import { minuteMs, SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { ApiKeyCredentials, Io, Spent } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, type HttpAnswer } from '../kit/http.ts'
-import { parseJson } from '../kit/json.ts'
+import { parseJson, readAnswer } from '../kit/json.ts'
 import { binanceDefinition } from './definition.ts'
 import { endpoints, type Endpoint } from './endpoints.ts'
 
 export interface Answered {
-  /** Not parsed yet: rows are kept to the digit, while only three members of the megabytes of pairs are read. */
+  /** The text is not parsed yet: rows keep every digit, while only three members of the megabytes of pairs are read. */
   text: string
   spent: Spent[]
 }
@@ -116,7 +115,7 @@ function toError(endpoint: Endpoint, answer: HttpAnswer, io: Io): SourceError {
   // 403 is the firewall in front of Binance, which blocks an address that asks too much.
   const error = toStatusError(answer, io, { 403: 'rate_limited' })
   if (error.fault !== 'rate_limited' || (error.retryAfterMs ?? 0) > 0) return error
-  // Retry-After was seen as 0 on every refusal (rotki, exchanges/binance.py). Weights are forgotten at the full minute.
+  // Retry-After was seen as 0 on every refusal (rotki, exchanges/binance.py). Weights are reset at the full minute.
   return new SourceError('rate_limited', detail, { retryAfterMs: minuteMs - (Math.round(io.now()) % minuteMs) })
 }
 
@@ -138,7 +137,7 @@ function listSpent({ bucket }: Endpoint, headers: Headers): Spent[] {
   return used !== undefined && used !== null && /^\d{1,9}$/.test(used) ? [{ bucket, used: Number(used) }] : []
 }
 
-/** The newest word about each bucket. */
+/** The newest report about each bucket. */
 export function joinSpent(...lists: readonly (readonly Spent[])[]): Spent[] {
   return [...new Map(lists.flat().map((spent) => [spent.bucket, spent])).values()]
 }

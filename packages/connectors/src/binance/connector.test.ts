@@ -1,6 +1,7 @@
 /**
- * The connector against a server with one answer ready. Shapes are those of binance-spot-api-docs (rest-api.md, errors.md) and
- * developers.binance.com (docs/wallet, docs/convert, docs/simple_earn, docs/fiat); all values are invented.
+ * The connector against a server with one prepared answer. The formats are those of binance-spot-api-docs (rest-api.md,
+ * errors.md) and developers.binance.com (docs/wallet, docs/convert, docs/simple_earn, docs/fiat); all values are
+ * invented.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -81,7 +82,7 @@ async function faultOf(promise: Promise<unknown>): Promise<SourceError> {
 }
 
 describe('a signed call', () => {
-  it('is signed over everything that is sent, and carries the key in a header alone', async () => {
+  it('is signed over everything that is sent, and carries the key only in a header', async () => {
     answerBy({ apiRestrictions: { body: { ...rights, enableReading: false } } })
     await session.verify()
     const [{ query, headers }] = received as [Received]
@@ -92,7 +93,7 @@ describe('a signed call', () => {
     assert.ok(!query.includes(credentials.apiKey))
   })
 
-  it('that Binance calls too late or too early is made once more, by Binance’s clock', async () => {
+  it('that Binance rejects as too late or too early is repeated once, by Binance’s clock', async () => {
     const theirsMs = nowMs + 600_000
     answer = ({ path, params }) => {
       if (path === '/api/v3/time') return { body: { serverTime: theirsMs } }
@@ -108,7 +109,7 @@ describe('a signed call', () => {
     )
   })
 
-  it('with a key that cannot be one of Binance’s is not made', async () => {
+  it('with a key that cannot be Binance’s is not sent', async () => {
     for (const apiKey of ['short', `${credentials.apiKey}\n`, 'ü'.repeat(64)]) {
       assert.equal((await faultOf(open({ ...credentials, apiKey }).verify())).fault, 'invalid_credentials')
     }
@@ -134,7 +135,7 @@ describe('a signed call', () => {
     })
   }
 
-  it('−2015 under /api is looked into: the rights of the key tell what is wrong', async () => {
+  it('−2015 under /api is investigated: the rights of the key show the cause', async () => {
     const rejected = { status: 401, body: { code: -2015, msg: 'x' } }
     answerBy({ account: rejected, apiRestrictions: { status: 400, body: { code: -2008, msg: 'x' } } })
     assert.equal((await faultOf(session.fetchBalances({}))).fault, 'invalid_credentials')
@@ -147,7 +148,7 @@ describe('a signed call', () => {
     assert.equal((await faultOf(session.fetchBalances({}))).fault, 'missing_permission')
   })
 
-  it('429 and 418 say how long to stay away', async () => {
+  it('429 and 418 give the time to wait', async () => {
     for (const status of [429, 418]) {
       answer = () => ({ status, headers: { 'Retry-After': '17' }, body: { code: -1003, msg: 'x' } })
       const { fault, retryAfterMs } = await faultOf(session.verify())
@@ -160,7 +161,7 @@ describe('a signed call', () => {
 })
 
 describe('the rights of a key', () => {
-  it('reading is enough, and the account is known by its number', async () => {
+  it('the right to read is enough, and the account is identified by its number', async () => {
     const headers = { 'X-SAPI-USED-IP-WEIGHT-1M': '3' }
     answerBy({
       apiRestrictions: { headers, body: rights },
@@ -176,7 +177,7 @@ describe('the rights of a key', () => {
     assert.equal(other.fingerprint, account.fingerprint)
   })
 
-  it('every other right is one too many, also one that is new', async () => {
+  it('every other right is excessive, even an unknown one', async () => {
     answerBy({
       apiRestrictions: { body: { ...rights, enableWithdrawals: true, enableMargin: false, enableMoonTrading: true } },
       account: { body: { balances: [], uid: 1 } },
@@ -201,7 +202,7 @@ describe('balances', () => {
             { asset: 'LDBTC', free: '0.50000000', locked: '0.00000000' },
             { asset: 'LDO', free: '7.00000000', locked: '0.00000000' },
             { asset: 'LDLDO', free: '3.00000000', locked: '0.00000000' },
-            // A coin that happens to be called so, and is not in Simple Earn.
+            // This coin only has such a name and is not in Simple Earn.
             { asset: 'LDQX', free: '1.00000000', locked: '0.00000000' },
           ],
         },
@@ -258,7 +259,7 @@ describe('a list that is read by time', () => {
     earn_locked: 30 * dayMs,
   }
   for (const [stream, widestMs] of Object.entries(widest)) {
-    it(`${stream}: every piece is as narrow as Binance wants it, and the pieces leave no gap`, async () => {
+    it(`${stream}: every piece is as narrow as Binance requires, and the pieces leave no gap`, async () => {
       answer = ({ path }) => ({
         body: path.includes('capital') ? [] : path.includes('convert') ? { list: [], moreData: false } : { rows: [] },
       })
@@ -364,12 +365,12 @@ describe('trades', () => {
     const newer: Window = { unit: 'ms', start: nowMs, end: nowMs + dayMs }
     assert.deepEqual((await walk(request('trades', newer, { ...pair, cursor }))).length, 1)
     assert.equal(received[0]?.params.get('fromId'), String(28_457 + 2_299 * 3 + 1))
-    // What lies before the time of the last reading is stored already.
+    // Everything before the time of the last reading is already stored.
     await walk(request('trades', { ...sinceLaunch, end: nowMs - dayMs }, { ...pair, cursor }))
     assert.equal(received.length, 1)
   })
 
-  it('of a pair that Binance does not know any more end, and the list is named only once in a rotation', async () => {
+  it('of a pair that Binance no longer knows end, and the list is named only once in a rotation', async () => {
     answer = () => ({ status: 400, body: { code: -1121, msg: 'Invalid symbol.' } })
     const state = { assets: ['BNB', 'BTC'], connectedAtMs: nowMs }
     const page = await session.fetchPage(request('trades', sinceLaunch, { ...pair, state }))
@@ -394,7 +395,7 @@ describe('the pairs to read', () => {
 
   beforeEach(() => answerBy({ exchangeInfo: { body: { symbols } } }))
 
-  it('of an account that has seen nothing are none, and cost nothing', async () => {
+  it('of an account without any asset are none, and cost no request', async () => {
     assert.deepEqual(await namesOf({}), [])
     assert.equal(received.length, 0)
   })
@@ -416,12 +417,12 @@ describe('the pairs to read', () => {
     assert.deepEqual([...turns].toSorted(), ['BTC/USDT', 'DOGE/USDT', 'ETH/BTC'])
   })
 
-  it('include those of an asset that Binance does not list any more', async () => {
+  it('include those of an asset that Binance no longer lists', async () => {
     const names = await namesOf({ assets: ['LEND', 'USDT'], connectedAtMs: 0 })
     assert.ok(names.includes('LEND/USDT'))
   })
 
-  it('include one with stored trades that Binance does not list any more', async () => {
+  it('include one with stored trades that Binance no longer lists', async () => {
     const known = [
       { stream: 'trades', partition: 'ADA/BTC', cursor: '17@1' },
       { stream: 'trades', partition: 'SOL/BTC', cursor: '0@1' },

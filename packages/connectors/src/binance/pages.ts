@@ -5,9 +5,8 @@
  */
 import { dayMs, SourceError } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { KnownPartition, Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
-import { isJsonObject, parseJsonVerbatim } from '../kit/json.ts'
+import { isJsonObject, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
 import { keepInside, toRawRecord } from '../kit/records.ts'
 import type { Answered, Call } from './client.ts'
 import type { StreamName } from './definition.ts'
@@ -33,7 +32,7 @@ interface ListShape {
   isShortPageLast?: true
   toParams(startMs: number, endMs: number): Params
   rowsOf(answer: unknown): { rows: readonly unknown[]; hasMore?: boolean | undefined }
-  /** False for a list that forgets old rows: a row that it no longer shows was not taken back. */
+  /** False for a list that drops old rows: a missing row was then not withdrawn. */
   isComplete: boolean
 }
 
@@ -153,7 +152,7 @@ export function fetchPage(call: Call, stream: StreamName, request: PageRequest, 
 interface Place {
   startMs: number
   spanMs: number
-  /** Rows or pages that are behind us. */
+  /** Rows or pages that were already read. */
   passed: number
 }
 
@@ -253,8 +252,9 @@ async function fetchTrades(
   if (position === null && lasting.readAtMs >= window.end) return { records: [], next: null }
   const fromId = largerId(position ?? '0', lasting.fromId)
   const asked = await askTrades(call, pair.symbol, fromId)
-  // A `data_hole` would keep the whole connection from ever being up to date, because Binance never gives this list back. So
-  // the list ends here and is not named any more; what the pair moved shows as the difference between balance and history.
+  // A `data_hole` would keep the whole connection from ever being up to date, because Binance never gives this list
+  // back. So the list ends here and is no longer named; what the pair moved shows as the difference between balance and
+  // history.
   if (asked === undefined) {
     const lost = withLost(state, partition)
     return { records: [], next: null, isGone: true, ...(lost === undefined ? {} : { state: lost }) }
@@ -284,7 +284,7 @@ async function askTrades(call: Call, symbol: string, fromId: string): Promise<An
   }
 }
 
-/** Pairs that the account has trades of and exchangeInfo no longer lists. Binance still tells the trades of some. */
+/** Pairs that the account has trades of and exchangeInfo no longer lists. Binance still lists the trades of some. */
 export function listGonePairs(pairs: readonly Pair[], known: readonly KnownPartition[]): Pair[] {
   const listed = new Set(pairs.map(toPartition))
   return known

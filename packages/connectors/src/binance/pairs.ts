@@ -9,9 +9,8 @@
 import { dayMs } from '@assay/core'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { ConnectorState, Partition } from '../kit/connector.ts'
-import { parseJson } from '../kit/json.ts'
+import { parseJson, readAnswer } from '../kit/json.ts'
 
 const newForMs = 2 * dayMs
 const rotationDays = 28
@@ -19,7 +18,7 @@ const rotationDays = 28
 interface BinanceState {
   /** Codes of all assets that were ever seen, sorted. */
   assets: readonly string[]
-  /** Partitions that Binance does not answer for any more, sorted. */
+  /** Partitions that Binance no longer answers for, sorted. */
   lost: readonly string[]
   connectedAtMs: number | undefined
 }
@@ -59,13 +58,13 @@ const exchangeInfo = z.object({
   ),
 })
 
-/** Pairs that are halted or delisted (`BREAK`) are listed too, and mostly still tell their trades. */
+/** Pairs that are halted or delisted (`BREAK`) are listed too, and mostly still have their trades. */
 export function toPairs(text: string): Pair[] {
   const { symbols } = readAnswer('exchangeInfo', exchangeInfo, parseJson(text))
   return symbols.map(({ symbol, baseAsset: base, quoteAsset: quote }) => ({ symbol, base, quote }))
 }
 
-/** Base and quote are part of a partition's name, because a trade does not tell them: `BTC/USDT`. */
+/** Base and quote are part of a partition's name, because a trade does not name them: `BTC/USDT`. */
 export function toPartition({ symbol, base, quote }: Pair): string {
   return symbol === `${base}${quote}` ? `${base}/${quote}` : `${base}/${quote}/${symbol}`
 }
@@ -117,8 +116,8 @@ export function listPartitions(
 const commonQuotes = ['USDT', 'BTC', 'ETH', 'BNB']
 
 /**
- * Pairs that exchangeInfo does not know any more. An asset that was seen and is in no pair has been delisted; Binance still
- * tells the trades of some such pairs.
+ * Pairs that exchangeInfo no longer knows. An asset that was seen and is in no pair has been delisted; Binance still
+ * lists the trades of some such pairs.
  */
 function listLostPairs(pairs: readonly Pair[], assets: readonly string[]): Pair[] {
   const listed = new Set(pairs.flatMap(({ base, quote }) => [base, quote]))

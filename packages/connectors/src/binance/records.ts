@@ -177,7 +177,7 @@ export function depositProgress({ status }: Deposit): Progress {
   return status === '2' || status === '7' ? 'failed' : 'pending'
 }
 
-/** 0 e-mail sent, 1 cancelled, 2 awaiting approval, 3 rejected, 4 processing, 5 failure, 6 completed. */
+/** 0 email sent, 1 cancelled, 2 awaiting approval, 3 rejected, 4 processing, 5 failure, 6 completed. */
 export function withdrawalProgress({ status }: Withdrawal): Progress {
   if (status === '6') return 'confirmed'
   return status === '1' || status === '3' || status === '5' ? 'failed' : 'pending'
@@ -203,7 +203,10 @@ function headOf(key: string, timeMs: number, codes: readonly string[], progress:
   return progress === 'pending' ? { ...head, pending: true } : head
 }
 
-/** Rewards have no id: what a row says is its id. Two rows that say the same cannot be told from one that is shown twice. */
+/**
+ * Rewards have no id, so the content of a row is its id. Two equal rows cannot be distinguished from one that is shown
+ * twice.
+ */
 function contentKey(...parts: readonly (string | null | undefined)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }

@@ -64,7 +64,7 @@ describe('trades', () => {
     assert.deepEqual(changesOf(draft), { BTC: '0.074925', ETH: '-1.5' })
   })
 
-  it('LUNA of before June 2022 is what is called LUNC today', () => {
+  it('LUNA from before June 2022 is today’s LUNC', () => {
     const bought = (time: number): string | undefined => {
       const body = { ...fill, symbol: 'LUNAUSDT', commissionAsset: 'BNB', time }
       return toTransactions([record('trades', body, 'LUNA/USDT')])[0]?.inputs[0]?.symbol
@@ -212,7 +212,7 @@ describe('conversions', () => {
     )
   })
 
-  it('an airdrop and what was taken back of it', () => {
+  it('an airdrop and its reversal are two transactions', () => {
     const given = single('dividends', { ...dividend, direction: 1, enInfo: 'FLR airdrop for XRP holders' })
     assert.deepEqual([given.category, given.type], ['airdrop', 'input_only'])
     const taken = single('dividends', { ...dividend, enInfo: 'Correction of the FLR airdrop' })
@@ -221,7 +221,7 @@ describe('conversions', () => {
 })
 
 describe('Simple Earn', () => {
-  it('rewards are interest, and two that say different things are two', () => {
+  it('rewards are interest, and two with different contents are two transactions', () => {
     const reward = { asset: 'BUSD', rewards: '0.00006408', projectId: 'USDT001', type: 'BONUS', time: 1577233578000 }
     assert.deepEqual(changesOf(single('earn_flexible', reward)), { BUSD: '0.00006408' })
     assert.notEqual(record('earn_flexible', reward).key, record('earn_flexible', { ...reward, type: 'REALTIME' }).key)

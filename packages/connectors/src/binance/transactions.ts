@@ -1,6 +1,6 @@
 /**
- * From records to transactions. Nearly every record is one transaction; the fills of one order are joined.
- * The law: the change of a balance = inputs − outputs − fees, asset by asset.
+ * Turns records into transactions. Nearly every record is one transaction; the fills of one order are joined. For each
+ * asset, the change of a balance = inputs − outputs − fees.
  */
 import { absolute, add, isNegative, isZero, multiply, subtract, zero } from '@assay/core'
 import type { Category, Decimal, FeeKind, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
@@ -122,9 +122,9 @@ function toDepositDraft(body: string, key: string): TransactionDraft {
 }
 
 /**
- * The amount is what arrives; the fee is taken from the balance beside it. Both leave the balance when the withdrawal is asked
- * for, long before it is over: so it counts as confirmed while it is in progress. Its record is marked as pending, and
- * becomes a failed transaction that moves nothing should Binance give the money back.
+ * The amount is what arrives; the fee is taken from the balance beside it. Both leave the balance when the withdrawal
+ * is asked for, long before it is over: so it counts as confirmed while it is in progress. Its record is marked as
+ * pending, and becomes a failed transaction that moves nothing if Binance returns the money.
  */
 function toWithdrawalDraft(body: string, key: string): TransactionDraft {
   const row = rows.parseWithdrawal(body)

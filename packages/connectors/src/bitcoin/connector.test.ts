@@ -10,7 +10,7 @@ import { toWallet } from './wallet.ts'
 const zpub =
   'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs'
 const { branches } = toWallet({ type: 'wallet', extendedPublicKey: zpub })
-/** Derived once: that takes a millisecond or two, and the tests name hundreds of them. */
+/** Derived once, because each takes a millisecond or two and the tests use hundreds. */
 const derived: string[] = []
 const receiving = (index: number): string => (derived[index] ??= branches[0].addressAt(index))
 const change = (index: number): string => branches[1]?.addressAt(index) ?? ''
@@ -32,12 +32,12 @@ interface Output {
 /** Newest last. A height of undefined is the mempool. */
 class TestChain {
   tip = 900_000
-  /** Of the blocks that are mined from now on. */
+  /** The branch that newly mined blocks belong to. */
   branch = 0
   nowMs = startMs
   transactions: Transaction[] = []
   asked: string[] = []
-  /** What the next calls are answered with instead. */
+  /** The answers that the next calls get instead. */
   broken: (() => Response) | undefined
   #count = 0
 
@@ -57,7 +57,7 @@ class TestChain {
     const block_hash = `${this.branch}${height.toString(16)}`
     this.#get(txid).status = { confirmed: true, block_height: height, block_hash, block_time }
   }
-  /** Back to the mempool. */
+  /** Moves the transaction back to the mempool. */
   unmine(txid: string): void {
     this.#get(txid).status = { confirmed: false }
   }
@@ -99,7 +99,7 @@ class TestChain {
     return [...touching.filter(({ status }) => !status.confirmed), ...confirmed.slice(0, 25)]
   }
 
-  /** What the newest question would be answered with. */
+  /** The answer that the newest request would get. */
   answerLast(): Response {
     const answer = this.#answer(this.asked.at(-1) ?? '')
     return answer === undefined ? new Response('Transaction not found', { status: 404 }) : Response.json(answer)
@@ -149,7 +149,7 @@ class Books {
       position = page.next
     } while (position !== null)
   }
-  /** As the engine does it. */
+  /** Reads the wallet like the engine does. */
   async run(chain: TestChain, session = chain.open(), start = 0): Promise<string | undefined> {
     const untilMs = chain.nowMs
     const balance = await this.readBalance(session)
@@ -174,7 +174,7 @@ describe('a wallet', () => {
     chain.pay({ payer: 1_000_000 }, { [receiving(0)]: 900_000 }, 800_000)
     chain.pay({ payer: 1_000_000 }, { [receiving(gapLimit)]: 500_000 }, 800_001)
     chain.pay({ [receiving(0)]: 900_000 }, { shop: 300_000, [change(2)]: 590_000 }, 800_002)
-    // Beyond the gap: a wallet would not find it either.
+    // This address lies beyond the gap, where a wallet would not find it either.
     chain.pay({ payer: 1_000_000 }, { [receiving(gapLimit * 2 + 1)]: 1 }, 800_003)
     const books = new Books()
     assert.equal(await books.run(chain), '0.0109')
@@ -267,12 +267,12 @@ describe('a history', () => {
     assert.equal(countOf(chain, /\/txs/), 2)
   })
 
-  it('of five hundred addresses costs requests for what it does, and not for how long it is', async () => {
+  it('of five hundred addresses costs requests for its activity, not for its length', async () => {
     const chain = new TestChain()
     const used = 500
     const payments = 10
     for (let index = 0; index < used; index += 1) chain.pay({ payer: 2 }, { [receiving(index)]: 1 }, 800_000)
-    // Everything has been spent but the last ten.
+    // Everything except the last ten has been spent.
     const spent = Object.fromEntries(Array.from({ length: used - payments }, (_, index) => [receiving(index), 1]))
     chain.pay(spent, { shop: 1 }, 800_001)
     const books = new Books()
@@ -282,13 +282,13 @@ describe('a history', () => {
     // Each address with a history is asked for it once; the unused ones behind the last are asked for a balance alone.
     assert.deepEqual([countOf(chain, isList), countOf(chain, /^\/address\/[^/]+$/)], [used, used + 2 * gapLimit])
 
-    // An hour later: what holds something and the unused ones, whatever came before them.
+    // An hour later only funded and unused addresses are queried, whatever came before them.
     chain.asked = []
     chain.nowMs += hourMs
     await books.run(chain)
     assert.deepEqual([countOf(chain, isList), countOf(chain, /^\/address\/[^/]+$/)], [0, payments + 2 * gapLimit])
 
-    // One payment: the history of one address more.
+    // One payment costs the history of one more address.
     const paid = chain.pay({ payer: 2 }, { [receiving(used)]: 1 }, 900_000)
     chain.asked = []
     chain.nowMs += hourMs
@@ -353,7 +353,29 @@ describe('a transaction that may still change', () => {
     }
   })
 
-  it('is withdrawn when the mempool drops it, and its replacement is found though it is worth the same', async () => {
+  it('is followed in the mempool up to a limit when strangers send thousands, and is found when it is in a block', async () => {
+    const chain = new TestChain()
+    const sent = Array.from({ length: 5_000 }, () => chain.pay({ stranger: 600 }, { [receiving(0)]: 546 }))
+    const books = new Books()
+    const session = chain.open({ address: receiving(0) })
+    await books.readBalance(session)
+    await books.readWindow(session, startMs - hourMs, startMs)
+    assert.ok(JSON.stringify(books.state).length < 2 ** 18)
+    const followed = books.records.size
+    assert.ok(followed >= 200 && followed < 1_000, String(followed))
+
+    const mined = sent.find((txid) => !books.records.has(txid))
+    assert.ok(mined !== undefined)
+    chain.mine(mined, 900_000)
+    chain.nowMs += hourMs
+    chain.asked = []
+    await books.readBalance(session)
+    await books.readWindow(session, startMs, startMs + hourMs)
+    assert.ok(books.records.has(mined))
+    assert.ok(chain.asked.length < followed + 20, `${chain.asked.length} requests`)
+  })
+
+  it('is withdrawn when the mempool drops it, and its replacement is found even with the same value', async () => {
     const chain = new TestChain()
     const books = new Books()
     const first = chain.pay({ payer: 2_000 }, { [receiving(0)]: 1_000 })
@@ -410,7 +432,7 @@ describe('a transaction that may still change', () => {
         [deep, moved, waiting, twin].map((txid) => books.isPending(txid)),
         [false, false, true, false],
       )
-      // What was spent is there again, though its address counted as emptied.
+      // The spent amount is back, although its address counted as emptied.
       chain.nowMs += hourMs
       assert.equal(await books.run(chain), '0.0001')
       assert.deepEqual(books.keys, keysOf(chain))

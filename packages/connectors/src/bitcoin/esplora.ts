@@ -7,10 +7,9 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError } from '../kit/http.ts'
-import { parseJson, parseJsonVerbatim } from '../kit/json.ts'
+import { parseJson, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
 import { bitcoinDefinition } from './definition.ts'
 
 const digits = z.string().regex(/^\d{1,18}$/)

@@ -78,7 +78,7 @@ async function takeStep(walk: Walk, position: Position | undefined): Promise<Ste
   if (position !== undefined && position.at !== 'poll') return readOn(walk, position)
   if (state.polledAtMs < Math.min(window.end, nowMs)) {
     await pollBatch(wallet, esplora, state, nowMs)
-    // Also after the last batch, because the next step must start with the state that this page commits.
+    // Continues even after the last batch, because the next step must start with the state that this page commits.
     return { records: [], next: { at: 'poll' } }
   }
   const isIdle = Object.keys(state.unsettled).length === 0 && !state.addresses.some((one) => isDue(one, window))
@@ -157,6 +157,17 @@ function keep(
 /** More transactions of one day than a person makes. The deepest are the least likely to change. */
 const confirmedMax = 500
 
+/**
+ * More unconfirmed transactions than a person has. Each one is requested again in every run, and strangers can send
+ * thousands to an address. Others are left out until they are in a block, which changes the sums of their address.
+ */
+const waitingMax = 200
+
+function isTooMany({ unsettled }: WalletState, { txid, block }: SeenTransaction): boolean {
+  if (txid === undefined || block !== undefined || txid in unsettled) return false
+  return Object.values(unsettled).filter((one) => one.block === undefined).length >= waitingMax
+}
+
 function dropDeepest(state: WalletState): void {
   const heights = Object.values(state.unsettled).flatMap(({ block }) => block?.height ?? [])
   if (heights.length <= confirmedMax) return
@@ -180,7 +191,7 @@ async function readAddress(walk: Walk, position: Extract<Position, { at: 'addres
   const from = position.from ?? startOf(entry)
   const rows = await walk.esplora.fetchTransactions(entry.address, from?.txid ?? null)
   const seen = rows.map((row) => toSeen(row, contextOf(walk, tipHeight)))
-  const records = seen.map((one) => keep(walk, one, tipHeight))
+  const records = seen.flatMap((one) => (isTooMany(state, one) ? [] : [keep(walk, one, tipHeight)]))
   const goesOn = moveOn(entry, { seen, from, window, tipHeight })
   const isMore =
     goesOn !== null || state.addresses.slice(state.addresses.indexOf(entry) + 1).some((one) => isDue(one, window))

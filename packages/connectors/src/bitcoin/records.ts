@@ -45,7 +45,7 @@ export interface SeenTransaction {
   record: RawRecord
   /** Undefined if the record cannot be read. */
   txid: string | undefined
-  /** Of its block; undefined while it has none. */
+  /** The block that contains it; undefined while it is unconfirmed. */
   block: { height: number; hash: string; timeMs: number } | undefined
   /** Every address that it takes from or gives to. */
   addresses: ReadonlySet<string>

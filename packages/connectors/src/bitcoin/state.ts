@@ -33,7 +33,7 @@ export type KnownAddress = z.infer<typeof addressSchema>
 const unsettledSchema = z.object({
   seenMs: z.number(),
   addresses: z.array(z.string()),
-  /** Of a transaction that is shown as confirmed. Its block may still be replaced. */
+  /** The block of a transaction that is shown as confirmed. It may still be replaced. */
   block: z.object({ height: z.number(), hash: z.string() }).exactOptional(),
 })
 export type Unsettled = z.infer<typeof unsettledSchema>
@@ -69,7 +69,7 @@ export function isEmptied({ stats, isRead }: KnownAddress): boolean {
   return stats !== undefined && stats.funded === stats.spent && stats.waiting === '' && isRead === true
 }
 
-/** Of the confirmed transactions that may still change, the one in the highest block. */
+/** Finds the transaction in the highest block among the confirmed ones that may still change. */
 export function findNewestConfirmed({ unsettled }: WalletState): [txid: string, Unsettled] | undefined {
   const confirmed = Object.entries(unsettled).filter(([, { block }]) => block !== undefined)
   return confirmed.toSorted(([, a], [, b]) => (b.block?.height ?? 0) - (a.block?.height ?? 0))[0]

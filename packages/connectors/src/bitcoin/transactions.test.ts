@@ -8,7 +8,10 @@ import { toBitcoin, toTransactions } from './transactions.ts'
 const txid = 'f'.repeat(64)
 const facts: AccountFacts = { addresses: new Set(['own-1', 'own-2', 'own-change']), state: {} }
 
-/** Written as it is: a double would lose digits. TypeScript's library does not know it yet (6.0). */
+/**
+ * The number is written verbatim, because a double would lose digits. TypeScript's library does not declare this
+ * function yet (6.0).
+ */
 const { rawJSON } = JSON as unknown as { rawJSON: (this: void, text: string) => object }
 
 type Side = Readonly<Record<string, string>>
@@ -74,13 +77,13 @@ describe('a transaction of the chain', () => {
     assert.deepEqual(amounts(draft), [[], ['0.00001'], []])
   })
 
-  it('from nothing is mined', () => {
+  it('without an input is mined', () => {
     const draft = draftOf({ from: {}, to: { 'own-1': '312500000', pool: '0' }, fee: '0' })
     assert.deepEqual([draft.type, draft.category], ['input_only', 'mining'])
     assert.deepEqual(amounts(draft), [['3.125'], [], []])
   })
 
-  it('that several people paid together is what the wallet lost or gained, and says that the fee is not known', () => {
+  it('that several people funded counts what the wallet lost or gained, and marks the fee as unknown', () => {
     const lost = draftOf({
       from: { 'own-1': '100000', other: '100000' },
       to: { 'own-2': '99000', x: '99500' },

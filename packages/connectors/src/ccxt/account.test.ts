@@ -44,7 +44,7 @@ describe('the rights of a key', () => {
     assert.deepEqual([account.excess, account.missing], [['orders: write'], ['wallets: read']])
   })
 
-  it('an unknown right is one too many', async () => {
+  it('an unknown right is excessive', async () => {
     const account = await fetchAccount(answering({ data: { permission: 'General,Teleport' } }), 'kucoin', 'k')
     assert.deepEqual(account.excess, ['Teleport'])
   })
@@ -57,7 +57,7 @@ describe('the rights of a key', () => {
     }
   })
 
-  it('an exchange that does not tell is tried, and each of its keys is an account', async () => {
+  it('an exchange that does not report rights is tried, and each of its keys counts as an account', async () => {
     const [first, second] = await Promise.all(['k1', 'k2'].map((key) => fetchAccount(answering({}), 'gate', key)))
     assert.deepEqual(first?.excess, [])
     assert.notEqual(first?.fingerprint, second?.fingerprint)
@@ -87,7 +87,7 @@ describe('keys that cannot work', () => {
     }
   })
 
-  it('a way to connect that the exchange does not have is a bug', () => {
+  it('a connection type that the exchange does not have is a bug', () => {
     const wallet = { type: 'wallet', address: '0x1' } as const
     assert.throws(() => createCcxtConnector('gate').open(wallet, io), TypeError)
     const key = { type: 'api_key', apiKey: 'k', secretKey: 's' } as const

@@ -4,8 +4,8 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
+import { readAnswer } from '../kit/json.ts'
 import { findAbout } from './catalogue/about.ts'
 import { readCode } from './assets.ts'
 import { Unsupported, type CcxtClient } from './client.ts'

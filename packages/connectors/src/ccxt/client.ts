@@ -6,9 +6,9 @@
  * kit/ccxt.ts knows how its exchange reports a refusal. This client leaves every status to ccxt, because most exchanges
  * explain a refusal in the body of a 4xx.
  */
-import { hourMs, SourceError } from '@assay/core'
+import { hourMs, SourceError, type Fault } from '@assay/core'
 import type { Exchange } from 'ccxt'
-import { toSourceError } from '../kit/ccxt-faults.ts'
+import { toSourceError } from '../kit/ccxt.ts'
 import { requestTimeoutMs, type Io } from '../kit/connector.ts'
 import { fetchAnswer, toStatusError, userAgent, type HttpAnswer } from '../kit/http.ts'
 import { conceal } from '../kit/secret.ts'
@@ -241,7 +241,7 @@ function isUnsigned(error: unknown): boolean {
   return !isOurs && !(error instanceof RangeError) && !isCcxtError(error)
 }
 
-/** Compares class names, as kit/ccxt-faults.ts does, because ccxt is loaded only at the first call. */
+/** Compares class names, as kit/ccxt.ts does, because ccxt is loaded only at the first call. */
 function isCcxtError(error: unknown): boolean {
   for (let of: unknown = error; of instanceof Error; of = Object.getPrototypeOf(of)) {
     if (of.constructor.name === 'BaseError') return true
@@ -260,20 +260,52 @@ const aboutRights =
 const aboutAddress =
   /\bip\b[^"]{0,60}(?:allow|white|bound|bind|match|restrict|trusted)|(?:allow|white|match|trusted)[^"]{0,40}\bip\b/i
 
+function isTrouble(status: number): boolean {
+  return status === 429 || status === 418 || status >= 500
+}
+
+/**
+ * Bitfinex refuses with HTTP 500 and an error code in the body. Taking that for an outage would retry a revoked key
+ * forever, and would open the circuit for every user. Gateways do not write such bodies, but ccxt takes their 511 for a
+ * wrong key; so this trusts ccxt for 500 alone.
+ */
+function isRefusal(status: number, fault: Error): boolean {
+  return status === 500 && fault instanceof SourceError && refusals.has(fault.fault)
+}
+
+const refusals: ReadonlySet<Fault> = new Set(['invalid_credentials', 'missing_permission', 'clock_skew'])
+
+/** A person would have to make another key. */
+function needsKey({ fault }: SourceError): boolean {
+  return fault === 'invalid_credentials' || fault === 'missing_permission'
+}
+
+/** Many exchanges refuse in plain text; this began as JSON. */
+function isCutOff(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return false
+  } catch {
+    return true
+  }
+}
+
 function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io: Io): Error {
   if (error instanceof SourceError || error instanceof Unsupported || error instanceof UnknownSymbol) return error
   const name = error instanceof Error ? error.constructor.name : 'Error'
   const words = error instanceof Error ? error.message : ''
   if (name === 'NotSupported') return new Unsupported(what)
   if (name === 'BadSymbol') return new UnknownSymbol(what)
-  if (last !== undefined && (last.status === 429 || last.status === 418 || last.status >= 500))
-    return toStatusError(last, io)
   const detail = `${what}: ${name}, HTTP ${last?.status ?? 'none'}`
   const fault = toSourceError(error, detail)
+  if (last !== undefined && isTrouble(last.status) && !isRefusal(last.status, fault)) return toStatusError(last, io)
   if (!(fault instanceof SourceError)) {
     // The exchange did not accept the arguments, or ccxt could not parse the answer.
     return new SourceError('unreadable_answer', detail)
   }
+  // ccxt goes by the status where it cannot read the body. The half that is missing may say that only the time was wrong.
+  if (needsKey(fault) && last !== undefined && isCutOff(last.text)) return new SourceError('unreadable_answer', detail)
   // ccxt reports refusals that it does not know (such as OKX's 50119 and 50120) as outages, which we would retry
   // forever.
   if (name === 'ExchangeError') {
@@ -282,7 +314,7 @@ function toFault(error: unknown, what: string, last: HttpAnswer | undefined, io:
   }
   // ccxt has no error classes for these two. We inspect the message but do not pass it on, because it may quote the
   // whole response.
-  if (fault.fault === 'invalid_credentials' || fault.fault === 'missing_permission') {
+  if (needsKey(fault)) {
     if (aboutAddress.test(words)) return new SourceError('ip_not_allowed', detail)
     if (/\bexpired?\b/i.test(words) && /key/i.test(words)) return new SourceError('key_expired', detail)
   }

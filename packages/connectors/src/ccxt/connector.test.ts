@@ -177,7 +177,7 @@ describe('the connector over ccxt', () => {
     asked.length = 0
   })
 
-  it('balances are exact sums, and an asset that is not beyond doubt stays the exchange’s own', async () => {
+  it('balances are exact sums, and an asset that is not identified with certainty stays the exchange’s own', async () => {
     const { balances, state } = await open().fetchBalances({})
     assert.deepEqual(
       balances.map(({ assetId, liquid }) => [assetId, liquid]),
@@ -253,7 +253,7 @@ describe('the connector over ccxt', () => {
     )
   })
 
-  it('symbols are those of assets that were seen, and a delisted one loses only itself', async () => {
+  it('symbols are those of assets that were seen, and a delisted one affects no other', async () => {
     const session = open()
     const state: ConnectorState = { assets: ['BTC', 'EUR'], connectedAtMs: nowMs - 30 * dayMs }
     const partitions = (await session.listPartitions?.(state)) ?? []
@@ -290,8 +290,18 @@ describe('the connector over ccxt', () => {
       'ip_not_allowed',
     ],
     ['too many calls', { status: 429, body: refusal(110, 'x'), headers: { 'retry-after': '7' } }, 'rate_limited'],
+    [
+      'an unknown key that is refused with HTTP 500',
+      { status: 500, body: refusal(305, 'No active API key found.') },
+      'invalid_credentials',
+    ],
+    ['HTTP 500 without an explanation', { status: 500, body: '' }, 'venue_down'],
+    ['HTTP 500 with a refusal that ccxt does not know', { status: 500, body: refusal(9999) }, 'venue_down'],
+    ['HTTP 511, which a gateway writes', { status: 511, body: '' }, 'venue_down'],
     ['an error of its server', { status: 503, body: '' }, 'venue_down'],
     ['a page for browsers', { status: 200, body: '<html>' }, 'venue_down'],
+    ['a refusal in plain text', { status: 401, body: 'Unauthorized' }, 'invalid_credentials'],
+    ['half of a refusal', { status: 401, body: refusal(304, 'Request timed out').slice(0, 20) }, 'unreadable_answer'],
     ['half of the JSON', { status: 200, body: '[{"symbol":"BT' }, 'unreadable_answer'],
   ]
   for (const [name, given, expected] of faults) {
@@ -350,7 +360,7 @@ describe('the connector over ccxt', () => {
       ownText: 'Conversion of 100.0 UST to 99.0911 UDC on wallet exchange',
     },
   })) {
-    it(`both sides of a conversion that a ledger tells by ${told} are one transaction`, () => {
+    it(`both sides of a conversion that a ledger links by ${told} are one transaction`, () => {
       const body = (id: string, amount: string, currency: string): string =>
         JSON.stringify({ ccxt: { id, timestamp: nowMs, type: 'trade', ...own, currency, amount } })
       const records = [body('1', '-100', 'USDT'), body('2', '99.0911', 'USDC')].map((text, index): StoredRecord => ({

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { RawRecord, Window } from '../kit/connector.ts'
 import { parseJson } from '../kit/json.ts'
+import { keyLengthMax } from '../kit/records.ts'
 import type { CcxtClient, Market } from './client.ts'
 import type { StreamName } from './catalogue/facts.ts'
 
@@ -153,12 +154,12 @@ function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: strin
   if (stream === 'trades') {
     const { id, symbol, timestamp, base, quote } = tradeSchema.parse(known)
     // Many exchanges number trades per market.
-    const key = `${symbol}#${id ?? hash(body)}`
+    const key = toKey(`${symbol}#${id ?? hash(body)}`)
     return { record: { key, occurredAtMs: timestamp, body }, codes: listCodes(base, quote) }
   }
   if (stream === 'ledger') {
     const { id, timestamp, currency } = entrySchema.parse(known)
-    return { record: { key: id ?? hash(body), occurredAtMs: timestamp, body }, codes: [currency] }
+    return { record: { key: toKey(id ?? hash(body)), occurredAtMs: timestamp, body }, codes: [currency] }
   }
   const row = transferSchema.parse(known)
   const atMs = row.timestamp ?? row.updated
@@ -169,7 +170,7 @@ function toRead(stream: StreamName, known: Trade & Transfer & Entry, body: strin
 
 /** If the exchange gives a transfer no id, the key is made of the members that stay the same until it is final. */
 function transferKey({ id, txid, type, currency, amount: moved, addressTo, address, timestamp }: Transfer): string {
-  if (typeof id === 'string' && id !== '') return id
+  if (typeof id === 'string' && id !== '') return toKey(id)
   const place = txid ?? String(timestamp)
   return hash(JSON.stringify([place, type, currency, moved, addressTo ?? address ?? '']))
 }
@@ -184,6 +185,10 @@ export function toProgress({ status }: Pick<Transfer, 'status'>): 'pending' | 'c
 
 function listCodes(...codes: readonly (string | null | undefined)[]): string[] {
   return codes.filter((code) => typeof code === 'string')
+}
+
+function toKey(id: string): string {
+  return id.length <= keyLengthMax ? id : hash(id)
 }
 
 function hash(content: string): string {

@@ -1,13 +1,13 @@
 /**
  * Which account a key or a sign-in belongs to and what it may do. For keys, `GET /api/v3/brokerage/key_permissions`
  * reports View, Trade and Transfer, and the portfolio (docs.cdp.coinbase.com, advanced-trade-api,
- * get-api-key-permissions). For sign-ins we read `GET /v2/user/auth`, because users can untick scopes
+ * get-api-key-permissions). For sign-ins we read `GET /v2/user/auth`, because users can uncheck scopes
  * (coinbase-app/oauth2-integration/scopes).
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Account } from '../kit/connector.ts'
+import { readAnswer } from '../kit/json.ts'
 import type { Call } from './client.ts'
 import { neededScopes } from './definition.ts'
 

@@ -5,11 +5,10 @@
  */
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import { createBearerClient } from '../kit/bearer.ts'
 import type { ApiKeyCredentials, Credentials, Io } from '../kit/connector.ts'
 import { fetchText } from '../kit/http.ts'
-import { parseJson } from '../kit/json.ts'
+import { parseJson, readAnswer } from '../kit/json.ts'
 import { coinbaseDefinition, pageSize } from './definition.ts'
 import { createSigner, type Signer } from './jwt.ts'
 
@@ -30,10 +29,16 @@ export function createClient(credentials: Credentials, io: Io): Call {
 
 function createKeyClient(credentials: ApiKeyCredentials, io: Io): Call {
   let signer: Signer | undefined
+  /** How far Coinbase's clock is ahead of ours, once that was asked. */
+  let offsetMs = 0
   const once = async (path: string): Promise<unknown> => {
     signer ??= createSigner(credentials)
     const url = new URL(path, io.baseUrl ?? coinbaseDefinition.baseUrl)
-    const token = signer({ method: 'GET', host: url.host, path: url.pathname }, io)
+    const now = (): number => io.now() + offsetMs
+    const token = signer(
+      { method: 'GET', host: url.host, path: url.pathname },
+      { now, nextNonce: () => io.nextNonce() },
+    )
     return parseJson(await fetchText(io, url.href, { headers: { Authorization: `Bearer ${token}` }, faultByStatus }))
   }
   return async (path) => {
@@ -41,11 +46,22 @@ function createKeyClient(credentials: ApiKeyCredentials, io: Io): Call {
       return await once(path)
     } catch (error) {
       if (!(error instanceof SourceError) || error.fault !== 'invalid_credentials' || signer === undefined) throw error
-      // Coinbase sometimes answers 401 to a valid key (rotki retries for this reason). A 401 makes the user repair the
-      // connection, so we retry once and treat only the second one as final.
+      // A token is valid for two minutes of Coinbase's clock, and one from a wrong clock is a 401 like any other. Coinbase
+      // also sometimes answers 401 to a valid key (rotki retries for this reason). A 401 makes the user repair the
+      // connection, so we ask for the time, retry once and treat only the second one as final.
+      offsetMs = await measureOffset(io)
       return once(path)
     }
   }
+}
+
+/** docs.cdp.coinbase.com, coinbase-app/track-apis/time. Without a key; in whole seconds. */
+const timeAnswer = z.object({ data: z.object({ epoch: z.string().regex(/^\d{1,12}$/) }) })
+
+async function measureOffset(io: Io): Promise<number> {
+  const url = new URL('/v2/time', io.baseUrl ?? coinbaseDefinition.baseUrl)
+  const { data } = readAnswer('time', timeAnswer, parseJson(await fetchText(io, url.href, { faultByStatus })))
+  return Number(data.epoch) * 1_000 - io.now()
 }
 
 /**

@@ -35,6 +35,12 @@ function open(answers: Answers, credentials = withKey): { session: Session; aske
   return { session: connector.open(credentials, io), asked }
 }
 
+/** Coinbase tells its time to everyone. */
+const inTime =
+  (answers: Answers, theirsMs = nowMs): Answers =>
+  (url, call) =>
+    url.pathname === '/v2/time' ? { body: { data: { epoch: theirsMs / 1_000 } } } : answers(url, call)
+
 const part = (token: string, index: number): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString()) as Record<string, unknown>
 
@@ -107,7 +113,7 @@ describe('a request with a key', () => {
     }
   })
 
-  it('what cannot be a CDP key is refused before it is sent, and not quoted', async () => {
+  it('text that cannot be a CDP key is refused before it is sent, and is not quoted', async () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const wrong: Credentials[] = [
       { ...withKey, apiKey: 'aBcDeFgHiJkLmNoP', secretKey: 'q'.repeat(32) },
@@ -126,12 +132,34 @@ describe('a request with a key', () => {
     }
   })
 
-  it('one 401 is tried again, a second is final', async () => {
-    const once = open((_, call) => (call === 1 ? { status: 401 } : { body: { data: [] } }))
+  it('a first 401 is retried, and a second is final', async () => {
+    const once = open(inTime((_, call) => (call === 1 ? { status: 401 } : { body: { data: [] } })))
     assert.deepEqual((await once.session.fetchBalances({})).balances, [])
-    const twice = open(() => ({ status: 401 }))
+    const twice = open(inTime(() => ({ status: 401 })))
     await assert.rejects(twice.session.fetchBalances({}), { fault: 'invalid_credentials' })
-    assert.equal(twice.asked.length, 2)
+    const accounts = twice.asked.filter(({ url }) => new URL(url).pathname !== '/v2/time')
+    assert.equal(accounts.length, 2)
+  })
+
+  it('a 401 because of a wrong clock is not taken for a rejected key', async () => {
+    for (const skewMs of [-600_000, 600_000]) {
+      const theirsMs = nowMs + skewMs
+      let token = ''
+      const isInTime = (): boolean => {
+        const { nbf, exp } = part(token, 1)
+        return Number(nbf) * 1_000 <= theirsMs && Number(exp) * 1_000 > theirsMs
+      }
+      const answers = inTime(() => (isInTime() ? { body: { data: [] } } : { status: 401 }), theirsMs)
+      const { session, asked } = open((url, call) => {
+        token = bearerOf(asked.at(-1))
+        return answers(url, call)
+      })
+      assert.deepEqual((await session.fetchBalances({})).balances, [])
+      // What was learned of the clock holds for the calls that follow.
+      const before = asked.length
+      await session.fetchBalances({})
+      assert.equal(asked.length, before + 1)
+    }
   })
 
   it('a missing scope and a rate limit are distinguished', async () => {
@@ -140,15 +168,15 @@ describe('a request with a key', () => {
   })
 })
 
-describe('whose it is and what it may do', () => {
-  it('a key that can only view is accepted; trading, transferring and unknown rights are too many', async () => {
+describe('the owner and the rights of a key', () => {
+  it('a key that can only view is accepted; rights to trade or transfer and unknown rights are excessive', async () => {
     const excessOf = async (more: object): Promise<string[]> => (await open(rightsOf(more)).session.verify()).excess
     assert.deepEqual(await excessOf({}), [])
     assert.deepEqual(await excessOf({ can_trade: true, can_transfer: true }), ['Trade', 'Transfer'])
     assert.deepEqual(await excessOf({ can_lend: true }), ['can_lend'])
   })
 
-  it('a key that cannot view asks for nothing else', async () => {
+  it('a key that cannot view causes no further request', async () => {
     const { session, asked } = open(rightsOf({ can_view: false }))
     assert.deepEqual((await session.verify()).missing, ['View'])
     assert.equal(asked.length, 1)
@@ -164,7 +192,7 @@ describe('whose it is and what it may do', () => {
     assert.notEqual(await ofKey({ portfolio_type: 'INTX' }), signedIn)
   })
 
-  it('scopes that were unticked are missing, and scopes that do more than read are too many', async () => {
+  it('scopes that the user unchecked are missing, and scopes that do more than read are excessive', async () => {
     const answer =
       (scopes: string[]): Answers =>
       () => ({ body: { data: { id: 'user-1', scopes } } })
@@ -196,7 +224,7 @@ describe('wallets', () => {
           },
         }
 
-  it('of all pages are balances, staked ones apart, and each is a list to read, also the empty ones', async () => {
+  it('of all pages are balances, with staked ones separate, and each is a list to read, even an empty one', async () => {
     const { session, asked } = open(pages)
     const { balances, state = {} } = await session.fetchBalances({})
     assert.deepEqual(
@@ -216,7 +244,7 @@ describe('wallets', () => {
     assert.equal(new URL(asked[0]?.url ?? '').search, '?limit=100&order=desc')
   })
 
-  it('an answer cannot lead the token elsewhere, nor round in a circle', async () => {
+  it('a next link cannot send the token to another host, nor loop', async () => {
     const away: Answers = (_, call) =>
       call === 1
         ? { body: { pagination: { next_uri: 'https://evil.example/x?limit=1' }, data: [] } }
@@ -294,7 +322,7 @@ describe('a page of transactions', () => {
     assert.deepEqual((await session.fetchPage(request())).state?.['staked'], [walletId])
   })
 
-  it('a wallet that had its code for an id is discovered by its rows, which are read from its own list', async () => {
+  it('a wallet whose id was its currency code is discovered by its rows, which are read from its own list', async () => {
     const { session } = open(listOf([rowAt('a', '2026-03-20T00:00:00Z')]))
     const { records, state = {} } = await session.fetchPage(request({ partition: 'BTC' }))
     assert.deepEqual([records, state['discovered']], [[], [walletId]])
@@ -302,7 +330,7 @@ describe('a page of transactions', () => {
     assert.deepEqual(await empty.session.listPartitions?.(state), [{ stream: 'transactions', partition: walletId }])
   })
 
-  it('and two states that were learned at the same time are joined in either order', () => {
+  it('two states that were learned at the same time are joined in either order', () => {
     const join = connector.atOnce?.joinStates.bind(connector.atOnce)
     assert.ok(join)
     const [one, other] = [

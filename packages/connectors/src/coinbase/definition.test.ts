@@ -28,13 +28,13 @@ function examine(apiKey: string, secretKey: string): Remark[] {
 const codes = (apiKey: string, secretKey: string): string[] => examine(apiKey, secretKey).map(({ code }) => code)
 
 describe('a Coinbase key in the form', () => {
-  it('is right with its whole name or its id, and with either kind of secret', () => {
+  it('is accepted with its whole name or its id, and with either kind of secret', () => {
     for (const name of [keyName, keyId]) {
       for (const secret of [pem, ed25519]) assert.ok(isReady(examine(name, secret)))
     }
   })
 
-  it('a PEM block is mended: with \\n as two characters, with spaces for line ends, in one line, in quotes', () => {
+  it('a PEM block is repaired: with \\n as two characters, with spaces for line ends, in one line, in quotes', () => {
     const pasted = [
       pem.replaceAll('\n', String.raw`\n`),
       pem.replaceAll('\n', ' '),
@@ -54,7 +54,7 @@ describe('a Coinbase key in the form', () => {
     }
   })
 
-  it('an old key is stopped', () => {
+  it('an old key is refused', () => {
     const remarks = examine('aBcDeFgHiJkLmNoP', 'aBcDeFgHiJkLmNoPaBcDeFgHiJkLmNoP')
     assert.deepEqual(
       remarks.map(({ code, level }) => [code, level]),
@@ -65,7 +65,7 @@ describe('a Coinbase key in the form', () => {
     )
   })
 
-  it('a secret in the place of the name is noticed', () => {
+  it('a secret in the field of the name is detected', () => {
     assert.deepEqual(codes(pem, keyName), ['swapped', 'swapped'])
     assert.deepEqual(codes(ed25519, keyId), ['swapped', 'swapped'])
     assert.equal(codes(pem, pem)[0], 'same_twice')

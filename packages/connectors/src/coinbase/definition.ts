@@ -10,7 +10,7 @@ export const pageSize = 100
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
 
-/** Nothing can be read without these two. The user can untick each of them on Coinbase's consent page. */
+/** Nothing can be read without these two. The user can uncheck each of them on Coinbase's consent page. */
 export const neededScopes = ['wallet:accounts:read', 'wallet:transactions:read'] as const
 
 export const coinbaseDefinition = {

@@ -11,8 +11,8 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
+import { readAnswer } from '../kit/json.ts'
 import { coinbaseAsset, isStakedCode } from './records.ts'
 import { fetchListPage, type Call } from './client.ts'
 

@@ -1,7 +1,7 @@
 /**
  * One request to CoinGecko's API v3 (docs.coingecko.com), and the two answers that prices come from: simple/price and
- * coins/{id}/market_chart/range. `precision=full`, and digits as they were sent: prices are JSON numbers, some with an
- * exponent (1.2e-7), and become decimal text unrounded.
+ * coins/{id}/market_chart/range. We request `precision=full` and keep the digits that were sent: prices are JSON
+ * numbers, some with an exponent (1.2e-7), and become decimal text without rounding.
  */
 import { findDecimal, SourceError, type Decimal } from '@assay/core'
 import { z } from 'zod'
@@ -25,8 +25,8 @@ export interface DailyPrice {
 }
 
 /**
- * What it lets us ask, counted by our address. 30 a minute is what it documented for years for calls without a key; by
- * now it only says that the limit is shared by all who use the address. So somewhat less, and much less once refused.
+ * How often we may ask, counted by our address. For years CoinGecko documented 30 calls a minute without a key; now it
+ * only says that all users of an address share the limit. So we ask somewhat less often, and much less after a refusal.
  */
 export const coinGeckoBudget: Pick<Connector, 'providerId' | 'budget'> = {
   providerId: 'coingecko',
@@ -58,7 +58,7 @@ interface Point {
 const currentAnswer = z.record(z.string(), z.record(z.string(), z.string().nullish()))
 const historyAnswer = z.object({ prices: z.array(z.tuple([z.string(), z.string().nullable()])) })
 
-/** By coin and currency; null, or not there, when it has no price. */
+/** By coin and currency; null or absent when there is no price. */
 export async function fetchSimplePrice(
   io: PriceIo,
   coingeckoIds: readonly string[],
@@ -66,12 +66,15 @@ export async function fetchSimplePrice(
 ): Promise<(coingeckoId: string, currency: string) => Decimal | undefined> {
   const query = { ids: coingeckoIds.join(','), vs_currencies: currencies.join(','), precision: 'full' }
   const answer = await get(io, 'simple/price', query, currentAnswer)
-  // Own members only: an id is not to be found on the prototype of an object.
+  // Looks only at own members: an id must not match the prototype of an object.
   const byId = new Map(Object.entries(answer).map(([id, prices]) => [id, new Map(Object.entries(prices))]))
   return (id, currency) => findDecimal(byId.get(id)?.get(currency) ?? '')
 }
 
-/** What lies in [fromMs, toMs), oldest first. With `interval=daily` that is midnight of each day, and of today also now. */
+/**
+ * The prices in [fromMs, toMs), oldest first. With `interval=daily` these are midnight of each day, and for today also
+ * the present.
+ */
 export async function fetchChart(
   io: PriceIo,
   coingeckoId: string,
@@ -103,7 +106,8 @@ async function get<T>(
   const url = `${io.baseUrl ?? host}/api/v3/${path}?${new URLSearchParams(query).toString()}`
   const headers: Record<string, string> =
     priceKey === undefined ? {} : { [`x-cg-${priceKey.plan}-api-key`]: priceKey.key }
-  // 401 is how it refuses what only paid plans may see; 404 is a coin it does not know (any more).
+  // CoinGecko answers 401 to a request that needs a paid plan, and 404 for a coin that it does not know, or no longer
+  // knows.
   const text = await fetchText(io, url, { headers, faultByStatus: { 401: 'missing_permission', 404: 'data_hole' } })
   const answer = schema.safeParse(parseJson(text))
   if (!answer.success) throw new SourceError('unreadable_answer', `CoinGecko ${path}: unexpected answer`)

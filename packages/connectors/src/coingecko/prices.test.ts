@@ -67,7 +67,7 @@ describe('current prices', () => {
     )
   })
 
-  it('no ids, no request', async () => {
+  it('an empty list of ids makes no request', async () => {
     assert.equal((await fetchCurrentPrices(io, [], [])).coins.size, 0)
     assert.equal(asked.length, 0)
   })
@@ -161,7 +161,7 @@ describe('daily rates of currencies', () => {
       )
       const inEuros = [
         [monday, '80000'],
-        // Hours apart: bitcoin's own move would look like the euro's.
+        // If the times were hours apart, bitcoin's own move would look like the euro's.
         [monday + day + 3 * 3_600_000, '81000'],
         [monday + 2 * day, null],
         [monday + 3 * day + 250, '70000.000000001'],

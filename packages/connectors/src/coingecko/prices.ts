@@ -1,14 +1,14 @@
 /**
- * Prices in US dollars from CoinGecko: of coins as its markets have them, of currencies by a cross rate.
+ * Prices in US dollars from CoinGecko: those of coins come from its markets, those of currencies from a cross rate.
  *
  * CoinGecko has no history of currencies, but quotes every coin in all of them. So a euro is what bitcoin cost in
- * dollars, divided by what it cost in euros at the same moment: of all its markets bitcoin's is the deepest. The rate
- * is rounded half to even at `rateDecimals`.
+ * dollars, divided by what it cost in euros at the same moment. Bitcoin has the deepest of all markets. The rate is
+ * rounded half to even at `rateDecimals`.
  *
- * Without a paid plan only the last 365 days are answered. Asked for more it refuses the whole range (401, code 10012),
- * so the year that it does give is requested instead. The result names its first day: the days before were
- * refused, not found empty, and must be requested again.
- * An id that it does not know is simply not in the answer of current prices, and a data_hole in history.
+ * Without a paid plan CoinGecko answers only for the last 365 days. It refuses a longer range as a whole (401, code
+ * 10012), so we request that year instead. The result names its first day: the days before were refused, not found
+ * empty, and must be requested again. An id that it does not know is simply not in the answer of current prices, and a
+ * data_hole in history.
  */
 import { dayMs, divide, SourceError, type Decimal } from '@assay/core'
 import { fetchChart, fetchSimplePrice, type DailyPrice, type PriceIo } from './client.ts'
@@ -17,7 +17,7 @@ export { coinGeckoBudget } from './client.ts'
 export type { DailyPrice, PriceIo, PriceKey } from './client.ts'
 
 export interface CurrentPrices {
-  /** By CoinGecko's id. What has no price is not in the map. */
+  /** By CoinGecko's id. Coins without a price are not in the map. */
   coins: Map<string, Decimal>
   /** US dollars for one unit, by CoinGecko's code (`eur`). */
   currencies: Map<string, Decimal>
@@ -80,7 +80,10 @@ export async function fetchDailyPrices(
   })
 }
 
-/** US dollars for one unit of each currency, likewise: one request for each, and one for all of them. */
+/**
+ * US dollars for one unit of each currency, in the same form. It takes one request for each currency, and one for all
+ * of them together.
+ */
 export async function fetchDailyRates(
   io: PriceIo,
   currencies: readonly string[],

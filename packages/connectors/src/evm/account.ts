@@ -8,7 +8,10 @@ import { fetchUsage } from './balances.ts'
 import { chains } from './chains.ts'
 import type { ChainClient } from './client.ts'
 
-/** In small letters. Mixed capitals are a checksum (EIP-55), and have to be right. A link of a QR code is an address, too. */
+/**
+ * Returns the address in lower case. Mixed case is a checksum (EIP-55) and has to be right. The link in a QR code is
+ * accepted, too.
+ */
 export function readAddress({ address = '' }: WalletCredentials): Address {
   const found = recognizeWallet(address)
   if (found !== undefined && 'wallet' in found && found.wallet.chain === 'evm') {
@@ -17,7 +20,7 @@ export function readAddress({ address = '' }: WalletCredentials): Address {
   throw new SourceError('invalid_credentials', 'not an address, or a typing error in it')
 }
 
-/** Those that the person chose, by name or by id; all that can be read here otherwise. */
+/** The chains that the person chose, by name or by id; otherwise all that can be read here. */
 export function chooseChains(clients: readonly ChainClient[], { networks }: WalletCredentials): readonly ChainClient[] {
   if (networks === undefined || networks.length === 0) return clients
   const namesOf = ({ id, network }: (typeof chains)[number]): string[] => [network, `evm:${id}`, String(id)]
@@ -26,7 +29,7 @@ export function chooseChains(clients: readonly ChainClient[], { networks }: Wall
   return clients.filter(({ chain }) => namesOf(chain).some((name) => networks.includes(name)))
 }
 
-/** An address is all there is to a wallet, so it is recognised with certainty. */
+/** An address is everything that identifies a wallet, so the account is recognised with certainty. */
 export async function fetchAccount(clients: readonly ChainClient[], address: Address): Promise<Account> {
   const used = await fetchUsage(clients, address, {})
   await Promise.all(clients.filter(({ chain }) => chain.id in used).map((client) => assertNoContract(client, address)))
@@ -39,7 +42,10 @@ export async function fetchAccount(clients: readonly ChainClient[], address: Add
   }
 }
 
-/** A wallet that has handed its account to code (EIP-7702) is still a wallet: its code is a reference to the other. */
+/**
+ * A wallet that has delegated its account to code (EIP-7702) is still a wallet: its code only refers to the other
+ * contract.
+ */
 const delegation = /^0xef0100[0-9a-f]{40}$/i
 
 /** Contracts are refused: their owners move money by calls that none of their lists shows. */

@@ -1,12 +1,14 @@
 /**
- * What a contract on a chain is called. Its address is the only identity that a token has: another one can be made with
- * the same name. A token that the registry does not know is `evm:<chain>:<contract>`, and one piece of a collection
- * `evm:<chain>:<contract>:<token id>`.
+ * Tokens and collections: which asset a contract is, and what a row of a token list moved. The address of a contract is the
+ * only identity that a token has: a second contract may use the same name. A token that the registry does not know
+ * is `evm:<chain>:<contract>`, and one piece of a collection `evm:<chain>:<contract>:<token id>`.
  */
-import { findAssetByContract, getAsset, type Asset } from '@assay/core'
+import { findAssetByContract, getAsset, parseDecimal, type Asset, type Decimal } from '@assay/core'
+import { formatUnits } from 'viem'
 import type { Chain } from './chains.ts'
+import type { TokenRow } from './records.ts'
 
-/** As an index or our own state describes a contract. Its author chose the words. */
+/** A contract as an index or our own state describes it. Its author chose the symbol and the name. */
 export interface Contract {
   address: string
   symbol: string
@@ -29,7 +31,7 @@ export function tokenAsset(chain: Chain, contract: Contract): NamedAsset {
   return { assetId: `${network}:${contract.address}`, ...describe(contract) }
 }
 
-/** One piece. Collections have no price here, whatever a piece was last sold for. */
+/** One piece of a collection. Collections have no price here, whatever a piece was last sold for. */
 export function nftAsset(chain: Chain, contract: Contract, tokenId: string): NamedAsset {
   const { symbol, name } = describe(contract)
   return { assetId: `evm:${chain.id}:${contract.address}:${tokenId}`, symbol, name: `${name} #${tokenId}` }
@@ -44,4 +46,59 @@ export function describe({ address, symbol, name }: Contract): { symbol: string;
 
 function toNamed({ assetId, symbol, name }: Asset): NamedAsset {
   return { assetId, symbol, name }
+}
+
+// -------------------------------------------------------------------------------------------------------- rows of lists
+
+/** Blockscout lists collections among the tokens, too. */
+export function isFungible({ coinContract }: Chain, { value, tokenID, tokenIDs, contractAddress }: TokenRow): boolean {
+  if (contractAddress === coinContract) return false
+  return value !== undefined && value !== null && (tokenID ?? tokenIDs ?? null) === null
+}
+
+export function toContract({ contractAddress: address, tokenSymbol, tokenName }: TokenRow): Contract {
+  return { address, ...describe({ address, symbol: tokenSymbol ?? '', name: tokenName ?? '' }) }
+}
+
+/** Decimals are a uint8. Without any, the amount is a whole number. */
+export function toDecimals({ tokenDecimal }: TokenRow): number {
+  return /^\d{1,3}$/.test(tokenDecimal ?? '') && Number(tokenDecimal) <= decimalsMax ? Number(tokenDecimal) : 0
+}
+
+/** The most decimals that our decimal type has. */
+const decimalsMax = 77
+
+/** What a row of a collection moved. A single piece of ERC-721 has no amount. */
+export function listPieces({
+  tokenID,
+  tokenValue,
+  tokenIDs,
+  values,
+  value,
+}: TokenRow): { tokenId: string; amount: string }[] {
+  if (tokenIDs !== undefined && tokenIDs !== null) {
+    return tokenIDs.map((tokenId, index) => ({ tokenId, amount: values?.[index] ?? '1' }))
+  }
+  if (tokenID === undefined || tokenID === null) return []
+  return [{ tokenId: tokenID, amount: tokenValue ?? value ?? '1' }]
+}
+
+/** Base units to decimal text. */
+export function toAmount(units: bigint, decimals: number): Decimal {
+  return parseDecimal(formatUnits(units, decimals))
+}
+
+const wrappedNames: Readonly<Record<string, readonly [symbol: string, name: string]>> = {
+  'crypto:ethereum': ['WETH', 'Wrapped Ether'],
+  'crypto:polygon': ['WPOL', 'Wrapped POL'],
+  'crypto:bnb': ['WBNB', 'Wrapped BNB'],
+  'crypto:avalanche': ['WAVAX', 'Wrapped AVAX'],
+}
+
+export function wrappedContract({
+  wrapped: { address },
+  nativeAssetId,
+}: Pick<Chain, 'wrapped' | 'nativeAssetId'>): Contract {
+  const [symbol, name] = wrappedNames[nativeAssetId] ?? ['', '']
+  return { address, symbol, name }
 }

@@ -2,10 +2,10 @@
  * What a wallet holds, from the chain itself and never from its history: coins by `eth_getBalance`, tokens by their
  * contracts. A chain does not say which tokens an address has, so the index names the contracts that it has ever met.
  *
- * A round asks one chain after the other. That takes some twenty calls, which hardly ever come through in a row on a bad
- * connection, so a round keeps what was answered and the next call goes on from there.
+ * A round asks one chain after the other. That takes some twenty calls, which rarely all succeed on a bad connection,
+ * so a round keeps the answers that it got and the next call continues from there.
  *
- * All questions to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
+ * All calls to contracts go through Multicall3, which has one address on all chains (multicall3.com); where it is not
  * deployed, each contract is called separately.
  */
 import { add, hourMs, isZero, SourceError, zero, type Decimal } from '@assay/core'
@@ -20,7 +20,7 @@ import {
   type Hex,
 } from 'viem'
 import type { Balance } from '../kit/connector.ts'
-import { nativeAsset, nftAsset, tokenAsset, type NamedAsset } from './assets.ts'
+import { nativeAsset, nftAsset, toAmount, tokenAsset, wrappedContract, type NamedAsset } from './assets.ts'
 import type { Chain } from './chains.ts'
 import { fetchBlockNumber, inGroups, RevertedCall, toBigInt, type ChainClient } from './client.ts'
 import { toAction } from './pages.ts'
@@ -29,6 +29,7 @@ import {
   keyOf,
   tokenStreams,
   untouched,
+  withRoom,
   type ChainRound,
   type ChainState,
   type EvmState,
@@ -37,7 +38,6 @@ import {
   type Token,
   type Units,
 } from './state.ts'
-import { toAmount, wrappedContract } from './tokens.ts'
 
 export interface Holdings {
   /** Undefined while the round has not ended. */
@@ -53,7 +53,7 @@ interface Walk {
   address: Address
   chains: Record<string, ChainState>
   round: Round
-  /** To indexes, within this call. */
+  /** The most calls to indexes within this call. */
   questions: number
   hasProgressed: boolean
 }
@@ -76,13 +76,13 @@ export async function fetchHoldings(
   return { balances: fold(used.flatMap(({ chain }) => toHeld(chain, walk))), chains: walk.chains }
 }
 
-/** False when the round has to go on, either because this call has asked enough or because a call was lost. */
+/** False when the round has to continue, either because this call has asked enough or because a request failed. */
 async function readAll(used: readonly ChainClient[], walk: Walk): Promise<boolean> {
   try {
     for (const client of used) if (!(await readChain(client, walk))) return false
     return true
   } catch (error) {
-    // Whatever is wrong with the provider, the next call finds it first and throws it: that one makes no progress.
+    // If the provider is failing, the next call meets the failure first and throws it, because it makes no progress.
     const isPassing = error instanceof SourceError && passingFaults.has(error.fault)
     if (walk.hasProgressed && isPassing) return false
     throw error
@@ -91,7 +91,7 @@ async function readAll(used: readonly ChainClient[], walk: Walk): Promise<boolea
 
 const passingFaults: ReadonlySet<SourceError['fault']> = new Set(['venue_down', 'unreadable_answer', 'rate_limited'])
 
-/** One chain at a time: a call that is lost then loses little of the others. */
+/** One chain at a time: a failed call then loses little of the others. */
 async function readChain(client: ChainClient, walk: Walk): Promise<boolean> {
   const { id } = client.chain
   const read = (walk.round.chains[id] ??= { height: await fetchBlockNumber(client), scans: {} })
@@ -128,15 +128,16 @@ async function scanLists(client: ChainClient, walk: Walk, { scans }: ChainRound)
       walk.chains[client.chain.id] = learn(getState(walk, client.chain))
       walk.hasProgressed = true
     }
+    walk.chains = withRoom(walk)
     const lost = answers.find((answer) => answer.status === 'rejected')
     if (lost !== undefined) throw lost.reason
   }
 }
 
 /**
- * The chains that answered, and whether the wallet was used there. One that was never used may fail: an unreachable network
- * must not make six others unreadable, and the next round asks it again. When none answers and none is known to be in use,
- * that is the provider's failure.
+ * The chains that answered, and whether the wallet was used there. A chain that was never used may fail: an unreachable
+ * network must not make six others unreadable, and the next round asks it again. When none answers and none is known to
+ * be in use, that is the provider's failure.
  */
 export async function fetchUsage(
   clients: readonly ChainClient[],
@@ -180,7 +181,7 @@ async function fetchNative(client: ChainClient, address: Address): Promise<bigin
   return toBigInt('eth_getBalance', await client.rpc('eth_getBalance', [address, 'latest']))
 }
 
-/** Together, so that all of them are of nearly the same block. */
+/** Requested together, so that all of them come from nearly the same block. */
 async function fetchUnits(client: ChainClient, address: Address, { tokens, nfts }: ChainState): Promise<Units> {
   const [native, ofTokens, ofNfts] = await Promise.all([
     fetchNative(client, address),
@@ -263,7 +264,7 @@ async function fetchNfts(client: ChainClient, address: Address, nfts: readonly N
   )
 }
 
-/** Contracts that are gone or broken answer something else than one word; their tokens cannot be moved either. */
+/** Contracts that are destroyed or broken do not answer with one word; their tokens cannot be moved either. */
 function findUint(answer: Hex | undefined): bigint | undefined {
   return answer !== undefined && /^0x[0-9a-f]{64}/i.test(answer) ? BigInt(answer.slice(0, 66)) : undefined
 }

@@ -7,7 +7,7 @@
  * Smart Chain has no index that answers without a key (Routescan says "chain not supported", Etherscan's free plan leaves
  * it out), so it is read only where the operator names one.
  *
- * `depth` is how many blocks lie on a block before we take it for final:
+ * `depth` is how many blocks must follow a block before we treat it as final:
  *
  *   Ethereum        two epochs of 32 slots
  *   rollups         minutes, which is more than a sequencer has ever taken back. They are only final with the block of
@@ -20,14 +20,14 @@
  */
 export interface Chain {
   id: number
-  /** As transactions and the person's choice of networks name it. */
+  /** The name of the chain in transactions and in the networks that a person chooses. */
   network: string
   name: string
   nativeAssetId: string
   /** In blocks. */
   depth: number
   wrapped: {
-    /** The wrapped native coin, in small letters. */
+    /** The wrapped native coin, in lower case. */
     address: string
     /** WETH9 and its copies log Deposit and Withdrawal, which Etherscan does not list as transfers. This one logs both. */
     logsTransfers?: true
@@ -123,7 +123,7 @@ export const chains: readonly Chain[] = [
   },
 ]
 
-/** In blocks. A replaced block is noticed down to here, also when we had taken it for final. */
+/** In blocks. A replaced block is noticed down to this depth, even if we had treated it as final. */
 export function toReplaceableDepth({ depth }: Pick<Chain, 'depth'>): number {
   return 2 * depth
 }

@@ -8,10 +8,9 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Io } from '../kit/connector.ts'
 import { fetchAnswer, fetchText, toStatusError } from '../kit/http.ts'
-import { isJsonObject, parseJson, parseJsonVerbatim } from '../kit/json.ts'
+import { isJsonObject, parseJson, parseJsonVerbatim, readAnswer } from '../kit/json.ts'
 import { chains, type Chain } from './chains.ts'
 
 export interface ChainClient {
@@ -22,7 +21,7 @@ export interface ChainClient {
   now(): number
 }
 
-/** A contract refused the call. Whether that matters is for the caller to say. */
+/** A contract refused the call. The caller decides whether that matters. */
 export class RevertedCall extends SourceError {}
 
 /** The index does not have this list. Blockscout says so with status 400. */
@@ -30,7 +29,7 @@ export class UnknownAction extends SourceError {}
 
 const unknownAction = /unknown action/i
 
-interface ChainUrls {
+interface NodeAndIndex {
   rpc: string
   index: string
 }
@@ -43,7 +42,7 @@ export function createClients(io: Io): ChainClient[] {
   })
 }
 
-function findUrls(chain: Chain, { baseUrl, chainUrls }: Io): ChainUrls | undefined {
+function findUrls(chain: Chain, { baseUrl, chainUrls }: Io): NodeAndIndex | undefined {
   if (baseUrl !== undefined) {
     if (chain.inSandbox !== true) return undefined
     return { rpc: `${baseUrl}/rpc/${chain.id}`, index: `${baseUrl}/index/${chain.id}/api` }
@@ -52,7 +51,7 @@ function findUrls(chain: Chain, { baseUrl, chainUrls }: Io): ChainUrls | undefin
   return index === null ? undefined : { rpc, index }
 }
 
-function createClient(chain: Chain, urls: ChainUrls, io: Io): ChainClient {
+function createClient(chain: Chain, urls: NodeAndIndex, io: Io): ChainClient {
   return {
     chain,
     async rpc(method, params) {
@@ -137,7 +136,7 @@ export async function findBlockTime(client: ChainClient, block: number): Promise
   return Number(BigInt(readAnswer('eth_getBlockByNumber', blockAnswer, answer).timestamp)) * 1000
 }
 
-/** `ask` for all of them, a few at a time: public nodes refuse more. */
+/** Calls `ask` for all of them, a few at a time, because public nodes refuse more. */
 export async function inGroups<Item, Answer>(
   items: readonly Item[],
   ask: (item: Item) => Promise<Answer>,

@@ -61,7 +61,9 @@ function hold(chain: TestChain): void {
 
 const callsMax = 20
 
-/** As the engine reads them: it calls until all parts are there. `isPatient`: also after a fault. */
+/**
+ * Reads like the engine does: it calls until all parts are there. If `isPatient`, it also calls again after a fault.
+ */
 async function readToEnd(
   session: Session,
   { state: given = {}, isPatient = false }: { state?: ConnectorState; isPatient?: boolean } = {},
@@ -84,7 +86,7 @@ function isFault(fault: string): (error: unknown) => boolean {
 }
 
 describe('verifying a wallet', () => {
-  it('an address is a wallet: nothing is in excess or missing, and any spelling is the same one', async (t) => {
+  it('an address is a wallet without excessive or missing rights, and every spelling is the same wallet', async (t) => {
     const { chain, session } = await openWallet(t)
     const account = await session.verify()
     assert.deepEqual([account.excess, account.missing, account.keyExpiresAtMs], [[], [], null])

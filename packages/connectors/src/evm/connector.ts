@@ -11,7 +11,7 @@ import { evmDefinition } from './definition.ts'
 import { fetchPage, rememberTimes, type Height } from './pages.ts'
 import { questionsPerCall } from './scan.ts'
 import { readState } from './state.ts'
-import { linkKeys, toTransactions } from './transactions.ts'
+import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
 // Blockscout allows 5 calls a second with a free key and 3 without (docs.blockscout.com/rate-limits), Etherscan's free plan
 // 3 on all chains together (docs.etherscan.io/rate-limits), Routescan 2 without a key. All hosts share one bucket, because
@@ -37,7 +37,7 @@ const budget: Budget = {
       ],
     },
   ],
-  // Of a wallet that is used on two chains and has a handful of tokens.
+  // Typical figures for a wallet that is used on two chains and has a handful of tokens.
   verify: { index: 16, rpc: 24 },
   balances: { index: questionsPerCall, rpc: 14 },
   partitions: {},

@@ -4,8 +4,7 @@
  * and others offer too; chains.ts says where they are.
  */
 import type { Stream } from '../kit/connector.ts'
-import type { ProviderDefinition } from '../kit/definition.ts'
-import { toAddressWallet } from '../kit/metadata.ts'
+import { toAddressWallet, type ProviderDefinition } from '../kit/definition.ts'
 import { chains, overlapBlocks } from './chains.ts'
 
 const address = { alphabet: '0-9A-Fa-fx', pattern: '0x[0-9A-Fa-f]{40}', length_min: 42, length_max: 42 }
@@ -21,7 +20,7 @@ const walletApps = [
 export const evmDefinition = {
   metadata: {
     provider_id: 'evm',
-    name: 'Ethereum and EVM wallets',
+    name: 'Ethereum & EVM',
     aliases: [
       'Ethereum',
       'ETH',

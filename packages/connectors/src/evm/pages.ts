@@ -1,15 +1,18 @@
 /**
- * One page of a list of a chain. An index gives at most 10,000 rows of one question (`page` × `offset`), and the free plan of
- * Etherscan 1,000, so a list is read by blocks: after a full page the next question begins at that page's last block, whose
- * rows may have been cut off (docs.etherscan.io, "Get an address's full transaction history"). Pages are counted only inside
- * one block, and to find the empty page that ends a window.
+ * Fetches one page of one of a chain's lists. An index gives at most 10,000 rows for one query (`page` × `offset`), and
+ * the free plan of Etherscan 1,000, so a list is read by blocks: after a full page the next query begins at that page's
+ * last block, whose rows may have been cut off (docs.etherscan.io, "Get an address's full transaction history"). Pages
+ * are counted only inside one block, and to find the empty page that ends a window.
  *
- * Replaced blocks. Everything in a block that may still be replaced is remembered in the list's cursor, and each later read
- * covers it again (the streams overlap by at least as much). What such a read does not show is looked up in the chain
- * itself: a record whose transaction is no longer in its block is withdrawn at once. A record that the chain still has
- * stays: the index is behind.
+ * A block may have more rows than an index gives: any stranger can write 10,000 transfers to a wallet into one block,
+ * for less than a dollar on most chains. The block's first rows are kept, its other rows are reported as an unreadable
+ * record, and the list continues after the block: a fault would end the list there in every run.
+ *
+ * A block may be replaced. Everything in a block for which that is still possible is remembered in the list's cursor,
+ * and each later read covers it again (the streams overlap by at least as much). What such a read does not show is
+ * looked up in the chain itself: a record whose transaction is no longer in its block is withdrawn at once. A record
+ * that the chain still has is kept, because then the index is only behind.
  */
-import { SourceError } from '@assay/core'
 import { z } from 'zod'
 import type { Page, PageRequest, RawRecord, Window } from '../kit/connector.ts'
 import { toRawRecord } from '../kit/records.ts'
@@ -35,9 +38,9 @@ export const pageSize = 1_000
 /** Receipts are requested one by one, within the time of one page. */
 const pageSizeWithReceipts = 100
 const windowRowsMax = 10_000
-/** Of one question. */
+/** An index shows at most `windowRowsMax` rows of one query, which are this many pages. */
 export const pagesMax = windowRowsMax / pageSize
-/** More records in new blocks of one list than a person makes. Those beyond are found by the engine, in two reads. */
+/** More than a person makes in the newest blocks of one list. The engine retires those beyond it, after two reads. */
 const recentMax = 100
 
 const recent = z.object({
@@ -68,10 +71,10 @@ export interface Height {
 
 export interface PageContext {
   client: ChainClient
-  /** The wallet's, in small letters. */
+  /** The wallet's address, in lower case. */
   address: string
   height: Height
-  /** Of the session, because all lists of a chain have the same edges. */
+  /** Cached for the whole session, because all lists of a chain have the same edges. */
   findTime(block: number): Promise<number | undefined>
 }
 
@@ -87,16 +90,18 @@ export async function fetchPage(context: PageContext, stream: StreamName, reques
   })
   const finalBlock = height.height - client.chain.depth
   const read = readRows(stream, rows, window, at, { ...height, finalBlock })
-  const next = findNext(at, read, rows.length, size)
+  const cut = findCutBlock(at, read, rows.length, size)
+  const next = cut === undefined ? findNext(at, read, rows.length, size) : findBehind(cut, window)
   const kept = next !== null && next.page === 1 ? read.filter(({ block }) => block < next.from) : read
   const receipts = hasReceipts ? await fetchReceipts(context, kept, finalBlock) : []
-  const records = [...kept.map(({ record }) => record), ...receipts]
+  const missed = cut === undefined ? [] : [toMissed(cut, kept)]
+  const records = [...kept.map(({ record }) => record), ...receipts, ...missed]
   const walked = note(at, kept, replaceableFrom(context))
   if (next !== null) return { records, next: JSON.stringify({ ...walked, ...next }) }
   return { records, next: null, ...(await finish(context, window, cursor, walked)) }
 }
 
-/** Not all indexes list validators' withdrawals. Most wallets have none; for the others the stream's limit says so. */
+/** Not all indexes list validators' withdrawals. Most wallets have none; `providerLimit` warns the others. */
 async function listRows(
   client: ChainClient,
   stream: StreamName,
@@ -129,7 +134,7 @@ function isInside({ start, end }: Window, block: number): boolean {
 
 interface ReadRow {
   record: RawRecord
-  /** Of an unreadable row: the block that the page begins with, so that nothing is skipped over. */
+  /** The block of the row. For an unreadable row it is the first block of the page, so that nothing is skipped. */
   block: number
   head: Head | undefined
   name: string
@@ -154,7 +159,7 @@ function readRows(
       return { key, occurredAtMs: head.occurredAtMs, ...(head.block > finalBlock ? { pending: true } : {}) }
     })
     const [head] = heads
-    // A row without a time is filed under now: a window in blocks does not tell one.
+    // An unreadable row gets the present time: the end of its window, which toRawRecord uses, is a block and not a time.
     if (head === undefined) {
       return [{ record: { ...record, occurredAtMs: Math.round(atMs) }, block: from, head, name: '' }]
     }
@@ -165,8 +170,8 @@ function readRows(
 type Next = Pick<Place, 'from' | 'page' | 'counts'>
 
 /**
- * Null at the end of the window: a page was empty. Pages are counted from the block that the question begins with, so that a
- * page which begins with another block is as good as the first page of that block.
+ * Null at the end of the window: a page was empty. Pages are counted from the block that the query begins with, so a
+ * page that begins with another block equals the first page of that block.
  */
 function findNext(at: Place, read: readonly ReadRow[], rowCount: number, size: number): Next | null {
   if (rowCount === 0) return null
@@ -175,12 +180,29 @@ function findNext(at: Place, read: readonly ReadRow[], rowCount: number, size: n
   const first = Math.min(last, ...blocks)
   if (rowCount >= size && last > first) return { from: last, page: 1, counts: [] }
   if (rowCount >= size && last > at.from) return { from: last, page: 2, counts: countRows([], read) }
-  if ((at.page + 1) * size > windowRowsMax) {
-    if (rowCount < size) return null
-    throw new SourceError('data_hole', `block ${last} has more rows than an index gives`)
-  }
+  if ((at.page + 1) * size > windowRowsMax) return null
   const ofLast = read.filter(({ block }) => block === last)
   return { from: at.from, page: at.page + 1, counts: countRows(at.counts, ofLast) }
+}
+
+/** The block whose rows fill all the pages that an index gives of one query. */
+function findCutBlock(at: Place, read: readonly ReadRow[], rowCount: number, size: number): number | undefined {
+  const isDeepest = (at.page + 1) * size > windowRowsMax
+  return isDeepest && rowCount >= size && read.every(({ block }) => block === at.from) ? at.from : undefined
+}
+
+function findBehind(block: number, { end }: Window): Next | null {
+  return block + 1 < end ? { from: block + 1, page: 1, counts: [] } : null
+}
+
+/** Stands for the rows of a block that the index does not give. A later read of the block writes the same record. */
+function toMissed(block: number, shown: readonly ReadRow[]): RawRecord {
+  return {
+    key: `block:${block}:cut`,
+    occurredAtMs: Math.max(...shown.map(({ record }) => record.occurredAtMs)),
+    body: JSON.stringify({ blockNumber: String(block) }),
+    unreadable: `block ${block} has more rows than an index gives`,
+  }
 }
 
 function countRows(before: Place['counts'], rows: readonly ReadRow[]): Place['counts'] {
@@ -240,7 +262,7 @@ async function findReceipt(client: ChainClient, hash: string): Promise<{ receipt
   return answer === null ? undefined : { receipt: readReceipt(answer), body: JSON.stringify(answer) }
 }
 
-/** Receipts of what the wallet itself paid for, where the index does not give the fee of the first layer. */
+/** Receipts of the transactions that the wallet paid for, where the index does not give the fee of the first layer. */
 async function fetchReceipts(
   { client, address }: PageContext,
   rows: readonly ReadRow[],
@@ -253,7 +275,7 @@ async function fetchReceipts(
     receipt: await findReceipt(client, record.key),
   }))
   return found.flatMap(({ record: { key, occurredAtMs }, isPending, receipt }): RawRecord[] => {
-    // Most receipts omit a first-layer fee only on chains without a first layer. There the row is complete.
+    // A receipt without a first-layer fee adds nothing to the row.
     if (receipt === undefined || receipt.receipt.l1Fee === undefined || receipt.receipt.l1Fee === null) return []
     return [{ key: receiptKey(key), occurredAtMs, body: receipt.body, ...(isPending ? { pending: true } : {}) }]
   })
@@ -276,7 +298,7 @@ async function findTimes(
   return edgeMs < endMs ? { startMs: edgeMs, endMs: Math.round(endMs) } : undefined
 }
 
-/** The time of a block does not change within one session, short of a replaced one. */
+/** The time of a block does not change within one session, unless the block is replaced. */
 export function rememberTimes(client: ChainClient): PageContext['findTime'] {
   const known = new Map<number, Promise<number | undefined>>()
   return (block) => {

@@ -1,12 +1,12 @@
 /**
  * Rows of an index and receipts of a node, from stored text to typed values. Shapes: docs.etherscan.io (txlist,
- * txlistinternal, tokentx, tokennfttx, token1155tx, txsBeaconWithdrawal) and Blockscout's address_view.ex. Only members that
- * we use are parsed, and all numbers are text. Addresses come in lower case (Etherscan) or with a checksum, and are in
- * small letters from here on.
+ * txlistinternal, tokentx, tokennfttx, token1155tx, txsBeaconWithdrawal) and Blockscout's address_view.ex. Only members
+ * that we use are parsed, and all numbers are text. Addresses come in lower case (Etherscan) or with a checksum, and
+ * are in lower case from here on.
  *
  * A transfer of a token or between contracts has no id that all indexes give (`traceId` is Etherscan's, `index` and
- * `logIndex` are Blockscout's). What it says is its id, with a number for the second of two that say the same: so an operator
- * can change the index without doubling a history.
+ * `logIndex` are Blockscout's). Its content is its id, with a number for the second of two equal rows, so that an
+ * operator can change the index without duplicating a history.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -101,13 +101,13 @@ const receipt = z.object({
 })
 
 export type Transaction = z.infer<typeof transaction>
-export type Token = z.infer<typeof token>
+export type TokenRow = z.infer<typeof token>
 export type Withdrawal = z.infer<typeof withdrawal>
 export type Receipt = z.infer<typeof receipt>
 export type Internal = Omit<z.infer<typeof internal>, 'hash' | 'transactionHash'> & { hash: string }
 
 export const parseTransaction = (body: string): Transaction => transaction.parse(parseJson(body))
-export const parseToken = (body: string): Token => token.parse(parseJson(body))
+export const parseToken = (body: string): TokenRow => token.parse(parseJson(body))
 export const parseWithdrawal = (body: string): Withdrawal => withdrawal.parse(parseJson(body))
 export const readReceipt = (answer: unknown): Receipt => receipt.parse(answer)
 export const parseReceipt = (body: string): Receipt => readReceipt(parseJson(body))
@@ -119,7 +119,9 @@ export function parseInternal(body: string): Internal {
   return { ...row, hash: found }
 }
 
-/** The code of another contract runs with the caller's own money: nothing moves. A call that failed moved nothing either. */
+/**
+ * The code of another contract runs with the caller's own money, so nothing moves. A failed call moved nothing either.
+ */
 export function movesValue({ isError, callType, type }: Pick<Internal, 'isError' | 'callType' | 'type'>): boolean {
   return isError !== '1' && ![callType, type].some((kind) => /^(?:delegatecall|staticcall|callcode)$/i.test(kind ?? ''))
 }
@@ -130,7 +132,7 @@ export interface Head {
   name: string
   block: number
   occurredAtMs: number
-  /** Null for what no transaction did. */
+  /** Null for rows that no transaction caused. */
   hash: string | null
   blockHash: string | null
   from: string | null

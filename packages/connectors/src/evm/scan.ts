@@ -1,12 +1,12 @@
 /**
- * Which tokens and collectibles a wallet has met, by the lists of the index: a chain does not say which tokens an address
- * has. A list is read by blocks, one question at a time, and everything that a question finds is kept.
+ * Which tokens and collectibles a wallet has met, by the lists of the index: a chain does not say which tokens an
+ * address has. A list is read by blocks, one query at a time, and everything that a query finds is kept.
  */
 import type { Address } from 'viem'
 import { toReplaceableDepth, type Chain } from './chains.ts'
 import type { ChainClient } from './client.ts'
 import { pageSize, pagesMax, toAction } from './pages.ts'
-import { parseToken, type Token as TokenRow } from './records.ts'
+import { parseToken, type TokenRow } from './records.ts'
 import {
   tokenStreams,
   withNfts,
@@ -17,14 +17,17 @@ import {
   type Scan,
   type Token,
 } from './state.ts'
-import { isFungible, listPieces, toContract, toDecimals } from './tokens.ts'
+import { isFungible, listPieces, toContract, toDecimals } from './assets.ts'
 
 type TokenStream = (typeof tokenStreams)[number]
 
-/** To the lists of two chains. The budget charges for so many; the next call asks further. */
+/** The most queries in one call, for the lists of two chains. The budget charges this many; the next call continues. */
 export const questionsPerCall = 2 * tokenStreams.length
 
-/** Of one list. The other rows of a longer one are left to the next round, so that its balances do not wait for them. */
+/**
+ * The most requests for one list. The rest of a longer list is left to the next round, so that its balances do not
+ * wait.
+ */
 const questionsPerScan = 10
 
 const skippedMax = 50_000
@@ -35,11 +38,11 @@ export function startScan(scannedTo: number): Scan {
 
 export interface ScanStep {
   scan: Scan
-  /** Adds what was met to what is known of the chain. */
+  /** Adds what was found to what is known of the chain. */
   learn(before: ChainState): ChainState
 }
 
-/** Asks one question. */
+/** Sends one query. */
 export async function scanOn(
   client: ChainClient,
   address: Address,
@@ -69,13 +72,13 @@ function moveOn(scan: Scan, rows: readonly TokenRow[], count: number): Scan {
   return next.questions < questionsPerScan ? next : { ...next, ended: 'cut' }
 }
 
-/** A block may fill several pages. One that has more than an index gives is passed over. */
+/** A block may fill several pages. A block with more rows than an index gives is skipped. */
 function toPlace({ block, page, last }: { block: number; page: number; last: number }): Pick<Scan, 'block' | 'page'> {
   if (last > block) return { block: last, page: 1 }
   return page < pagesMax ? { block, page: page + 1 } : { block: last + 1, page: 1 }
 }
 
-/** Once all lists were read: up to which block they need not be read again. */
+/** After all lists were read: the block up to which they need not be read again. */
 export function withScanned(chain: Chain, state: ChainState, { height, scans }: ChainRound): ChainState {
   const all = Object.values(scans)
   // A block may be replaced, and an index is behind.

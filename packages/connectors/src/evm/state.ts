@@ -1,12 +1,12 @@
 /**
- * What the connector keeps about a wallet: its address, the chains where it was used, the contracts whose balance is worth
- * asking for, and how far a read of the balances came that was interrupted. Everything in it is public.
+ * What the connector keeps about a wallet: its address, the chains where it was used, the contracts whose balances are
+ * queried, and how far an interrupted read of the balances came. Everything in it is public.
  */
 import { isKnownAsset, isSpamAsset } from '@assay/core'
 import { z } from 'zod'
 import type { ConnectorState } from '../kit/connector.ts'
 import { tokenAsset, type Contract } from './assets.ts'
-import type { Chain } from './chains.ts'
+import { getChain, type Chain } from './chains.ts'
 
 const tokenSchema = z.object({
   address: z.string(),
@@ -35,7 +35,7 @@ const chainSchema = z.object({
 export const tokenStreams = ['erc20', 'erc721', 'erc1155'] as const
 
 const scanSchema = z.object({
-  /** The next question begins with this block, or is for a further page of it. */
+  /** The next query begins with this block, or asks for a further page of it. */
   block: z.number(),
   page: z.number(),
   questions: z.number(),
@@ -80,11 +80,11 @@ export function readState(state: ConnectorState): EvmState {
 
 export const untouched: ChainState = { isUsed: false, checkedAtMs: null, scannedTo: 0, tokens: [], nfts: [] }
 
-/** With names of the longest kind in the widest letters, these fill two thirds of the state. */
+/** More than a person has on one chain. */
 const tokensMax = 1_500
 const nftsMax = 600
 
-/** Known tokens stay before unknown ones, and those before advertisements; among equals the first to come stays. */
+/** Known tokens are kept before unknown ones, and those before advertisements; among equals the first one is kept. */
 export function withTokens(chain: Chain, before: readonly Token[], found: readonly Token[]): Token[] {
   const all = [...new Map([...found.toReversed(), ...before.toReversed()].map((one) => [one.address, one])).values()]
   const inOrder = all.toReversed()
@@ -106,4 +106,68 @@ function rankOf(chain: Chain, contract: Contract): number {
   const asset = tokenAsset(chain, contract)
   if (isKnownAsset(asset.assetId)) return 0
   return isSpamAsset(asset) ? 2 : 1
+}
+
+// ----------------------------------------------------------------------------------------------------------------- size
+
+/**
+ * A state may have 1 MiB, and a larger one ends every run with an error. Strangers decide how many tokens a wallet meets on
+ * each chain and how long their names are: a control character takes six bytes. The limits by number do not suffice, because
+ * there are seven chains.
+ */
+const contractsBytesMax = 900 * 1024
+/** What a balance takes in a round: the contract, the number of a piece, and an amount of up to 78 digits. */
+const [tokenUnitsBytes, nftUnitsBytes] = [130, 210]
+/** Tokens have a value more often than collectibles. */
+const tokensShare = 0.75
+
+const sizeOf = (contract: Token | Nft): number =>
+  Buffer.byteLength(JSON.stringify(contract)) + ('tokenId' in contract ? nftUnitsBytes : tokenUnitsBytes)
+
+const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0)
+
+/**
+ * Drops contracts until the state has room for the others. A chain with few of them loses none, however many there are on
+ * another; among those of one chain the order is that of `withTokens`.
+ */
+export function withRoom({ chains, round }: { chains: EvmState['chains']; round: Round }): EvmState['chains'] {
+  const bytes = new Map(
+    Object.entries(chains).map(([id, { tokens, nfts }]) => [id, sumOf([...tokens, ...nfts].map(sizeOf))]),
+  )
+  const share = findShare([...bytes.values()])
+  return Object.fromEntries(
+    Object.entries(chains).map(([id, state]) => {
+      if ((bytes.get(id) ?? 0) <= share) return [id, state]
+      const inOrder = state.tokens.toSorted((a, b) => rankOf(getChain(id), a) - rankOf(getChain(id), b))
+      const tokens = cutTo(inOrder, share * tokensShare)
+      const nfts = cutTo(state.nfts, share - sumOf(tokens.map(sizeOf)))
+      forgetOthers(round.chains[id]?.units, [getChain(id).wrapped, ...tokens], nfts)
+      return [id, { ...state, tokens, nfts }]
+    }),
+  )
+}
+
+/** The most that each chain may have when all of them together fill the room. */
+function findShare(sizes: readonly number[]): number {
+  let left = contractsBytesMax
+  for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
+    const share = left / (sizes.length - index)
+    if (size > share) return share
+    left -= size
+  }
+  return Infinity
+}
+
+function cutTo<One extends Token | Nft>(contracts: readonly One[], bytesMax: number): One[] {
+  let bytes = 0
+  return contracts.filter((contract) => (bytes += sizeOf(contract)) <= bytesMax)
+}
+
+/** The round may have asked for their balances already. */
+function forgetOthers(units: Units | undefined, tokens: readonly Pick<Token, 'address'>[], nfts: readonly Nft[]): void {
+  if (units === undefined) return
+  const kept = new Set([...tokens.map(({ address }) => address), ...nfts.map(keyOf)])
+  for (const amounts of [units.tokens, units.nfts]) {
+    for (const key of Object.keys(amounts)) if (!kept.has(key)) delete amounts[key]
+  }
 }

@@ -14,13 +14,13 @@ export interface TestChain {
   lists: Map<string, Row[]>
   height: number
   nowMs: number
-  /** Of `eth_getTransactionReceipt`, by hash. */
+  /** Answers of `eth_getTransactionReceipt`, by hash. */
   receipts: Map<string, object>
   balances: Map<string, bigint>
   codes: Map<string, string>
-  /** Answers to `eth_call`, by contract and data in small letters; `revert` refuses. */
+  /** Answers to `eth_call`, by contract and data in lower case; `revert` refuses. */
   calls: Map<string, string>
-  /** Takes the place of the next answers of the index, each once. */
+  /** Replace the next answers of the index, each once. */
   answers: { status: number; text: string }[]
   questions: URLSearchParams[]
   methods: string[]

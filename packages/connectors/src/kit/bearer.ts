@@ -28,7 +28,7 @@ export function createBearerClient(
       return await once(path, token)
     } catch (error) {
       if (!(error instanceof SourceError) || error.fault !== 'needs_reauth') throw error
-      // The token ended early. A second refusal of a fresh token is final.
+      // The token expired early. If a fresh token is refused too, that is final.
       return once(path, await getToken(token))
     }
   }

@@ -1,12 +1,12 @@
 /**
  * Signed calls through ccxt, for every exchange that it knows. ccxt signs and knows the error classes. Its throttle is off
  * (the engine meters), its float parser is replaced (amounts are text), its browser disguise is off (we say who we are),
- * and its own retries and market loading are never used. `Io.baseUrl` replaces the host of all its URLs.
+ * and its own retries and market loading are never used. `Io.baseUrl` replaces the host of all its URLs. Its error classes
+ * become our faults at the end of the file.
  */
-import type { SourceError } from '@assay/core'
+import { SourceError, type Fault } from '@assay/core'
 import type * as ccxtModule from 'ccxt'
 import type { Exchange } from 'ccxt'
-import { toSourceError } from './ccxt-faults.ts'
 import type { ApiKeyCredentials, Io } from './connector.ts'
 import { fetchText, userAgent } from './http.ts'
 import { parseJsonVerbatim } from './json.ts'
@@ -18,12 +18,12 @@ type ErrorClass = Ccxt['ExchangeError']
 interface CcxtOptions {
   /** ccxt's name of the exchange. */
   exchangeId: string
-  /** Which of ccxt's groups of endpoints is called, such as `private`, and how. */
+  /** The group of ccxt's endpoints to call, such as `private`, and the HTTP method. */
   api: string
   method: 'GET' | 'POST'
   /** Errors that the provider documents and ccxt does not know. */
   exceptions?: (ccxt: Ccxt) => { exact?: Record<string, ErrorClass>; broad?: Record<string, ErrorClass> }
-  /** The provider's own words in an answer that is an error; they go into the log and may not quote a credential. */
+  /** Returns the provider's own words from an error; they go into the log and must not quote a credential. */
   wordsOf: (answer: unknown) => readonly string[]
   /** For errors that say more than ccxt's classes can. `detail` is the endpoint and the provider's words. */
   findError?: (detail: string) => SourceError | undefined
@@ -45,9 +45,9 @@ export function createCcxtClient(options: CcxtOptions, credentials: ApiKeyCreden
   }
 }
 
-/** Only the function leaves here: the ccxt object has the keys in it. */
+/** Returns a function and not the ccxt object, because that object holds the keys. */
 async function openExchange(options: CcxtOptions, credentials: ApiKeyCredentials, io: Io) {
-  // 0.8 s and 80 MB, so at the first call and not before.
+  // ccxt costs 0.8 s and 80 MB, so it is loaded at the first call.
   const ccxt = await import('ccxt')
   const exchangeClass = (ccxt as unknown as Record<string, new (config: object) => Exchange>)[options.exchangeId]
   if (exchangeClass === undefined) throw new RangeError(`ccxt has no exchange ${JSON.stringify(options.exchangeId)}`)
@@ -81,7 +81,10 @@ async function openExchange(options: CcxtOptions, credentials: ApiKeyCredentials
     exchange.request(path, options.api, options.method, params)
 }
 
-/** Here, and not where the call is awaited, because only here the provider's words and ccxt's class for them meet. */
+/**
+ * Runs inside ccxt and not where the call is awaited, because only here both the provider's words and ccxt's class are
+ * known.
+ */
 function classifyWithWords(exchange: Exchange, { wordsOf, findError }: CcxtOptions): void {
   const classify = exchange.handleErrors.bind(exchange)
   exchange.handleErrors = (...answer: Parameters<typeof classify>): undefined => {
@@ -102,4 +105,51 @@ function withHost(urls: unknown, baseUrl: string): unknown {
   if (typeof urls === 'string') return urls.replace(/^[a-z]+:\/\/[^/]+/, baseUrl.replace(/\/$/, ''))
   if (typeof urls !== 'object' || urls === null) return urls
   return Object.fromEntries(Object.entries(urls).map(([name, value]) => [name, withHost<unknown>(value, baseUrl)]))
+}
+
+// ---------------------------------------------------------------------------------------------------------------- faults
+
+/**
+ * Maps ccxt's error classes to our faults. The most specific class wins: PermissionDenied is a subclass of
+ * AuthenticationError, and OnMaintenance of ExchangeNotAvailable, so the prototype chain is walked from the bottom.
+ * Classes are recognised by name; importing ccxt here would cost every process 80 MB.
+ */
+const faultByClass: Readonly<Record<string, Fault>> = {
+  PermissionDenied: 'missing_permission',
+  AccountSuspended: 'needs_reauth',
+  AuthenticationError: 'invalid_credentials',
+  DDoSProtection: 'rate_limited',
+  RateLimitExceeded: 'rate_limited',
+  // The provider considers a nonce or a timestamp too old. The key is valid; the clocks differ, or two programs share it.
+  InvalidNonce: 'clock_skew',
+  // ccxt itself could not parse the answer.
+  BadResponse: 'unreadable_answer',
+  OperationFailed: 'venue_down',
+  // ccxt does not know the provider's error text, which may be new. A retry is cheaper than a lost window.
+  ExchangeError: 'venue_down',
+}
+
+// Wrong arguments are a bug of ours, which a retry would hide.
+const bugs = new Set(['BadRequest', 'BadSymbol', 'ArgumentsRequired', 'NotSupported'])
+
+/**
+ * The error to throw in place of one that ccxt threw. ccxt's message is not passed on, because it may quote the whole
+ * answer; `detail` holds only what the connector knows to be harmless.
+ */
+export function toSourceError(error: unknown, detail: string): Error {
+  if (error instanceof SourceError) return error
+  for (const name of classNames(error)) {
+    if (bugs.has(name)) return new Error(`${name}: ${detail}`)
+    const fault = Object.hasOwn(faultByClass, name) ? faultByClass[name] : undefined
+    if (fault !== undefined) return new SourceError(fault, detail)
+  }
+  return error instanceof Error ? error : new Error(detail)
+}
+
+function* classNames(error: unknown): Generator<string> {
+  let prototype: unknown = error instanceof Error ? Object.getPrototypeOf(error) : undefined
+  while (prototype instanceof Error) {
+    yield prototype.constructor.name
+    prototype = Object.getPrototypeOf(prototype)
+  }
 }

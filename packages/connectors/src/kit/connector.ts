@@ -1,7 +1,8 @@
 /**
- * What a connector is. A connector knows one provider: how to sign, what its answers mean, where its pages end. It makes
- * one request (or a few) when asked and returns; the engine loops, waits, retries, meters and stores. Everything outside
- * is handed to it as `Io`: it never touches the environment, the clock, the database or the global fetch.
+ * The interface of a connector. A connector knows one provider: how to sign, what its answers mean, where its pages
+ * end. It makes one request (or a few) when asked and returns; the engine loops, waits, retries, meters and stores.
+ * Everything outside is handed to it as `Io`: it never touches the environment, the clock, the database or the global
+ * fetch.
  *
  * A provider has two halves. `ProviderDefinition` is plain data that every process reads: the catalogue, the widget, the
  * engine's planning. `Connector` is code that only workers load, on first use. Both live in the provider's own folder, and
@@ -11,7 +12,7 @@
  */
 import type { AssetRef, Decimal, TransactionDraft } from '@assay/core'
 
-/** Everything of the outside that a connector may touch. */
+/** Everything outside itself that a connector may use. */
 export interface Io {
   fetch: typeof globalThis.fetch
   /** Epoch milliseconds, by the service's own clock. */
@@ -88,7 +89,7 @@ export interface Budget {
   buckets: readonly [Bucket, ...Bucket[]]
   verify: Cost
   balances: Cost
-  /** For `listPartitions`; empty when it asks nothing. */
+  /** For `listPartitions`; empty when it makes no call. */
   partitions: Cost
 }
 
@@ -96,8 +97,8 @@ export interface Budget {
 export interface CallsAtOnce {
   callsMax: number
   /**
-   * Pure, and the same in either order. Two pages that were fetched at the same time began with one state, and each may
-   * have learned something: what both know together.
+   * Pure, and the same in either order. Two pages that were fetched at the same time began with the same state, and
+   * each may have learned something. The result holds what both have learned.
    */
   joinStates(one: ConnectorState, other: ConnectorState): ConnectorState
 }
@@ -136,7 +137,7 @@ export interface Stream {
   required: boolean
   /** What the provider itself leaves out of this list, in words for a person; null when nothing is known. */
   providerLimit: string | null
-  /** What the person can do about that; null when nothing. */
+  /** What the person can do about that; null when there is no remedy. */
   remedy: string | null
 }
 
@@ -205,7 +206,7 @@ export interface Page {
   withdrawn?: readonly string[]
   /**
    * Set when the provider does not know the list, or no longer (a pair that it has delisted). What the list has gained
-   * since it was last read cannot be read: coverage says so by its name, and nothing else is held up.
+   * since it was last read cannot be read: coverage reports it by its name, and nothing else waits for it.
    */
   isGone?: true
   spent?: readonly Spent[]
@@ -273,16 +274,19 @@ export interface AccountFacts {
   state: ConnectorState
 }
 
-/** What a record says that a wallet holds after it. */
+/** The balance of a wallet after a record, according to that record. */
 export interface RunningBalance {
   /** The provider's own name of the wallet: balances run within it. */
   wallet: string
   assetId: string
   /** Signed. */
   change: Decimal
-  /** After the change; undefined when this record does not tell. */
+  /** The balance after the change; undefined when this record does not have it. */
   balance: Decimal | undefined
-  /** Within the wallet, records are in this order; equal ones may be in any. As fine as the provider writes its times. */
+  /**
+   * Within the wallet, records are in this order; equal ones may be in any order. It is as precise as the provider's
+   * times.
+   */
   order: string
 }
 

@@ -4,7 +4,7 @@ import type { TransactionDraft } from '@assay/core'
 type DraftMembers = Pick<TransactionDraft, 'naturalKey' | 'occurredAtMs' | 'type' | 'category'> &
   Partial<TransactionDraft>
 
-/** Members that are left out have the value that fits most records of exchanges. */
+/** Members that are left out get the value that suits most records of exchanges. */
 export function toDraft(members: DraftMembers, more: Partial<TransactionDraft> = {}): TransactionDraft {
   return {
     method: 'venue',

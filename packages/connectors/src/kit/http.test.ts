@@ -33,11 +33,11 @@ function fails(fault: string, retryAfterMs?: number): (error: SourceError) => bo
 }
 
 describe('one request', () => {
-  it('200 is the text', async () => {
+  it('200 returns the text', async () => {
     assert.equal(await answerOf((_request, response) => response.end('{"ä":1}')), '{"ä":1}')
   })
 
-  it('says who we are', async () => {
+  it('sends our user agent', async () => {
     const agent = await answerOf((request, response) => response.end(request.headers['user-agent']))
     assert.equal(agent, 'assay/0.1')
   })
@@ -77,13 +77,13 @@ describe('one request', () => {
     await assert.rejects(answerOf(cut), fails('venue_down'))
   })
 
-  it('an answer without end is given up', async () => {
+  it('an endless answer is aborted, and counts as an answer: it concerns one account and not the provider', async () => {
     const chunk = Buffer.alloc(1024 * 1024, ' ')
     const endless: RequestListener = (_request, response) => {
       const write = () => void (response.writable && response.write(chunk, write))
       write()
     }
-    await assert.rejects(answerOf(endless), fails('venue_down'))
+    await assert.rejects(answerOf(endless), fails('unreadable_answer'))
   })
 
   it('a refused connection is venue_down', async () => {

@@ -1,6 +1,6 @@
 /**
- * One HTTP request with every guard a provider's answer needs: an end in time and in size, no redirects (they would
- * carry an API key to another host), and faults instead of statuses. Nothing of a URL but its host gets into an error.
+ * One HTTP request with every guard that a provider's answer needs: a limit of time and of size, no redirects (they
+ * would carry an API key to another host), and faults instead of statuses. An error names only the host of a URL.
  */
 import { SourceError, type Fault } from '@assay/core'
 import { requestTimeoutMs, type Io } from './connector.ts'
@@ -26,7 +26,7 @@ export async function fetchText(io: RequestIo, url: string, options: RequestOpti
   throw toStatusError(answer, io, options.faultByStatus)
 }
 
-/** An answer with any status, for providers whose errors are in the body or whose headers tell what a call has cost. */
+/** An answer with any status, for providers whose errors are in the body or whose headers give the cost of a call. */
 export interface HttpAnswer {
   host: string
   status: number
@@ -51,19 +51,19 @@ export async function fetchAnswer(io: RequestIo, url: string, options: RequestOp
   }
 }
 
-/** What a status other than 200 means, with the time that the provider asked us to stay away. */
+/** What a status other than 200 means, with the time for which the provider asked us to wait. */
 export function toStatusError(
   { status, headers, host }: Omit<HttpAnswer, 'text'>,
   io: Pick<Io, 'now'>,
   faults?: RequestOptions['faultByStatus'],
 ): SourceError {
-  // 418 is how Binance, and those who copied it, answer an address they have banned.
+  // Binance, and exchanges that copied its API, answer 418 to an address that they have banned.
   const fault = faults?.[status] ?? (status === 429 || status === 418 ? 'rate_limited' : 'venue_down')
   const retryAfterMs = findRetryAfterMs(headers.get('retry-after'), io.now())
   return new SourceError(fault, `${host}: HTTP ${status}`, retryAfterMs === undefined ? {} : { retryAfterMs })
 }
 
-/** The longest ban that a provider is known for is Binance's. Whoever names a year has made a mistake. */
+/** Binance has the longest ban that we know of. A longer time is a mistake of the provider. */
 export const retryAfterMaxMs = 3 * 24 * 3_600_000
 
 /** Retry-After is a number of seconds or a date (RFC 9110 §10.2.3). */
@@ -79,7 +79,9 @@ async function readBody(response: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    if (bytes > bodyBytesMax) throw new SourceError('venue_down', `an answer of more than ${bodyBytesMax} bytes`)
+    // The provider is up. As `venue_down`, a few wallets with too much for one answer would open the provider's circuit,
+    // and the wallets of all other users would wait with them.
+    if (bytes > bodyBytesMax) throw new SourceError('unreadable_answer', `an answer of more than ${bodyBytesMax} bytes`)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

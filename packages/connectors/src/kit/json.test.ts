@@ -17,6 +17,14 @@ describe('JSON without loss', () => {
     })
   })
 
+  it('an answer that is nested too deeply is the provider’s fault', () => {
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000)
+    assert.throws(
+      () => parseJsonVerbatim(deep),
+      (error: SourceError) => error.fault === 'unreadable_answer',
+    )
+  })
+
   it('any JSON reads the same as with JSON.parse, except for the numbers', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (source) => {
@@ -39,7 +47,7 @@ describe('JSON without loss', () => {
     assert.deepEqual(parseJson(JSON.stringify(value)), value)
   })
 
-  it('a string of megabytes is no problem', () => {
+  it('a string of several megabytes is parsed', () => {
     const long = 'x\\'.repeat(2_000_000)
     assert.equal(parseJson(JSON.stringify(long)), long)
   })

@@ -1,11 +1,13 @@
 /**
- * JSON without loss. JSON.parse turns 1154.629999999999999999 into a binary float unless the number is quoted first, or a
- * reviver takes it from the source text (which Node 24 passes to it).
+ * Parses a provider's JSON without loss and checks it against a schema. JSON.parse turns 1154.629999999999999999 into a
+ * binary float unless the number is quoted first, or a reviver takes it from the source text (which Node 24 passes to
+ * it).
  *
  * There are two ways to read a text: `parseJson` to inspect it (numbers become text), and `parseJsonVerbatim` to store
  * it (every number is written out again as it came in).
  */
 import { SourceError } from '@assay/core'
+import type { z } from 'zod'
 
 // TypeScript's library does not know these two yet (6.0).
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
@@ -17,14 +19,15 @@ const { parse, rawJSON, isRawJSON } = JSON as unknown as {
 
 /** Numbers come out as text, with the digits that were sent. Text that is not JSON is a SourceError. */
 export function parseJson(text: string): unknown {
-  // A reviver could do this as well, at three times the price: deriving a history again parses every record of it.
+  // A reviver could do this as well, but takes three times as long, and deriving a history again parses every record of
+  // it.
   return parseOrBlame(text, () => JSON.parse(quoteNumbers(text)))
 }
 
-// Outside of strings, nothing in JSON but a number has a digit.
+// Outside of strings, only numbers in JSON have digits.
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-/** From one string to the next by `indexOf`: what lies between them is mostly a comma or a colon. */
+/** Jumps from one string to the next with `indexOf`: the text between them is mostly a comma or a colon. */
 function quoteNumbers(text: string): string {
   let quoted = ''
   let copiedTo = 0
@@ -62,7 +65,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** As `parseJson`, but `JSON.stringify` of any part of the result has the provider's own numbers again. */
+/** Like `parseJson`, but `JSON.stringify` of any part of the result writes the provider's own numbers again. */
 export function parseJsonVerbatim(text: string): unknown {
   return parseOrBlame(text, () =>
     parse(text, (_key, value, { source }) =>
@@ -81,7 +84,7 @@ export function isJsonObject(verbatim: unknown): verbatim is Record<string, unkn
   return typeof verbatim === 'object' && verbatim !== null && !Array.isArray(verbatim) && !isRawJSON(verbatim)
 }
 
-/** With ordinary numbers, for answers that have no amounts. */
+/** Keeps ordinary numbers, for answers that have no amounts. */
 export function parsePlainJson(text: string): unknown {
   return parseOrBlame(text, () => JSON.parse(text) as unknown)
 }
@@ -90,10 +93,23 @@ function parseOrBlame(text: string, read: () => unknown): unknown {
   try {
     return read()
   } catch (error) {
+    // V8 reads nested lists with its stack. Without this, an answer of a provider would look like a bug of ours.
+    if (error instanceof RangeError) throw new SourceError('unreadable_answer', 'JSON that is nested too deeply')
     if (!(error instanceof SyntaxError)) throw error
     const size = `${text.length} characters`
     // A page for browsers comes from a gateway that stands in for an API that is down or being maintained.
     if (text.trimStart().startsWith('<')) throw new SourceError('venue_down', `HTML instead of JSON (${size})`)
     throw new SourceError('unreadable_answer', `truncated or malformed JSON (${size})`)
   }
+}
+
+/**
+ * Checks a whole answer against its documented form. If it does not match, we have a bug or the provider changed the
+ * format. `what` names the call, such as `Ledgers`. The error quotes nothing from the answer.
+ */
+export function readAnswer<T>(what: string, schema: z.ZodType<T>, answer: unknown): T {
+  const parsed = schema.safeParse(answer)
+  if (parsed.success) return parsed.data
+  const paths = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'answer'}: ${message}`)
+  throw new SourceError('unreadable_answer', `${what}: ${paths.slice(0, 3).join('; ')}`)
 }

@@ -102,7 +102,7 @@ describe('signing in at a provider', () => {
     )
   })
 
-  it('§4.1.2: a code that was perhaps spent by a try without an answer is not called a wrong one', async () => {
+  it('§4.1.2: a code that an unanswered attempt may have spent is not reported as wrong', async () => {
     const lost = new SourceError('venue_down', 'cut off')
     const again = (status: number): Promise<unknown> =>
       at(answer(status, '{"error":"invalid_grant"}'), (io) => redeemCode(io, signIn, client, sent, lost))

@@ -1,6 +1,7 @@
 /**
- * The token endpoint of a provider that people sign in at (RFC 6749 §4.1.3 and §6, with RFC 7636): a code for tokens, a
- * refresh token for the next pair. The same for all of them; where it is and what to ask for is a provider's own data.
+ * The token endpoint of a provider that people sign in at (RFC 6749 §4.1.3 and §6, with RFC 7636): it exchanges a code
+ * for tokens, and a refresh token for the next pair. The code is the same for all providers; the address and the scope
+ * are data of each provider.
  */
 import { SourceError, type Fault } from '@assay/core'
 import { z } from 'zod'
@@ -90,8 +91,8 @@ async function askForTokens(
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret }).toString(),
   })
-  // §5.2: a code or token that is not good any more is a 400. A 401 is about us, and nothing that the person can mend,
-  // unless the body says otherwise: Coinbase documents 401 for a refresh token that was used or has expired.
+  // §5.2: a code or token that is no longer valid is a 400. A 401 concerns our registration, which the person cannot
+  // fix, unless the body says otherwise: Coinbase documents 401 for a refresh token that was used or has expired.
   const faultByStatus = { 400: refusal, ...(isInvalidGrant(given.text) ? { 401: refusal } : {}) }
   if (given.status !== 200) throw toStatusError(given, io, faultByStatus)
   const answer = tokenAnswer.safeParse(parsePlainJson(given.text))

@@ -34,6 +34,16 @@ describe('a raw record', () => {
   })
 })
 
+describe('an id that no index can hold', () => {
+  it('makes its own record unreadable, under a key of its text, whether it is in the row or beside it', () => {
+    const body = JSON.stringify({ id: 'x'.repeat(5_000), at: 1_500 })
+    for (const record of [toRawRecord(body, window, read), toRawRecord(body, window, read, 'y'.repeat(5_000))]) {
+      assert.match(record.key, /^[0-9a-f]{64}$/)
+      assert.equal(record.unreadable, 'the id is longer than 300 characters')
+    }
+  })
+})
+
 describe('records outside of their window', () => {
   it('are left to the windows that they belong to: the start is inside, the end is not', () => {
     const records = [999, 1_000, 1_999, 2_000].map((at) => ({ key: String(at), occurredAtMs: at, body: '' }))

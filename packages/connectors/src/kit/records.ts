@@ -1,12 +1,14 @@
 /**
- * From a provider's rows to raw records. One row that cannot be parsed must not hold up a history: it is kept under a key
- * of its own and marked, the ledger reports it, and the rest of its page is read as usual.
+ * Turns a provider's rows into raw records. One row that cannot be parsed must not stop a history: it is kept under its
+ * own key and marked, the ledger reports it, and the rest of its page is read as usual.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { RawRecord, Window } from './connector.ts'
 
 const reasonLengthMax = 200
+/** Ids have some tens of characters. PostgreSQL refuses to index some thousand, and the whole page with them. */
+export const keyLengthMax = 300
 
 /**
  * `read` parses the row and names its key and time. `key` is for lists that give the id beside the row; a row that cannot
@@ -19,10 +21,13 @@ export function toRawRecord(
   key?: string,
 ): RawRecord {
   try {
-    return { ...read(body), body }
+    const found = read(body)
+    if (found.key.length > keyLengthMax) throw new RangeError(`the id is longer than ${keyLengthMax} characters`)
+    return { ...found, body }
   } catch (error) {
+    const isShort = key !== undefined && key.length <= keyLengthMax
     return {
-      key: key ?? createHash('sha256').update(body).digest('hex'),
+      key: isShort ? key : createHash('sha256').update(body).digest('hex'),
       occurredAtMs: window.end - 1,
       body,
       unreadable: reasonOf(error),

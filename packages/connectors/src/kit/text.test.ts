@@ -7,13 +7,13 @@ describe('safe text', () => {
     assert.equal(toSafeText('a\0b\ud800c\udc00'), 'a\ufffdb\ufffdc\ufffd')
   })
 
-  it('is every other text as it was', () => {
+  it('leaves every other text unchanged', () => {
     for (const text of ['', 'ordinary', '\u0001\u007f', 'ż 𝒳 🪙', String.raw`{"x":"\u0000\ud800"}`]) {
       assert.equal(toSafeText(text), text)
     }
   })
 
-  it('is found at any depth of plain data, whose other members stay', () => {
+  it('replaces unsafe text at any depth of plain data, whose other members stay', () => {
     const given = { key: 'k\0', none: null, legs: [{ symbol: '\ud800', amount: 1, spam: false }] }
     assert.deepEqual(withSafeText(given), {
       key: 'k\ufffd',

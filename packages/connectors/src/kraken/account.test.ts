@@ -22,7 +22,7 @@ const info = {
 }
 
 describe('the account behind a key', () => {
-  it('a key with the two reading rights lacks nothing and has nothing to spare', () => {
+  it('a key with the two reading rights has neither missing nor excessive rights', () => {
     const { excess, missing, keyExpiresAtMs } = toAccount('key', info)
     assert.deepEqual([excess, missing, keyExpiresAtMs], [[], [], null])
   })
@@ -36,7 +36,7 @@ describe('the account behind a key', () => {
     ])
   })
 
-  it('a right that we have never heard of is one too many', () => {
+  it('an unknown right is excessive', () => {
     const permissions = [...info.permissions, 'move-mountains']
     assert.deepEqual(toAccount('key', { ...info, permissions }).excess, ['move-mountains'])
   })
@@ -48,7 +48,7 @@ describe('the account behind a key', () => {
     assert.deepEqual(toAccount('key', { ...info, permissions: [] }).missing.length, 2)
   })
 
-  it('a key that only sees some dates would cut the history in silence, so it is not enough', () => {
+  it('a key that is limited to some dates is refused, because it would silently truncate the history', () => {
     assert.deepEqual(toAccount('key', { ...info, queryFrom: '1700000000' }).missing, [
       'Query start date/time: must be empty',
     ])

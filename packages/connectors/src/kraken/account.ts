@@ -4,9 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Account } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { krakenDefinition } from './definition.ts'
 
 /** Kraken's documented table: the API's value, and the words on the page where users create keys. */

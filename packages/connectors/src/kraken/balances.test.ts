@@ -10,7 +10,7 @@ function holdings(result: string): string[][] {
 }
 
 describe('holdings', () => {
-  it("Kraken's documented example", () => {
+  it("match Kraken's documented example", () => {
     const result = `{"ZUSD":{"balance":"25435.21","hold_trade":"8249.76"},"XXBT":{"balance":"1.2435","hold_trade":"0.8423"}}`
     assert.deepEqual(holdings(result), [
       ['USD', '25435.21', '0'],
@@ -41,7 +41,7 @@ describe('holdings', () => {
 
   it('an account that never held anything has no result', () => assert.deepEqual(toBalances(undefined), []))
 
-  it('an answer of another shape is the provider failing, not an empty account', () => {
+  it('an answer of another format is a provider failure, not an empty account', () => {
     for (const result of ['[]', '"x"', '{"XXBT":{"balance":"much"}}', '{"XXBT":{}}', 'null']) {
       assert.throws(
         () => holdings(result),

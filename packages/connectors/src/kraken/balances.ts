@@ -8,9 +8,8 @@
  */
 import { add, findDecimal, isZero, SourceError, zero, type Asset, type Decimal } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Balance } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { readCode } from './assets.ts'
 
 const balances = z.record(z.string(), z.object({ balance: z.string() }))

@@ -4,10 +4,10 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import { createCcxtClient } from '../kit/ccxt.ts'
 import type { ApiKeyCredentials, Io } from '../kit/connector.ts'
 import { retryAfterMaxMs } from '../kit/http.ts'
+import { readAnswer } from '../kit/json.ts'
 
 /** The `result` of a call, numbers as `parseJsonVerbatim` gives them. */
 export type Call = (endpoint: string, params?: Readonly<Record<string, string>>) => Promise<unknown>
@@ -20,7 +20,7 @@ export function createClient(credentials: ApiKeyCredentials, io: Io): Call {
       exchangeId: 'kraken',
       api: 'private',
       method: 'POST',
-      // Documented by Kraken (docs.kraken.com, API errors), unknown to ccxt 4.5.84.
+      // Kraken documents these (docs.kraken.com, API errors), but ccxt 4.5.84 does not know them.
       exceptions: ({ AccountSuspended, AuthenticationError, DDoSProtection, PermissionDenied }) => ({
         exact: {
           'EAPI:Invalid signature': AuthenticationError,

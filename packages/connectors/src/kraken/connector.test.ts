@@ -174,13 +174,13 @@ describe("Kraken's refusals come as HTTP 200", () => {
     assert.equal((await session.fetchBalances({})).balances.length, 1)
   })
 
-  it('wrong arguments are our mistake and no fault of the provider', async () => {
+  it('wrong arguments are our own bug, not a provider fault', async () => {
     refuse('EGeneral:Invalid arguments')
     await assert.rejects(session.fetchBalances({}), (error: Error) => error.name === 'Error')
   })
 })
 
-describe('answers that are none', () => {
+describe('answers that are not JSON of the API', () => {
   const broken: [string, ReturnType<typeof answer>, string, number?][] = [
     ['HTML with 200', '<!DOCTYPE html><title>Just a moment…</title>', 'venue_down'],
     ['truncated JSON', '{"error":[],"result":{"ledger":{"L4UESK', 'unreadable_answer'],
@@ -266,7 +266,7 @@ describe('pages of the ledger', () => {
     assert.ok((await walkLedger()).has('L900'))
   })
 
-  it('a count that grows for ever is followed for two walks and no more', async () => {
+  it('a count that keeps growing is followed for at most two walks', async () => {
     const all = Array.from({ length: 60 }, (_, id) => row(id, '1688464484'))
     let promised = all.length
     answer = (params) => {
@@ -460,7 +460,7 @@ describe('pages of deposits and withdrawals', () => {
     assert.equal((await fetchPage('deposits', day, null)).complete, undefined)
   })
 
-  it('what Kraken gives beyond the window is cut', async () => {
+  it('rows beyond the window are dropped', async () => {
     answer = () => `{"error":[],"result":[${deposit},${deposit.replace('1688464484', '1500000000')}]}`
     assert.equal((await fetchPage('deposits', day, null)).records.length, 1)
   })

@@ -4,9 +4,8 @@
  * windows lose nothing and share nothing.
  */
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Page, Window } from '../kit/connector.ts'
-import { isJsonObject, withTextNumbers } from '../kit/json.ts'
+import { isJsonObject, readAnswer, withTextNumbers } from '../kit/json.ts'
 import { keepInside, toRawRecord } from '../kit/records.ts'
 import type { Call } from './client.ts'
 import { pageSize, type StreamName } from './definition.ts'

@@ -6,10 +6,9 @@ import { createHash } from 'node:crypto'
 import { add, isZero, SourceError, zero } from '@assay/core'
 import { recognizeWallet } from '@assay/core/credentials'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Account, Balance, WalletCredentials } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
-import { coin, nativeMint, toAmount, toSol, tokenAsset } from './assets.ts'
+import { readAnswer, withTextNumbers } from '../kit/json.ts'
+import { coin, findKnownToken, nativeMint, toAmount, toSol, tokenAsset } from './assets.ts'
 import { accountsPerCallMax, type FetchNames } from './names.ts'
 import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
 import type { SolanaState } from './state.ts'
@@ -21,7 +20,7 @@ const tokenPrograms = [
   'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
 ] as const
 
-/** A link of a QR code is an address, too. */
+/** Also accepts the link in a QR code. */
 export function readAddress({ address = '' }: WalletCredentials): string {
   const found = recognizeWallet(address)
   if (found !== undefined && 'wallet' in found && found.wallet.chain === 'solana') return found.wallet.value
@@ -31,8 +30,8 @@ export function readAddress({ address = '' }: WalletCredentials): string {
 const ownerAnswer = z.object({ value: z.object({ owner: z.string() }).nullable() })
 
 /**
- * An address that was never used is a wallet. A program, a mint or a token account is refused: a wallet belongs to the system
- * program, also that of several people (Squads).
+ * An address that was never used is a wallet. A program, a mint or a token account is refused: a wallet belongs to the
+ * system program, even if several people share it (Squads).
  */
 export async function fetchAccount(rpc: Rpc, address: string): Promise<Account> {
   const { value } = await rpc.call('getAccountInfo', [address, { encoding: 'base64', commitment }], ownerAnswer)
@@ -50,11 +49,13 @@ export interface Holdings {
   balances: Balance[]
   tokens: string[]
   stakes: string[]
+  /** The accounts among `tokens` that hold a token of the registry, or wrapped SOL. */
+  preferred: string[]
 }
 
 export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: SolanaState): Promise<Holdings> {
   const { address } = state
-  // One request, so that all of it is of nearly the same moment.
+  // One request, so that everything comes from nearly the same moment.
   const [wallet, found, ...owned] = await rpc.fetchAll([
     { method: 'getBalance', params: [address, { commitment }] },
     { method: 'getProgramAccounts', params: toStakeSearch(address) },
@@ -73,6 +74,7 @@ export async function fetchHoldings(rpc: Rpc, fetchNames: FetchNames, state: Sol
     balances: [coins, ...(await toBalances(tokens, fetchNames))].filter((one) => !isZero(add(one.liquid, one.staked))),
     tokens: tokens.map((token) => token.address),
     stakes: stakes.map((stake) => stake.address),
+    preferred: tokens.flatMap((token) => (isKnownMint(token) ? [token.address] : [])),
   }
 }
 
@@ -111,6 +113,10 @@ interface HeldToken {
   mint: string
   units: bigint
   decimals: number
+}
+
+function isKnownMint({ mint }: HeldToken): boolean {
+  return mint === nativeMint || findKnownToken(mint) !== undefined
 }
 
 function toTokens({ value }: z.infer<typeof tokensAnswer>): HeldToken[] {
@@ -154,7 +160,7 @@ interface HeldStake {
   lamports: string
 }
 
-/** Where the one who may withdraw stands in a stake account: after its kind, the rent and the one who may delegate. */
+/** The offset of the withdraw authority in a stake account: after the kind, the rent and the stake authority. */
 const withdrawerOffset = 4 + 8 + 32
 
 function toStakeSearch(owner: string): unknown[] {

@@ -6,7 +6,7 @@ import { findAssetByContract, getAsset, parseDecimal, type Asset, type Decimal }
 
 export type NamedAsset = Pick<Asset, 'assetId' | 'symbol' | 'name'>
 
-/** As the author of a token named it. */
+/** The symbol and the name that the author of a token chose. */
 export interface TokenName {
   symbol: string
   name: string
@@ -30,19 +30,25 @@ export function findKnownToken(mint: string): NamedAsset | undefined {
 export function tokenAsset(mint: string, given: TokenName | undefined): NamedAsset {
   const known = findKnownToken(mint)
   if (known !== undefined) return known
-  const symbol = cut(given?.symbol ?? '', symbolMax) || `${mint.slice(0, 4)}…${mint.slice(-4)}`
-  return { assetId: `solana:${mint}`, symbol, name: cut(given?.name ?? '', nameMax) || symbol }
+  const { symbol: givenSymbol, name } = toTokenName(given ?? { symbol: '', name: '' })
+  const symbol = givenSymbol || `${mint.slice(0, 4)}…${mint.slice(-4)}`
+  return { assetId: `solana:${mint}`, symbol, name: name || symbol }
+}
+
+/** Token-2022 sets no limit to a name, and each record of the token stores it. */
+export function toTokenName({ symbol, name }: TokenName): TokenName {
+  return { symbol: cut(symbol, symbolMax), name: cut(name, nameMax) }
 }
 
 function cut(text: string, lengthMax: number): string {
-  return [...text.trim()].slice(0, lengthMax).join('')
+  return [...text.trim().slice(0, 2 * lengthMax)].slice(0, lengthMax).join('')
 }
 
 function toNamed({ assetId, symbol, name }: Asset): NamedAsset {
   return { assetId, symbol, name }
 }
 
-/** As wide as our decimals are. A mint may name up to 255, which no wallet shows. */
+/** The most decimals that our decimal type has. A mint may declare up to 255, which no wallet shows. */
 const decimalsMax = 77
 
 /** Base units to decimal text. */

@@ -74,7 +74,7 @@ describe('a Solana wallet', () => {
     await assert.rejects(open(node, { address: `${wallet}x` }).verify(), isFault('invalid_credentials'))
   })
 
-  it('holds what lies in its own account, its token accounts and its stake accounts, to the unit', async () => {
+  it('holds the exact amounts of its own account, its token accounts and its stake accounts', async () => {
     const node = startNode()
     node.lamports.set(wallet, 9_007_199_254_740_993n)
     node.stakes.set(stake, 5_000_000_001n)
@@ -97,7 +97,7 @@ describe('a Solana wallet', () => {
     assert.deepEqual([...(connector.ownAddresses?.(state ?? {}) ?? [])].slice(0, 2), [wallet, ownUsdc])
   })
 
-  it('asks for the stake accounts that it knows, where a node does not search for them', async () => {
+  it('requests the stake accounts that it knows when a node cannot search for them', async () => {
     const node = startNode()
     node.errors.set('getProgramAccounts', { code: -32_010, message: 'excluded from account secondary indexes' })
     const account = (withdrawer: string): object => ({
@@ -113,7 +113,7 @@ describe('a Solana wallet', () => {
     )
   })
 
-  it('names tokens as Token-2022 and Metaplex tell it, and by their mint otherwise', async () => {
+  it('names tokens as Token-2022 and Metaplex do, and by their mint otherwise', async () => {
     const node = startNode()
     const [first, second, third] = [unknownMint, unknownMint.replace('Dea', 'Deb'), unknownMint.replace('Dea', 'Dec')]
     for (const mint of [first, second, third]) node.tokens.push({ pubkey: `of ${mint}`, mint, amount: 1n, decimals: 0 })
@@ -149,7 +149,7 @@ describe('lists of a Solana wallet', () => {
   const recent = { start: (now - 30 * day) * 1_000, end: now * 1_000 }
   const rest = { start: 0, end: recent.start }
 
-  it('two windows show every transaction once, and walk past what is newer', async () => {
+  it('two windows return every transaction once, and skip newer ones', async () => {
     const node = startNode()
     for (let count = 1; count <= 60; count += 1) node.transactions.push(receive(`s${count}`, now - count * day))
     const [newer, older] = [await walk(open(node), wallet, recent), await walk(open(node), wallet, rest)]
@@ -161,7 +161,7 @@ describe('lists of a Solana wallet', () => {
     assert.ok(limits.includes(1_000))
   })
 
-  it('a token account adds what does not name the wallet, and its address is learned from the wallet’s list', async () => {
+  it('a token account adds transactions that do not name the wallet, and its address is learned from the wallet’s list', async () => {
     const node = startNode()
     const token = { mint: usdc, owner: wallet, before: 0n, after: 5n }
     const named = { key: ownUsdc, before: rent, after: rent, token }
@@ -182,7 +182,7 @@ describe('lists of a Solana wallet', () => {
     assert.equal(node.asked.filter(({ method }) => method === 'getTransaction').length, 2)
   })
 
-  it('stake accounts are learned from instructions, also those that were split off or merged', async () => {
+  it('stake accounts are learned from instructions, including those that were split off or merged', async () => {
     const node = startNode()
     const program = 'stake'
     const authorized = { staker: friend, withdrawer: wallet }
@@ -199,6 +199,62 @@ describe('lists of a Solana wallet', () => {
     assert.deepEqual(state['stakes'], [stake, 'Split', 'Merged'])
     const lists = (await open(node).listPartitions?.(state)) ?? []
     assert.deepEqual(lists.filter(({ stream }) => stream === 'rewards').length, 3)
+  })
+
+  it('a failed transaction shows no stake account: a stranger can name any account and any wallet in it', async () => {
+    const node = startNode()
+    const program = 'stake'
+    const authorized = { staker: friend, withdrawer: wallet }
+    const instructions = [
+      { program, parsed: { type: 'initialize', info: { stakeAccount: 'Exchange', authorized } } },
+      { program, parsed: { type: 'withdraw', info: { stakeAccount: 'Victim', withdrawAuthority: wallet } } },
+    ]
+    const err = { InstructionError: [0, 'MissingRequiredSignature'] }
+    node.transactions.push(receive('refused', now - 10, { instructions, err }))
+    const session = open(node)
+    const { keys, state } = await walk(session, wallet, recent)
+    assert.deepEqual(keys, ['refused'])
+    assert.deepEqual(await session.listPartitions?.(state), [{ stream: 'transactions', partition: wallet }])
+  })
+
+  it('a wallet in whose name a stranger opened thousands of accounts is read, and keeps those of known tokens', async () => {
+    const node = startNode()
+    const token = { mint: unknownMint, owner: wallet, before: 0n, after: 0n }
+    for (let index = 0; index < 60; index += 1) {
+      const opened = Array.from({ length: 100 }, (_, place) => `Spam ${index}/${place}`)
+      const accounts = opened.map((key) => ({ key, before: rent, after: rent, token }))
+      node.transactions.push(
+        receive(`spam ${index}`, now - 100 - index, { accounts: [...receive('', 0).accounts, ...accounts] }),
+      )
+    }
+    node.tokens.push({ pubkey: ownUsdc, mint: usdc, amount: 5n })
+    const session = open(node)
+    const { state } = await walk(session, wallet, recent)
+    const balances = await session.fetchBalances(state)
+    assert.deepEqual(
+      balances.balances.map(({ assetId }) => assetId),
+      ['crypto:solana', 'crypto:usd-coin'],
+    )
+    const lists = (await session.listPartitions?.(balances.state ?? state)) ?? []
+    assert.ok(lists.length < 3_000)
+    assert.ok(lists.some(({ partition }) => partition === ownUsdc))
+    assert.equal((await session.fetchBalances(balances.state ?? state)).state, undefined)
+  })
+
+  it('a name of any length takes little room in the records of its token', async () => {
+    const node = startNode()
+    const state = { name: 'N'.repeat(100_000), symbol: 'S'.repeat(100_000) }
+    const extensions = [{ extension: 'tokenMetadata', state }]
+    node.accounts.set(unknownMint, { data: { parsed: { info: { decimals: 0, extensions }, type: 'mint' } } })
+    const token = { mint: unknownMint, owner: wallet, before: 0n, after: 5n }
+    node.transactions.push({
+      ...receive('named', now - 10),
+      accounts: [...receive('', 0).accounts, { key: 'Account', before: rent, after: rent, token }],
+    })
+    const { pages } = await walk(open(node), wallet, recent)
+    const [record] = pages.flatMap(({ records }) => records)
+    assert.match(record?.body ?? '', /"names":\{"Dea[^"]*":\{"symbol":"S+","name":"N+"\}\}/)
+    assert.ok((record?.body.length ?? Infinity) < 3_000)
   })
 
   it('a signature that is not final is pending; a dropped one is withdrawn, and a late one is not', async () => {
@@ -223,7 +279,7 @@ describe('lists of a Solana wallet', () => {
     assert.deepEqual([third.withdrawn, third.cursor, third.keys], [[], '[]', ['late', 'final']])
   })
 
-  it('a transaction of a version that the node cannot write is reported, and holds up nothing', async () => {
+  it('a transaction of a version that the node cannot return is reported, and blocks nothing else', async () => {
     const node = startNode()
     node.transactions.push(receive('new', now - 60))
     node.errors.set('getTransaction', { code: -32_015, message: 'Transaction version (1) is not supported' })

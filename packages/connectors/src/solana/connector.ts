@@ -10,7 +10,7 @@ import { fetchTransactions } from './pages.ts'
 import { fetchRewards } from './rewards.ts'
 import { createRpc } from './rpc.ts'
 import { readState, withAccounts } from './state.ts'
-import { linkKeys, toTransactions } from './transactions.ts'
+import { linkKeys, toTransactions } from './deriving/transactions.ts'
 
 export const connector: Connector = {
   providerId: solanaDefinition.metadata.provider_id,
@@ -20,8 +20,8 @@ export const connector: Connector = {
       {
         name: 'rpc',
         scope: 'address',
-        // The widest is for a node of one's own. The public one allows 40 calls of one method in 10 seconds, and 100 of all
-        // of them (solana.com/docs/references/clusters).
+        // The widest tier is for an operator's own node. The public node allows 40 calls of one method in 10 seconds,
+        // and 100 of all of them (solana.com/docs/references/clusters).
         tiers: [
           { capacity: 100, refillPerSecond: 25 },
           { capacity: 60, refillPerSecond: 4 },
@@ -53,8 +53,8 @@ function openSession(credentials: WalletCredentials, io: Io): Session {
     verify: async () => fetchAccount(rpc, readAddress(credentials)),
     async fetchBalances(given) {
       const state = { ...readState(given), address: readAddress(credentials) }
-      const { balances, tokens, stakes } = await fetchHoldings(rpc, fetchNames, state)
-      const learned = withAccounts(state, { tokens, stakes })
+      const { balances, ...accounts } = await fetchHoldings(rpc, fetchNames, state)
+      const learned = withAccounts(state, accounts)
       return { balances, ...(learned === undefined ? {} : { state: learned }) }
     },
     async listPartitions(state) {

@@ -3,8 +3,7 @@
  * from a node (solana.com/docs/rpc), without an index.
  */
 import { hourMs } from '@assay/core'
-import type { ProviderDefinition } from '../kit/definition.ts'
-import { toAddressWallet } from '../kit/metadata.ts'
+import { toAddressWallet, type ProviderDefinition } from '../kit/definition.ts'
 
 /**
  * Base58 of 32 bytes has 43 or 44 characters. A shorter text would need a key that begins with bytes of zero: below 36
@@ -42,6 +41,7 @@ export const solanaDefinition = {
       'The deposit that each token account holds counts as SOL: it comes back when the account is closed.',
       'What a wallet has deposited in a protocol is shown as the tokens that it got for it, or as sent.',
       'Compressed collectibles are not shown, because the chain itself does not list them.',
+      'Of a wallet with more than 2,000 token accounts or 200 stake accounts, the balances are complete, but transfers that name only the other accounts are not read.',
       'Addresses of programs, mints and token accounts cannot be connected: connect the wallet that owns them.',
     ],
     status: 'available',
@@ -82,6 +82,6 @@ export const solanaDefinition = {
   storySpanMs: hourMs,
   settlesMs: 5_000,
   // The rewards of an epoch are in the balance some minutes before a node lists them.
-  accrues: true,
+  accrues: 'staked',
   baseUrl: 'https://api.mainnet-beta.solana.com',
 } as const satisfies ProviderDefinition

@@ -1,6 +1,6 @@
 /**
- * Which accounts of a wallet a transaction shows. An account that was closed is in no list of the node any more, and what
- * happened to it while it existed has to be read all the same. Pure.
+ * Which accounts of a wallet a transaction shows. A closed account is no longer in any list of the node, but its
+ * history has to be read as well. Pure.
  *
  * Token accounts are recognised by their owner. Stake accounts are recognised by stake program instructions that name
  * who may withdraw (github.com/anza-xyz/agave, transaction-status/src/parse_stake.rs); one that is split off an own
@@ -11,9 +11,9 @@ import { z } from 'zod'
 export interface FoundAccounts {
   tokens: readonly string[]
   stakes: readonly string[]
-  /** Of the tokens that the wallet had before or after. */
+  /** The mints of the tokens that the wallet had before or after. */
   mints: readonly string[]
-  /** Token accounts whose change the record in the wallet's own list tells as well. */
+  /** Token accounts whose change is also in the record of the wallet's own list. */
   inWalletList: ReadonlySet<string>
 }
 
@@ -31,13 +31,20 @@ const shape = z.object({
     message: z.object({ accountKeys: z.array(z.object({ pubkey: z.string() })), instructions: instructions.catch([]) }),
   }),
   meta: z.object({
+    err: z.unknown(),
     preTokenBalances: z.array(tokenBalance).nullish(),
     postTokenBalances: z.array(tokenBalance).nullish(),
     innerInstructions: z.array(z.object({ instructions })).nullish().catch(null),
   }),
 })
 
-/** `transaction` has numbers as text. A transaction of unexpected form shows no accounts; its record is marked. */
+/**
+ * `transaction` has numbers as text. A transaction of unexpected form shows no accounts; its record is marked.
+ *
+ * A failed transaction shows no stake accounts. Any sender can write any account and this wallet into an instruction that the
+ * stake program then refuses, and the history of that account would be read as the wallet's own. Token balances are safe:
+ * the node reports the owners that the chain has.
+ */
 export function findAccounts(transaction: unknown, address: string, stakes: readonly string[]): FoundAccounts {
   const parsed = shape.safeParse(transaction)
   if (!parsed.success) return { tokens: [], stakes: [], mints: [], inWalletList: new Set() }
@@ -47,14 +54,19 @@ export function findAccounts(transaction: unknown, address: string, stakes: read
   const keyOf = ({ accountIndex }: { accountIndex: string }): string => keys[Number(accountIndex)] ?? ''
   const own = balances.filter(({ owner }) => owner === address)
   const inner = (meta.innerInstructions ?? []).flatMap((one) => one.instructions)
+  const executed = isFailed(meta) ? [] : [...given.message.instructions, ...inner]
   return {
     tokens: unique(own.map(keyOf)),
-    stakes: findStakes([...given.message.instructions, ...inner], address, stakes),
+    stakes: findStakes(executed, address, stakes),
     mints: unique(own.map(({ mint }) => mint)),
     inWalletList: new Set(
       balances.filter(({ owner }) => typeof owner === 'string' && keys.includes(address)).map(keyOf),
     ),
   }
+}
+
+function isFailed({ err }: { err?: unknown }): boolean {
+  return err !== null && err !== undefined
 }
 
 function unique(texts: readonly string[]): string[] {

@@ -7,13 +7,13 @@ import { createHash } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { base58 } from '@scure/base'
 import { z } from 'zod'
-import { findKnownToken, nativeMint, type TokenName } from './assets.ts'
+import { findKnownToken, nativeMint, toTokenName, type TokenName } from './assets.ts'
 import { commitment, type Rpc } from './rpc.ts'
 
-/** Those that have a name; a mint without one, and one that the registry knows, is left out. */
+/** Returns the tokens that have a name. A mint without a name, and one that the registry knows, is left out. */
 export type FetchNames = (mints: Iterable<string>) => Promise<Record<string, TokenName>>
 
-/** Of `getMultipleAccounts`. */
+/** The limit of `getMultipleAccounts`. */
 export const accountsPerCallMax = 100
 
 /** A session requests each name once. */
@@ -59,7 +59,10 @@ async function fetchNames(rpc: Rpc, mints: readonly string[]): Promise<(TokenNam
     [accounts, { encoding: 'jsonParsed', commitment }],
     accountsAnswer,
   )
-  return mints.map((_, index) => findInMint(value[index]) ?? findInMetadata(value[mints.length + index]))
+  return mints.map((_, index) => {
+    const found = findInMint(value[index]) ?? findInMetadata(value[mints.length + index])
+    return found && toTokenName(found)
+  })
 }
 
 function findInMint(account: unknown): TokenName | undefined {
@@ -81,7 +84,7 @@ function findInMetadata(account: unknown): TokenName | undefined {
   return name && symbol && { symbol: symbol.text, name: name.text }
 }
 
-/** A length in four bytes and as much text, filled up with zeros. */
+/** A length in four bytes, then the text, padded with zeros. */
 function findText(bytes: Buffer, start: number): { text: string; end: number } | undefined {
   if (bytes.length < start + 4) return undefined
   const end = start + 4 + bytes.readUInt32LE(start)
@@ -91,7 +94,10 @@ function findText(bytes: Buffer, start: number): { text: string; end: number } |
 
 const metadataProgram = base58.decode('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
 
-/** A program's address is a hash that is not a public key: of the numbers from 255 down, the first that gives one counts. */
+/**
+ * The address of a program account is a hash that is not a public key: the first number from 255 down that gives one
+ * counts.
+ */
 export function toMetadataAddress(mint: string): string {
   const seeds = [Buffer.from('metadata'), metadataProgram, base58.decode(mint)]
   for (let bump = 255; bump >= 0; bump -= 1) {

@@ -1,15 +1,15 @@
 /**
- * Pages of the list of an account, two by two: one lists signatures, from the newest to the oldest, and the next reads their
- * transactions in one request. So a bad connection loses little, however often it fails. A list cannot be entered at a time, so a window in the past is reached by skipping over a thousand
- * signatures at a time.
+ * Pages of the list of an account, two by two: one lists signatures, from the newest to the oldest, and the next reads
+ * their transactions in one request. So a bad connection loses little, however often it fails. A list cannot be read
+ * from a given time, so a window in the past is reached by skipping a thousand signatures at a time.
  *
  * A token account's list is read for what the wallet's own list does not have: a transfer of tokens names the two token
- * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake account
- * all of them are kept, because only the list tells that this account is the wallet's own.
+ * accounts and not their owners. Transactions that name the wallet are left to its own list. In the list of a stake
+ * account all of them are kept, because only the list shows that this account belongs to the wallet.
  *
  * Signatures that are not final yet are kept in the list's cursor. When a later read does not show it, the node is
- * asked for its status: a signature that no block has any more is withdrawn. No walk counts as complete: what is final
- * stays final, and a node may have cleaned up old blocks.
+ * asked for its status: a signature that is no longer in any block is withdrawn. No walk counts as complete: what is
+ * final stays final, and a node may have cleaned up old blocks.
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
@@ -19,16 +19,16 @@ import { toRawRecord } from '../kit/records.ts'
 import { findAccounts, type FoundAccounts } from './discovery.ts'
 import type { FetchNames } from './names.ts'
 import { readTransaction, toBody } from './records.ts'
-import { commitment, digits, type Outcome, type Rpc } from './rpc.ts'
+import { commitment, digits, readSome, type Outcome, type Rpc } from './rpc.ts'
 import { readState, withAccounts } from './state.ts'
 
 const pageSize = 20
 const skippedPerPage = 1_000
 /** A window that ends earlier than this is reached by skipping. */
 const skippedFromMs = 3_600_000
-/** Times of blocks are not quite in their order. */
+/** The times of blocks are not strictly in order. */
 const toleranceMs = 600_000
-/** More unfinished transactions of one list than a person makes. Those beyond are found by the engine, in two reads. */
+/** More unfinished transactions of one list than a person makes. The engine finds those beyond it, with two reads. */
 const recentMax = 100
 
 const recent = z.object({ key: z.string(), atMs: z.number() })
@@ -46,7 +46,7 @@ const place = z.object({
   /** The last signature that was read; '' at the top of the list. */
   before: z.string(),
   isSkipping: z.boolean(),
-  /** Signatures that were listed and are to be read by the next page. */
+  /** Signatures that were listed and that the next page reads. */
   wanted: z.array(rowSchema),
   /** They are the last of the window. */
   isLast: z.boolean(),
@@ -91,12 +91,12 @@ async function listSignatures(context: PageContext, request: PageRequest, at: Pl
 }
 
 async function readWanted(context: PageContext, request: PageRequest, at: Place): Promise<Page> {
-  const read = await readRows(context, request, at.wanted)
-  const walked = { ...note(at, read), wanted: [] }
+  const { length, result: read } = await readSome(at.wanted, (rows) => readRows(context, request, rows))
+  const walked = { ...note(at, read), wanted: at.wanted.slice(length) }
   const learned = withAccounts(readState(request.state), collect(read))
   return {
     records: read.map(({ record }) => record),
-    ...(at.isLast
+    ...(at.isLast && walked.wanted.length === 0
       ? { next: null, ...(await finish(context, request.window, request.cursor, walked)) }
       : { next: JSON.stringify(walked) }),
     ...(learned === undefined ? {} : { state: learned }),
@@ -152,12 +152,12 @@ function toRecord(body: string, window: Window, row: Row): RawRecord {
     },
     row.signature,
   )
-  // The list tells the time of a transaction that cannot be read.
+  // The list has the time of a transaction that cannot be read.
   const isTimed = record.unreadable === undefined || !row.blockTime
   return isTimed ? record : { ...record, occurredAtMs: Number(row.blockTime) * 1_000 }
 }
 
-/** Old transactions have no status any more. */
+/** Old transactions no longer have a status. */
 function isFinal({ confirmationStatus }: Row): boolean {
   return (confirmationStatus ?? 'finalized') === 'finalized'
 }
@@ -186,7 +186,7 @@ async function fetchWanted({ rpc, seen }: PageContext, rows: readonly Row[]): Pr
 
 function readTold(row: Row, outcome: Outcome | undefined): unknown {
   if (outcome !== undefined && 'error' in outcome) {
-    // One of a newer version cannot be read. It is reported, and does not hold up the others.
+    // A transaction of a newer version cannot be read. It is reported, and does not stop the others.
     if (outcome.error.code === unsupportedVersion) return { ...row, version: 'unsupported' }
     throw outcome.error
   }

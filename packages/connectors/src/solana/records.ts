@@ -2,7 +2,7 @@
  * A transaction as a record, and back. The body keeps what every account had before and after; instructions and logs are left
  * out, because they are most of the bytes and say nothing about amounts that the balances do not say.
  *
- * The names of unknown tokens are kept with it: a transaction tells mints alone, and deriving asks no node.
+ * The names of unknown tokens are kept with it: a transaction names only mints, and deriving makes no calls.
  */
 import { z } from 'zod'
 import type { StoredRecord } from '../kit/connector.ts'
@@ -81,7 +81,7 @@ const rewardSchema = z.object({
   postBalance: digits,
 })
 
-/** What an epoch paid, as `getInflationReward` tells it. */
+/** What an epoch paid, from `getInflationReward`. */
 export type Reward = z.infer<typeof rewardSchema>
 
 export function readReward({ body }: Pick<StoredRecord, 'body'>): Reward {

@@ -1,17 +1,16 @@
 /**
- * What the epochs paid to one stake account. No transaction books it: a node tells it for one epoch at a time
- * (`getInflationReward`). So the list is read by epochs, from the one in which the account was made up to the last that was
- * paid out, and the cursor is the next epoch to ask for.
+ * Reads the rewards of one stake account. They are not part of any transaction: a node reports them for one epoch at a
+ * time (`getInflationReward`). So the list is read by epochs, from the one in which the account was created up to the
+ * last one that was paid out, and the cursor is the next epoch to request.
  *
  * A window is a range of time, covered once all of its ended epochs were requested.
  */
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Page, PageRequest, RawRecord } from '../kit/connector.ts'
-import { withTextNumbers } from '../kit/json.ts'
+import { readAnswer, withTextNumbers } from '../kit/json.ts'
 import { toRawRecord } from '../kit/records.ts'
 import { readReward } from './records.ts'
-import { commitment, digits, fetchResults, type Rpc } from './rpc.ts'
+import { commitment, digits, fetchResults, readSome, type Rpc } from './rpc.ts'
 
 const epochAnswer = z.object({ epoch: digits, slotIndex: digits, slotsInEpoch: digits, absoluteSlot: digits })
 type EpochInfo = z.infer<typeof epochAnswer>
@@ -19,7 +18,7 @@ type EpochInfo = z.infer<typeof epochAnswer>
 const positionSchema = z.union([
   /** Looks for the first transaction of the account, before this one. */
   z.object({ before: z.string(), newestSlot: z.number(), oldestSlot: z.number(), now: epochAnswer }),
-  /** Asks from `epoch` up to `end`; epochs before `paid` were paid out, and a closed account ends earlier. */
+  /** Requests epochs from `epoch` up to `end`. Those before `paid` were paid out; a closed account ends earlier. */
   z.object({ epoch: z.number(), end: z.number(), paid: z.number() }),
 ])
 type Position = z.infer<typeof positionSchema>
@@ -49,16 +48,16 @@ async function fetchEpochs(
   request: PageRequest,
   { epoch, end, paid }: Extract<Position, { epoch: number }>,
 ): Promise<Page> {
-  const length = Math.max(0, Math.min(epochsPerPage, end - epoch))
-  const epochs = Array.from({ length }, (_, index) => epoch + index)
-  const records = await fetchRecords(rpc, request, epochs)
+  const wanted = Math.max(0, Math.min(epochsPerPage, end - epoch))
+  const epochs = Array.from({ length: wanted }, (_, index) => epoch + index)
+  const { length, result: records } = await readSome(epochs, (some) => fetchRecords(rpc, request, some))
   const next = epoch + length
   if (next < end) return { ...toNext({ epoch: next, end, paid }), records, cursor: String(next) }
   // A closed account may be created again, so later epochs are requested when they have ended.
   return { records, next: null, cursor: String(Math.max(next, paid)) }
 }
 
-/** Rewards are paid in the first blocks of the next epoch, a few minutes long. */
+/** Rewards are paid in the first blocks of the next epoch, within a few minutes: this share of an epoch is enough. */
 const payingShare = 0.01
 
 /** Epochs before this one were paid out. */
@@ -70,7 +69,7 @@ function paidUntil({ epoch, slotIndex, slotsInEpoch }: EpochInfo): number {
 const signaturesAnswer = z.array(z.object({ signature: z.string(), slot: digits }))
 const accountAnswer = z.object({ value: z.unknown() })
 
-/** Newest first, so the beginning is at the end of the list. */
+/** Signatures are listed newest first, so the account's first transaction is the last one listed. */
 async function findFirstEpoch(
   rpc: Rpc,
   { partition }: PageRequest,

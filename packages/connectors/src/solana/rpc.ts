@@ -6,10 +6,9 @@
  */
 import { SourceError } from '@assay/core'
 import { z } from 'zod'
-import { readAnswer } from '../kit/answer.ts'
 import type { Io } from '../kit/connector.ts'
 import { fetchText } from '../kit/http.ts'
-import { isJsonObject, parseJsonVerbatim, withTextNumbers } from '../kit/json.ts'
+import { isJsonObject, parseJsonVerbatim, readAnswer, withTextNumbers } from '../kit/json.ts'
 import { solanaDefinition } from './definition.ts'
 
 export interface Call {
@@ -22,7 +21,7 @@ export type Outcome = { result: unknown } | { error: RpcError }
 export interface Rpc {
   /** The response for inspection, with numbers as text. */
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T>
-  /** The answer to keep: written out again, every number is the one that came in. */
+  /** The answer to store: written out again, every number is unchanged. */
   fetchVerbatim(method: string, params: readonly unknown[]): Promise<unknown>
   /** Several calls in one request, verbatim and in their order. */
   fetchAll(calls: readonly Call[]): Promise<Outcome[]>
@@ -36,7 +35,25 @@ export async function fetchResults(rpc: Rpc, calls: readonly Call[]): Promise<un
   })
 }
 
-/** What a node answered instead of a result. Whether that matters is for the caller to say. */
+/**
+ * Reads as many of the items as the node answers for in one go, at least one. A node counts each call of a request, and one
+ * that allows fewer at once than a page has refuses the page however long it is left alone.
+ */
+export async function readSome<Item, Result>(
+  items: readonly Item[],
+  read: (some: readonly Item[]) => Promise<Result>,
+): Promise<{ length: number; result: Result }> {
+  for (let length = items.length; ; length = Math.ceil(length / 4)) {
+    try {
+      return { length, result: await read(items.slice(0, length)) }
+    } catch (error) {
+      const isRefused = error instanceof SourceError && error.fault === 'rate_limited'
+      if (!isRefused || length <= 1) throw error
+    }
+  }
+}
+
+/** The error that a node answered with. The caller decides whether it matters. */
 export class RpcError extends SourceError {
   readonly code: string
   constructor(fault: SourceError['fault'], detail: string, code: string) {
@@ -45,7 +62,7 @@ export class RpcError extends SourceError {
   }
 }
 
-/** Blocks that were voted for by two thirds of the stake. What is not final yet is read too, and marked as pending. */
+/** Blocks that two thirds of the stake voted for. What is not final yet is read too, and marked as pending. */
 export const commitment = 'confirmed'
 
 export const digits = z.string().regex(/^\d{1,20}$/)

@@ -93,7 +93,7 @@ class World {
     return this.lamports(payer, -rent)
   }
 
-  /** As the node would tell what the wallet has now. */
+  /** A node that reports what the wallet has now. */
   observe(): TestNode {
     const { node } = this
     node.lamports.set(wallet, this.accounts.get(wallet)?.lamports ?? 0n)
@@ -197,7 +197,7 @@ function epochOf(slot: number): number {
 
 const window = { unit: 'ms', start: 0, end: 1_760_000_000_000 } as const
 
-/** Every list to its end, also those that were found while reading. */
+/** Every list to its end, including those that were found while reading. */
 async function readAll(node: TestNode): Promise<{ drafts: TransactionDraft[]; balances: Record<string, string> }> {
   const session = connector.open({ type: 'wallet', address: wallet }, node.io)
   const { balances, state: first = { address: wallet } } = await session.fetchBalances({ address: wallet })

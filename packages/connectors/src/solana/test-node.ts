@@ -31,7 +31,7 @@ export interface TestTransaction {
   status?: 'confirmed' | 'finalized'
 }
 
-/** As `getTransaction` gives it with `jsonParsed`. */
+/** The answer of `getTransaction` with the encoding `jsonParsed`. */
 export function toAnswer({
   signature,
   atSeconds,
@@ -78,7 +78,7 @@ export interface TestNode {
   accounts: Map<string, object>
   epoch: { epoch: number; slotIndex: number; slotsInEpoch: number; absoluteSlot: number }
   rewards: Map<string, { amount: bigint; effectiveSlot: number }>
-  /** Answers an error instead, by method. */
+  /** Makes a method answer with this error. */
   errors: Map<string, { code: number; message: string }>
   asked: { method: string; params: unknown[] }[]
 }

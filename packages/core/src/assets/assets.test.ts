@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { contractsFile, toContracts, toTokens, tokensFile } from '../../../../tools/build-assets.ts'
+import { contractsFile, toContracts, toTokens, tokensFile } from '../../../../tools/generators/build-assets.ts'
 import { toTable } from './codes.ts'
 import { assetOf, findAssetByContract, findKnownAsset, getAsset, knownAssets } from './index.ts'
 import { curatedAssets } from './known-assets.ts'
@@ -24,7 +24,7 @@ describe('assets', () => {
     }
   })
 
-  it('bitcoin and the dollar are what people expect', () => {
+  it('bitcoin and the dollar have their usual ids and symbols', () => {
     assert.equal(findKnownAsset('BTC')?.assetId, 'crypto:bitcoin')
     assert.equal(getAsset('fiat:usd').symbol, 'USD')
     assert.equal(findKnownAsset('btc'), undefined)

@@ -67,11 +67,14 @@ export function isAssetId(text: string): boolean {
 /** One piece of a collection: chain, contract and the number of the piece. */
 const onePiece = /^evm:\d+:0x[0-9a-f]{40}:\d+$/
 
+/** Codes have some characters, and a piece of a collection on a chain 140. No index holds some thousand. */
+const idLengthMax = 300
+
 export function getAsset(assetId: string): Asset {
   const known = byId.get(assetId)
   if (known !== undefined) return known
   const [, scope, code] = scopedCode.exec(assetId) ?? []
-  if (scope === undefined || code === undefined || !isAssetId(assetId)) {
+  if (scope === undefined || code === undefined || !isAssetId(assetId) || assetId.length > idLengthMax) {
     throw new RangeError(`unknown asset id: ${JSON.stringify(assetId.slice(0, 80))}`)
   }
   const kind = isShareCode(scope, code) ? 'share' : onePiece.test(assetId) ? 'nft' : 'crypto'

@@ -23,7 +23,7 @@ describe('descriptors', () => {
     assert.equal(mistakeOf(documented.split('#', 1)[0] ?? ''), undefined)
   })
 
-  it('BIP-389: several branches in one step, and none or one without', () => {
+  it('BIP-389: one multipath step gives several branches, and a descriptor without it none or one', () => {
     for (const [path, branches, isRanged] of [
       ['/<0;1>/*', [[0], [1]], true],
       [

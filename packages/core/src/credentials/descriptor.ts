@@ -15,7 +15,7 @@ export interface Descriptor {
 
 export type DescriptorMistake = 'checksum' | 'test_network' | 'unsupported_script'
 
-/** Any of the functions that a descriptor can begin with, also those that are not read. */
+/** Any of the functions that a descriptor can begin with, including those that are not read. */
 const shape = /^(?:addr|combo|multi|pk|pkh|raw|rawtr|sh|sortedmulti|tr|wpkh|wsh)\(.*\)(?:#.*)?$/
 
 const wrappers: ReadonlyMap<string, ScriptKind> = new Map([

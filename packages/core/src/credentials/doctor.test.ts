@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { examineFields, isReady, type FieldToExamine, type Remark } from './doctor.ts'
-import type { KeyShape } from './key-shapes.ts'
+import { examineFields, isReady, type FieldToExamine, type KeyShape, type Remark } from './doctor.ts'
 import { cleanField, cleanPasted } from './paste.ts'
 
 const key = `${'k3Y+'.repeat(13)}abcd`
@@ -11,7 +10,7 @@ const alphabet = 'A-Za-z0-9+/='
 const keyShape: KeyShape = { pattern: '[A-Za-z0-9+/]{56}', alphabet, length_min: 56, length_max: 56 }
 const secretShape: KeyShape = { pattern: '[A-Za-z0-9+/]{86}==', alphabet, length_min: 88, length_max: 88 }
 
-/** Of a provider whose keys have a known shape. */
+/** Fields of a provider whose keys have a known shape. */
 function keys(apiKey: string, secretKey: string): FieldToExamine[] {
   return [
     { name: 'api_key', required: true, value: cleanPasted(apiKey), shape: keyShape },
@@ -19,7 +18,7 @@ function keys(apiKey: string, secretKey: string): FieldToExamine[] {
   ]
 }
 
-/** Of a provider whose keys have no known shape. */
+/** Fields of a provider whose keys have no known shape. */
 function anyKeys(apiKey: string, secretKey: string): FieldToExamine[] {
   return keys(apiKey, secretKey).map((field) => ({ ...field, shape: null }))
 }
@@ -44,13 +43,13 @@ describe('the credential doctor', () => {
     assert.ok(!isReady(remarks))
   })
 
-  it('a swapped key and secret are detected, also while one field is still empty', () => {
+  it('a swapped key and secret are detected, even while one field is still empty', () => {
     assert.deepEqual(codes(examineFields(keys(secret, key))), ['api_key: swapped', 'secret_key: swapped'])
     assert.deepEqual(codes(examineFields(keys(secret, ''))), ['api_key: swapped', 'secret_key: missing'])
     assert.deepEqual(codes(examineFields(keys('', key))), ['api_key: missing', 'secret_key: swapped'])
   })
 
-  it('too short and too long say both lengths', () => {
+  it('a value that is too short or too long is reported with both lengths', () => {
     const [short] = examineFields(keys(key.slice(1), secret))
     assert.deepEqual(short, { field: 'api_key', code: 'too_short', level: 'stop', got: 55, expected: 56 })
     const [, long] = examineFields(keys(key, `${secret}A`))
@@ -92,7 +91,7 @@ describe('the credential doctor', () => {
     assert.equal(cut?.code, 'broken_pem')
   })
 
-  it('a seed phrase is stopped in every field; a hexadecimal secret is not mistaken for a wallet’s private key', () => {
+  it('a seed phrase is refused in every field; a hexadecimal secret is not mistaken for a wallet’s private key', () => {
     const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
     const [remark] = examineFields(keys(phrase, secret))
     assert.deepEqual(remark, { field: 'api_key', code: 'seed_phrase', level: 'stop' })
@@ -121,7 +120,7 @@ describe('the credential doctor', () => {
   })
 })
 
-describe('cleaning what was pasted', () => {
+describe('cleaning pasted text', () => {
   it('drops white space, invisible characters and quotes', () => {
     assert.equal(cleanPasted('  "abc\u200bdef\n ghi",\u00a0'), 'abcdefghi')
   })

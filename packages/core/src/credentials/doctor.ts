@@ -2,10 +2,39 @@
  * Checks all fields of a form together (a key in the secret's place is only visible beside the other field) and gives
  * one remark about each. Remarks are codes with figures; the widget provides the words, in the person's language.
  */
-import { anyKey, findForeignCharacter, fitsShape, type KeyShape } from './key-shapes.ts'
 import { findPem } from './paste.ts'
 import { findPrivateMaterial } from './private-material.ts'
 import { chainNames, recognizeWallet, type WalletMistake } from './wallet.ts'
+
+/**
+ * The shape of a key, where it is certain. A provider's definition gives it as plain data, which the catalogue
+ * publishes. A shape that is only likely does not belong here, because the doctor would refuse keys that work.
+ */
+export interface KeyShape {
+  /** A regular expression for the whole value, cleaned and without anchors. */
+  pattern: string
+  /** The characters that can occur, as they stand between the brackets of a regular expression. */
+  alphabet: string
+  length_min: number
+  length_max: number
+}
+
+/** Used when the provider's shape is unknown: any text without spaces that is not absurdly short. */
+export const anyKey: KeyShape = {
+  pattern: String.raw`[\x21-\x7e]{8,4096}`,
+  alphabet: String.raw`\x21-\x7e`,
+  length_min: 8,
+  length_max: 4096,
+}
+
+export function fitsShape({ pattern }: KeyShape, value: string): boolean {
+  return new RegExp(`^(?:${pattern})$`).test(value)
+}
+
+/** The first character that a value of this shape cannot have. */
+export function findForeignCharacter({ alphabet }: KeyShape, value: string): string | undefined {
+  return new RegExp(`[^${alphabet}]`).exec(value)?.[0]
+}
 
 type FieldName = 'api_key' | 'secret_key' | 'passphrase' | 'address' | 'extended_public_key' | 'descriptor'
 
@@ -70,8 +99,8 @@ export function isReady(remarks: readonly Remark[]): boolean {
 function examineField(field: FieldToExamine, all: readonly FieldToExamine[]): Remark | undefined {
   const { name, value, required } = field
   if (value === '') return required ? { field: name, code: 'missing', level: 'quiet' } : undefined
-  // First, because this must not be sent, whatever else it looks like. A hexadecimal API secret has the same form as a
-  // wallet's private key but is not one.
+  // Checked first, because this must not be sent, whatever else it looks like. A hexadecimal API secret has the same
+  // form as a wallet's private key but is not one.
   const hidden = findPrivateMaterial(value)
   if (hidden !== undefined && (hidden !== 'private_key_or_hash' || isWalletField(name))) {
     return { field: name, code: hidden, level: 'stop' }

@@ -5,7 +5,7 @@
  */
 import { findBase58Check } from './base58.ts'
 
-/** As descriptors write them (BIP-381 to BIP-386). */
+/** The names that descriptors use (BIP-381 to BIP-386). */
 export type ScriptKind = 'pkh' | 'sh(wpkh)' | 'wpkh' | 'tr'
 
 export interface ExtendedPublicKey {

@@ -5,7 +5,7 @@
 export { findDescriptor, toDescriptorChecksum } from './descriptor.ts'
 export { examineFields, isReady, remarkOf, type FieldToExamine, type Remark, type RemarkCode } from './doctor.ts'
 export { findExtendedPublicKey, type ScriptKind } from './extended-key.ts'
-export { fitsShape, type KeyShape } from './key-shapes.ts'
+export { fitsShape, type KeyShape } from './doctor.ts'
 export { cleanField, cleanPasted } from './paste.ts'
 export { findPrivateMaterial, type PrivateMaterial } from './private-material.ts'
 export { chainNames, recognizeWallet, type Recognized, type RecognizedWallet, type WalletMistake } from './wallet.ts'

@@ -22,7 +22,7 @@ export function findPrivateMaterial(text: string): PrivateMaterial | undefined {
   const trimmed = text.trim()
   if (isSeedPhrase(trimmed)) return 'seed_phrase'
   const word = trimmed.replaceAll(/\s+/g, '')
-  // Also inside a descriptor.
+  // The key may also be inside a descriptor.
   if (/(?:^|[^1-9A-HJ-NP-Za-km-z])[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{20,}/i.test(word)) return 'extended_private_key'
   if (isKeyBytes(word)) return 'private_key'
   if (/^(0x)?[0-9a-f]{64}$/i.test(word) || isSolanaKey(word)) return 'private_key_or_hash'

@@ -63,7 +63,7 @@ describe('wallets', () => {
     assert.deepEqual(recognizeWallet(address.replace('aAeb', 'aaeb')), { mistake: 'checksum', chain: 'evm' })
   })
 
-  it('Solana: 32 bytes in base58, also when they begin like a Bitcoin address', () => {
+  it('Solana: 32 bytes in base58, even when they begin like a Bitcoin address', () => {
     for (const address of [
       'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
       '11111111111111111111111111111111',
@@ -73,7 +73,7 @@ describe('wallets', () => {
     }
   })
 
-  it('names are not looked up, and say so', () => {
+  it('names are not resolved, and the message says so', () => {
     assert.deepEqual(recognizeWallet('vitalik.eth'), { mistake: 'name', chain: 'evm' })
     assert.deepEqual(recognizeWallet('Pay.Näme.eth'), { mistake: 'name', chain: 'evm' })
     assert.deepEqual(recognizeWallet('toly.sol'), { mistake: 'name', chain: 'solana' })
@@ -93,8 +93,8 @@ describe('wallets', () => {
   })
 })
 
-describe('what must not leave the page', () => {
-  it('seed phrases of every length, numbered or not', () => {
+describe('secrets that must not leave the page', () => {
+  it('include seed phrases of every length, numbered or not', () => {
     const word = 'abandon '
     for (const count of [12, 15, 18, 21, 24]) assert.equal(findPrivateMaterial(word.repeat(count)), 'seed_phrase')
     const numbered = Array.from({ length: 12 }, (_, index) => `${index + 1}. zoo`).join('\n')
@@ -102,7 +102,7 @@ describe('what must not leave the page', () => {
     assert.equal(findPrivateMaterial(word.repeat(11)), undefined)
   })
 
-  it('private keys in WIF, extended private keys, and what may be a key or a hash', () => {
+  it('include private keys in WIF, extended private keys, and text that may be a key or a hash', () => {
     assert.equal(findPrivateMaterial(`0x${'e9'.repeat(32)}`), 'private_key_or_hash')
     assert.equal(findPrivateMaterial('e9'.repeat(32)), 'private_key_or_hash')
     // A signature of Solana, which has the form of a key pair.
@@ -113,7 +113,7 @@ describe('what must not leave the page', () => {
     assert.equal(findPrivateMaterial(xprv), 'extended_private_key')
   })
 
-  it('the numbers of a Solana key file, in every form that a paste gives them', () => {
+  it('include the numbers of a Solana key file, in every form that pasting gives them', () => {
     const numbers = Array.from({ length: 64 }, (_, index) => (index * 37) % 256)
     for (const text of [
       JSON.stringify(numbers),
@@ -128,7 +128,7 @@ describe('what must not leave the page', () => {
     assert.equal(findPrivateMaterial(JSON.stringify([...numbers.slice(1), 256])), undefined)
   })
 
-  it('a public key, an address and an API key are not private material', () => {
+  it('include neither a public key nor an address nor an API key', () => {
     for (const text of [xpub, genesis, 'k3Y+'.repeat(14)]) assert.equal(findPrivateMaterial(text), undefined)
   })
 })

@@ -48,9 +48,9 @@ export interface About {
   website?: string
   rank?: number
   color?: string
-  /** The boxes to tick, in the exchange's own words. */
+  /** The boxes to check, in the exchange's own words. */
   permissions?: readonly string[]
-  /** What must stay unticked. */
+  /** What must stay unchecked. */
   leaveEmpty?: readonly string[]
   /** Menu items that lead to the page where keys are made. */
   menu?: readonly string[]

@@ -3,8 +3,7 @@
  */
 import { dayMs, hourMs } from '@assay/core'
 import type { Budget, Stream } from '../../kit/connector.ts'
-import type { ProviderDefinition } from '../../kit/definition.ts'
-import type { CredentialField, KeyGuide, ProviderMetadata } from '../../kit/metadata.ts'
+import type { CredentialField, KeyGuide, ProviderDefinition, ProviderMetadata } from '../../kit/definition.ts'
 import { findAbout, type About } from './about.ts'
 import { exchanges } from './exchanges.ts'
 import type { ExchangeFacts } from './facts.ts'

@@ -10,7 +10,7 @@ import { listReadLists } from './lists.ts'
 import { registeredKeyPairs } from './probe.ts'
 
 describe('the facts about exchanges', () => {
-  it('are what ccxt does today; otherwise run generate.ts', async () => {
+  it('match the installed ccxt; otherwise run generate.ts', async () => {
     assert.equal(readFileSync(new URL('exchanges.ts', import.meta.url), 'utf8'), await generateExchanges())
   })
 
@@ -19,7 +19,7 @@ describe('the facts about exchanges', () => {
     assert.deepEqual(known, [...(ccxt as unknown as { exchanges: string[] }).exchanges].toSorted())
   })
 
-  it('ask for no password of an account, and for a private key only where it is half of an API key', () => {
+  it('never ask for an account password, and ask for a private key only where it is half of an API key', () => {
     const asking = (name: RegExp): string[] =>
       exchanges.filter(({ credentials }) => credentials.some((asked) => name.test(asked))).map(({ id }) => id)
     assert.deepEqual(asking(/login/i), [])

@@ -60,7 +60,7 @@ describe('a conversion', () => {
     assert.deepEqual(shape(only(paid, got)), ['input_and_output', 'convert', ['30 ETH'], ['1.5 BTC'], ['0.5 BTC']])
   })
 
-  it('half of it is never a sale', () => {
+  it('with only one half is never a sale', () => {
     const half = only(paid)
     assert.deepEqual([half.type, half.category, half.incomplete], ['uncategorized', 'convert', ['inputs']])
     assert.equal(half.naturalKey, only(paid, got).naturalKey)
@@ -93,7 +93,7 @@ describe('purchases and sales', () => {
     assert.deepEqual([draft.description, draft.incomplete], ['Visa', []])
   })
 
-  it('the fee of a sale was kept back', () => {
+  it('the fee of a sale is deducted from the proceeds', () => {
     const rows = [row('a', 'sell', '-0.1', 'BTC', { sell: terms }), row('b', 'sell', '98.22', 'EUR', { sell: terms })]
     assert.deepEqual(shape(only(...rows)), ['input_and_output', 'sell', ['100 EUR'], ['0.1 BTC'], ['1.78 EUR']])
   })
@@ -119,7 +119,7 @@ describe('fills of an order', () => {
     assert.deepEqual(shape(only(...rows)), expected)
   })
 
-  it('may lack the side, and either row may lack the commission', () => {
+  it('are still one trade without the side, or with the commission on only one row', () => {
     for (const [base, quote] of [
       ['0.85', null],
       [null, '0.85'],
@@ -215,7 +215,7 @@ describe('transfers', () => {
     assert.equal(derive(send, echo, { ...echo, body: echo.body.replace('"b"', '"c"') }).length, 2)
   })
 
-  it('halves up to an hour apart share a key, wherever the hour begins', () => {
+  it('two halves up to an hour apart share a key, wherever the hour begins', () => {
     for (let minute = 0; minute < 180; minute += 7) {
       const timeAt = (ms: number): object => ({ created_at: new Date(Date.parse(at) + ms).toISOString() })
       const first = row('a', 'send', '-1', 'BTC', timeAt(minute * 60_000))
@@ -235,7 +235,7 @@ describe('transfers', () => {
     assert.equal(only(row('a', 'send', '-1', 'BTC', { status: 'waiting_for_clearing' })).status, 'pending')
   })
 
-  it('what stays inside Coinbase, and money by bank, lacks nothing', () => {
+  it('a transfer inside Coinbase, or money by bank, lacks nothing', () => {
     assert.deepEqual(only(row('a', 'fiat_deposit', '50', 'EUR')).incomplete, [])
     const inside = { network: { status: 'off_blockchain', network_name: 'bitcoin' } }
     assert.deepEqual(only(row('a', 'send', '1', 'BTC', inside)).incomplete, [])
@@ -265,7 +265,7 @@ describe('everything else', () => {
     }
   })
 
-  it('a ticker that Coinbase alone knows stays Coinbase’s', () => {
+  it('a ticker that only Coinbase knows stays Coinbase’s', () => {
     assert.equal(only(row('a', 'receive', '1', 'ZQNT')).inputs[0]?.assetId, 'coinbase:ZQNT')
   })
 

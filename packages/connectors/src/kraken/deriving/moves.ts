@@ -60,7 +60,9 @@ function gap(a: LedgerRow, b: LedgerRow): number {
   return Math.abs(a.timeMs - b.timeMs)
 }
 
-/** By the wallets that lost and gained; the subtype decides only where the codes do not distinguish the wallets. */
+/**
+ * Decides by the wallets that lost and gained, and by the subtype only where the codes do not distinguish the wallets.
+ */
 function categoryOf(rows: Rows): Category {
   // An Earn wallet may be moved and converted in one step.
   if (new Set(rows.map((row) => row.asset.assetId)).size > 1) return 'convert'

@@ -90,7 +90,7 @@ describe('trades and purchases', () => {
     )
   })
 
-  it('a fee paid in fee credits is a fee and no leg', () => {
+  it('a fee paid in fee credits is a fee, not a leg', () => {
     assert.equal(
       group(['trade', 'XXBT', '1'], ['trade', 'ZUSD', '-60000'], ['trade', 'KFEE', '0', '9600']),
       'input_and_output trade +1 BTC −60000 USD trading fee 9600 KFEE',
@@ -311,7 +311,7 @@ describe('staking and earning', () => {
 })
 
 describe('the rest', () => {
-  it('futures are another account', () => {
+  it('futures count as another account', () => {
     assert.equal(group(['transfer', 'ZUSD', '-5', '0', 'spottofutures']), 'send transfer −5 USD')
     assert.equal(group(['transfer', 'ZUSD', '5', '0', 'spotfromfutures']), 'receive transfer +5 USD')
   })
@@ -361,7 +361,7 @@ describe('the rest', () => {
     assert.equal(group(['deposit', 'FOO', wide]), `receive deposit +${wide} FOO`)
   })
 
-  it('a record that cannot be read is an error and not a silence', () => {
+  it('a record that cannot be read is an error and is not skipped', () => {
     const record = ledger(['trade', 'XXBT', '1'])
     for (const body of [record.body.replace('"1"', '"much"'), record.body.replace('"type"', '"kind"'), '{', 'null']) {
       assert.throws(() => toTransactions([{ ...record, body }]))
@@ -401,7 +401,7 @@ describe('rows that public projects have met', () => {
     assert.deepEqual(toTransactions(moves).map(told), Array(2).fill('input_and_output staking_lock +1 ETH −1 ETH'))
   })
 
-  it('what comes from futures is a transfer of collateral or an airdrop, and neither is certain', () => {
+  it('a credit from futures is a transfer of collateral or an airdrop, with low confidence', () => {
     const dollars = only([ledger(['transfer', 'ZUSD', '5', '0', 'spotfromfutures'])])
     assert.deepEqual([told(dollars), dollars.method], ['receive transfer +5 USD', 'rule'])
     assert.ok(dollars.confidence < 1)
@@ -456,7 +456,7 @@ describe('rows that public projects have met', () => {
     })
   }
 
-  it('a lone credit of a successor coin is what it was before', () => {
+  it('a lone credit of a successor coin keeps its earlier meaning', () => {
     const draft = only([ledger(['transfer', 'POL', '12'])])
     assert.deepEqual([told(draft), draft.naturalKey], ['input_only airdrop +12 POL', `transfer:${refid}`])
   })
@@ -537,7 +537,7 @@ describe('for any group of rows', () => {
       'MATIC',
       'POL',
     ),
-    // Few distinct amounts, so that rows often cancel.
+    // There are few distinct amounts, so that rows often cancel.
     amount: fc.constantFrom('0', '1', '-1', '2.5', '-2.5', '0.000000000000000001', '-123456789012.123456789012345678'),
     fee: fc.constantFrom('0', '0', '0.1', '-0.1'),
     time: fc.constantFrom('1640000000.1234', '1640000001', '1640500000', '1660000000'),

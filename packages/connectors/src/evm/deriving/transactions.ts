@@ -1,18 +1,32 @@
 /**
- * From the rows of one hash to a transaction. Pure: the order of the records does not matter.
+ * Turns the rows of one hash into a transaction. Pure: the order of the records does not matter.
  *
- * A chain says what moved and not why. What only came is `receive`, what only went is `send`, both at once is a swap; coins
- * for wrapped coins are a conversion; nothing but gas is a fee. Its sender paid for it.
+ * A chain says what moved but not why. A transaction with only incoming amounts is `receive`, one with only outgoing
+ * amounts is `send`, one with both is a swap. Coins for wrapped coins are a conversion, and gas alone is a fee, which
+ * the sender paid.
  */
-import { add, compare, isPositive, isSpamAsset, isZero, negate, sum, zero } from '@assay/core'
-import type { Category, Decimal, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
+import {
+  add,
+  compare,
+  isPositive,
+  isSpamAsset,
+  isZero,
+  negate,
+  sum,
+  zero,
+  type Category,
+  type Decimal,
+  type FeeLeg,
+  type Leg,
+  type TransactionDraft,
+  type TransactionType,
+} from '@assay/core'
 import { getAddress } from 'viem'
-import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
-import { nativeAsset, type NamedAsset } from './assets.ts'
-import { getChain, type Chain } from './chains.ts'
+import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
+import { nativeAsset, toAmount, type NamedAsset } from '../assets.ts'
+import { getChain, type Chain } from '../chains.ts'
 import { isFailed, listMoves, toFees, type Fees, type Move, type Rows } from './moves.ts'
-import { isReceiptKey, parseInternal, parseReceipt, parseToken, parseTransaction, parseWithdrawal } from './records.ts'
-import { toAmount } from './tokens.ts'
+import { isReceiptKey, parseInternal, parseReceipt, parseToken, parseTransaction, parseWithdrawal } from '../records.ts'
 
 export function linkKeys({ stream, partition, key, body }: StoredRecord): [string] {
   return [`${partition}:${nameOf(stream, key, body)}`]
@@ -63,6 +77,7 @@ interface Story {
   /** The wallet itself sent the transaction. */
   isOwn: boolean
   own: ReadonlySet<string>
+  hash: string
   head: Pick<TransactionDraft, 'naturalKey' | 'status' | 'occurredAtMs' | 'isDebited'>
 }
 
@@ -76,6 +91,7 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
   const story: Story = {
     ...{ chain, rows, own, fees: toFees(own, rows), moves: listMoves(chain, own, rows) },
     isOwn: rows.transaction !== undefined && own.has(rows.transaction.from),
+    hash: naturalKey.slice(naturalKey.indexOf(':') + 1),
     head: {
       naturalKey,
       status: isPending ? 'pending' : isFailed(rows) ? 'failed' : 'confirmed',
@@ -84,13 +100,40 @@ function toStory(naturalKey: string, records: readonly StoredRecord[], own: Read
       occurredAtMs: Math.max(...records.map(({ occurredAtMs }) => occurredAtMs)),
     },
   }
-  return [toDraft(story)]
+  return listParts(toLegs(story.moves)).map((legs, index) => toDraft(index === 0 ? story : toPart(story, index), legs))
 }
 
-function toDraft(story: Story): TransactionDraft {
-  const { inputs, outputs } = toLegs(story.moves)
+/**
+ * The most legs of one transaction. A contract can write ten thousand collectibles to a wallet in one transaction. Its text
+ * would have megabytes, and a page of a hundred such texts would end the process that serves it.
+ */
+const legsMax = 250
+
+interface Legs {
+  inputs: readonly Leg[]
+  outputs: readonly Leg[]
+}
+
+/** Nothing is left out: what does not fit into one transaction becomes further ones with the same hash. */
+function listParts({ inputs, outputs }: Legs): Legs[] {
+  const all = [...outputs.map((leg) => ({ leg, isIn: false })), ...inputs.map((leg) => ({ leg, isIn: true }))]
+  const parts: Legs[] = []
+  for (let at = 0; at === 0 || at < all.length; at += legsMax) {
+    const { in: ins = [], out = [] } = Object.groupBy(all.slice(at, at + legsMax), ({ isIn }) => (isIn ? 'in' : 'out'))
+    parts.push({ inputs: ins.map(({ leg }) => leg), outputs: out.map(({ leg }) => leg) })
+  }
+  return parts
+}
+
+/** The fees are those of the first part. */
+function toPart(story: Story, index: number): Story {
+  const { head } = story
+  return { ...story, fees: undefined, head: { ...head, naturalKey: `${head.naturalKey}#${index + 1}` } }
+}
+
+function toDraft(story: Story, { inputs, outputs }: Legs): TransactionDraft {
   const fees = toFeeLegs(story)
-  const hash = story.head.naturalKey.slice(story.head.naturalKey.indexOf(':') + 1)
+  const { hash } = story
   const common = {
     ...story.head,
     method: 'rule' as const,
@@ -102,7 +145,9 @@ function toDraft(story: Story): TransactionDraft {
     description: toDescription(story.rows),
     incomplete: story.fees?.isComplete === false ? ['fees'] : [],
   }
-  if (inputs.length + outputs.length > 0) return { ...common, ...toKind(story, inputs, outputs), inputs, outputs, fees }
+  if (inputs.length + outputs.length > 0) {
+    return { ...common, ...toKind(story, inputs, outputs), inputs: [...inputs], outputs: [...outputs], fees }
+  }
   if (fees.length > 0) {
     const amount = sum(fees.map((fee) => fee.amount))
     const paid = { ...nativeAsset(story.chain), amount }
@@ -130,7 +175,7 @@ function toKind({ moves }: Story, inputs: readonly Leg[], outputs: readonly Leg[
   return areMinted ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
 }
 
-/** The net of each asset: a router that returns what it did not need made the swap smaller. */
+/** The net amount of each asset: a router that returns what it did not need made the swap smaller. */
 function toLegs(moves: readonly Move[]): { inputs: Leg[]; outputs: Leg[] } {
   const nets = new Map<string, { asset: NamedAsset; amount: Decimal }>()
   for (const { asset, amount, isIn } of moves) {
@@ -153,7 +198,7 @@ function toFeeLegs({ chain, fees }: Story): FeeLeg[] {
     .map((amount) => ({ ...nativeAsset(chain), amount, kind: 'network' as const }))
 }
 
-/** Of a transfer the two sides; otherwise who called what. */
+/** The two sides of a transfer; otherwise the caller and the contract that it called. */
 function toSides(
   { rows: { transaction }, moves, own }: Story,
   { inputs, outputs }: { inputs: readonly Leg[]; outputs: readonly Leg[] },
@@ -171,14 +216,15 @@ function toSides(
   return { fromAddress: toShown(transaction?.from), toAddress: toShown(transaction?.to) }
 }
 
-/** With its checksum (EIP-55), as wallets show it. */
+/** The address with its checksum (EIP-55), as wallets show it. */
 function toShown(address: string | undefined): string | null {
   return address === undefined || address === '' ? null : getAddress(address)
 }
 
 /**
- * Beside what core's rule finds: rows that another sender wrote into the wallet's history without moving anything (a transfer
- * of zero from the wallet to an address that looks like a friend's), and transfers out that only an advertisement claims.
+ * Spam that core's rule does not find: rows that another sender wrote into the wallet's history without moving anything
+ * (a transfer of zero from the wallet to an address that looks like a friend's), and transfers out that only an
+ * advertisement claims.
  */
 function isSpam({ isOwn, moves, rows }: Story): boolean {
   if (isOwn) return false
@@ -192,7 +238,7 @@ function toDescription({ transaction }: Rows): string | null {
   return name ?? null
 }
 
-/** A full exit pays back what was staked; what is less came from rewards that were swept. */
+/** A full exit pays back what was staked; smaller withdrawals are rewards that were swept. */
 const exitFrom = toAmount(8_000_000_000n, 9)
 
 function toWithdrawal(naturalKey: string, { partition, body, occurredAtMs, pending }: StoredRecord): TransactionDraft {

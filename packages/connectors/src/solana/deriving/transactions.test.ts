@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TransactionDraft } from '@assay/core'
-import type { StoredRecord } from '../kit/connector.ts'
-import { nativeMint } from './assets.ts'
-import { toBody } from './records.ts'
-import { friend, rent, toAnswer, usdc, wallet, type TestAccount, type TestTransaction } from './test-node.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
+import { nativeMint } from '../assets.ts'
+import { toBody } from '../records.ts'
+import { friend, rent, toAnswer, usdc, wallet, type TestAccount, type TestTransaction } from '../test-node.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
 const signature = 'signature'
@@ -35,7 +35,7 @@ function derive(
   return draft
 }
 
-/** What it did, in the order of a sentence. */
+/** Describes what it did as one line of text. */
 function told({ type, category, status, inputs, outputs, fees }: TransactionDraft): string[] {
   const say = (sign: string, legs: readonly { amount: string; symbol: string; place?: string }[]): string[] =>
     legs.map(({ amount, symbol, place }) => `${sign}${amount} ${symbol}${place === 'staked' ? ' staked' : ''}`)
@@ -49,7 +49,7 @@ const token = (owner: string, before: bigint | undefined, after: bigint | undefi
 })
 
 describe('transactions of Solana', () => {
-  it('SOL that was sent, with the fee beside it, and SOL that came', () => {
+  it('SOL is sent with a separate fee, and received', () => {
     const sent = derive([
       { key: wallet, before: 9_000_000_000n, after: 7_499_995_000n },
       { key: friend, before: 0n, after: 1_500_000_000n },
@@ -87,7 +87,7 @@ describe('transactions of Solana', () => {
     assert.equal(draft.toAddress, friend)
   })
 
-  it('tokens that came to the token account, in a transaction that does not name the wallet', () => {
+  it('tokens are received in a token account, even in a transaction that does not name the wallet', () => {
     const accounts = [
       { key: friend, before: 1_000_000n, after: 995_000n },
       { key: 'FriendUsdc', before: rent, after: rent, token: token(friend, 10_000_000n, 1_000_000n) },
@@ -96,7 +96,7 @@ describe('transactions of Solana', () => {
     assert.deepEqual(told(derive(accounts, {}, [ownUsdc])), ['receive deposit confirmed', '+9 USDC'])
   })
 
-  it('a swap in one signature, and wrapped SOL as SOL', () => {
+  it('a swap in one signature is one trade, and wrapped SOL counts as SOL', () => {
     const accounts = [
       { key: wallet, before: 5_000_000_000n, after: 5_000_000_000n - 5_000n - rent },
       { key: ownUsdc, before: rent, after: rent, token: token(wallet, 0n, 150_000_000n) },
@@ -151,11 +151,11 @@ describe('transactions of Solana', () => {
       '-5.01 SOL staked',
       'fee 0.000005 SOL',
     ])
-    // The same, if the account were of another: that is what the list tells.
+    // If the account belonged to another owner, which the list shows, the result would differ.
     assert.equal(derive(lock).type, 'send')
   })
 
-  it('rewards of an epoch, and tips that a validator shares', () => {
+  it('rewards of an epoch and tips that a validator shares are income', () => {
     const body = '{"epoch":799,"effectiveSlot":345600000,"amount":9007199254740993,"postBalance":9007199254740994}'
     const record = { stream: 'rewards', partition: stake, key: '799', occurredAtMs: 1, body }
     const [reward] = toTransactions([record], facts)
@@ -198,7 +198,7 @@ describe('transactions of Solana', () => {
     assert.deepEqual([draft?.status, draft?.isDebited], ['pending', true])
   })
 
-  it('from when nodes told no balances of tokens, SOL is exact and the rest is known to be missing', () => {
+  it('before nodes reported token balances, SOL is exact and the rest is marked as missing', () => {
     const accounts = [
       { key: wallet, before: 1_000_000_000n, after: 1_000_000_000n - rent - 5_000n },
       { key: ownUsdc, before: 0n, after: rent },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SourceError, type Fault } from '@assay/core'
 import * as ccxt from 'ccxt'
-import { toSourceError } from './ccxt-faults.ts'
+import { toSourceError } from './ccxt.ts'
 
 describe("ccxt's error classes", () => {
   const expected: [new (message: string) => Error, Fault][] = [
@@ -29,7 +29,7 @@ describe("ccxt's error classes", () => {
     })
   }
 
-  it('wrong arguments are our own mistake and no fault', () => {
+  it('wrong arguments are our own bug, not a provider fault', () => {
     for (const ErrorClass of [ccxt.BadRequest, ccxt.BadSymbol, ccxt.ArgumentsRequired]) {
       assert.ok(!(toSourceError(new ErrorClass('x'), 'Ledgers: failed') instanceof SourceError))
     }

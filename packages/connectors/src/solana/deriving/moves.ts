@@ -1,18 +1,18 @@
 /**
- * What one transaction changed in a wallet, from what each account had before and after. Pure.
+ * What one transaction changed in a wallet, computed from the balances of each account before and after it. Pure.
  *
  * The SOL of a wallet is in its own account, in its token accounts (the deposit that each holds, and wrapped SOL) and in its
  * stake accounts. A deposit that is paid for an own account, or returned by it, therefore changes nothing.
  */
-import { coin, nativeMint, toAmount, toSol, tokenAsset, type NamedAsset } from './assets.ts'
+import { coin, nativeMint, toAmount, toSol, tokenAsset, type NamedAsset } from '../assets.ts'
 import type { Decimal } from '@assay/core'
-import type { ChainTransaction, TokenBalance } from './records.ts'
+import type { ChainTransaction, TokenBalance } from '../records.ts'
 
 export interface Own {
   address: string
-  /** Token accounts that the transaction is in the lists of: early nodes told no owners. */
+  /** Token accounts whose lists contain the transaction: early nodes did not report owners. */
   tokens: ReadonlySet<string>
-  /** Stake accounts that the transaction is in the lists of. */
+  /** Stake accounts whose lists contain the transaction. */
   stakes: ReadonlySet<string>
 }
 
@@ -40,7 +40,7 @@ export interface Moves {
   isFailed: boolean
   /** The wallet signed it. */
   isOwn: boolean
-  /** False for transactions from when nodes told no balances of tokens. */
+  /** False for transactions from the time when nodes did not report balances of tokens. */
   isComplete: boolean
 }
 
@@ -111,7 +111,7 @@ function ownerOf({ tokenBefore, tokenAfter }: Account): string | undefined {
   return tokenAfter?.owner ?? tokenBefore?.owner ?? undefined
 }
 
-/** What a new token account holds beside wrapped SOL. */
+/** What a new token account holds besides wrapped SOL. */
 function toDeposit({ before, after, tokenBefore, tokenAfter }: Account): bigint {
   if (tokenAfter === undefined || tokenBefore !== undefined || before !== 0n) return 0n
   return after - (tokenAfter.mint === nativeMint ? BigInt(tokenAfter.uiTokenAmount.amount) : 0n)
@@ -153,7 +153,7 @@ function sumOf(amounts: readonly bigint[]): bigint {
   return amounts.reduce((sum, amount) => sum + amount, 0n)
 }
 
-/** SOL that came or went, as a leg of a transaction names it. */
+/** An incoming or outgoing amount of SOL as a leg of a transaction. */
 export function toCoinLeg(
   lamports: bigint,
   place: 'liquid' | 'staked',

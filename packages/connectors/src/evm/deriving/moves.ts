@@ -3,25 +3,35 @@
  * have of it. Pure.
  */
 import type { Decimal } from '@assay/core'
-import { nativeAsset, nftAsset, tokenAsset, type NamedAsset } from './assets.ts'
-import type { Chain } from './chains.ts'
-import { movesValue, type Internal, type Receipt, type Token, type Transaction } from './records.ts'
-import { isFungible, listPieces, toAmount, toContract, toDecimals, wrappedContract } from './tokens.ts'
+import {
+  isFungible,
+  listPieces,
+  nativeAsset,
+  nftAsset,
+  toAmount,
+  toContract,
+  toDecimals,
+  tokenAsset,
+  wrappedContract,
+  type NamedAsset,
+} from '../assets.ts'
+import type { Chain } from '../chains.ts'
+import { movesValue, type Internal, type Receipt, type TokenRow, type Transaction } from '../records.ts'
 
-/** The rows of one hash. */
+/** The rows that share one hash. */
 export interface Rows {
   transaction: Transaction | undefined
   receipt: Receipt | undefined
   internals: readonly Internal[]
-  tokens: readonly Token[]
-  nfts: readonly Token[]
+  tokens: readonly TokenRow[]
+  nfts: readonly TokenRow[]
 }
 
 export interface Move {
   asset: NamedAsset
   amount: Decimal
   isIn: boolean
-  /** The other side. */
+  /** The address of the other side. */
   counterpart: string
   /** Between coins and wrapped coins. */
   isWrap: boolean
@@ -31,7 +41,7 @@ const nativeDecimals = 18
 
 /** A transaction that failed moved nothing, whatever was tried in it. */
 export function isFailed({ transaction }: Rows): boolean {
-  // Before Byzantium receipts had no status, and `isError` alone tells.
+  // Before Byzantium receipts had no status, and only `isError` shows a failure.
   return transaction?.isError === '1' || transaction?.txreceipt_status === '0'
 }
 
@@ -99,12 +109,12 @@ function withWraps(chain: Chain, coins: readonly Move[], { tokens }: Rows): Move
 
 export interface Fees {
   gas: Decimal
-  /** For the data on the first layer. */
+  /** The fee for the data on the first layer. */
   data: Decimal
   isComplete: boolean
 }
 
-/** The sender pays, also for a transaction that failed. */
+/** The sender pays, even for a transaction that failed. */
 export function toFees(own: ReadonlySet<string>, { transaction, receipt }: Rows): Fees | undefined {
   if (transaction === undefined || !own.has(transaction.from)) return undefined
   const { gasPrice, gasUsed, l1Fee } = transaction

@@ -1,17 +1,18 @@
 /**
- * From a transaction or a reward to a draft. Pure: the order of the records does not matter.
+ * Turns a transaction or a reward into a draft. Pure: the order of the records does not matter.
  *
- * The chain says what changed and not why. What only came is `receive`, what only went is `send`, both at once is a swap. SOL
- * that went from the wallet to its own stake account was locked, and came back unlocked. Nothing but the fee is a fee.
+ * The chain says what changed but not why. A transaction with only incoming amounts is `receive`, one with only
+ * outgoing amounts is `send`, one with both is a swap. SOL that moves from the wallet to its own stake account is
+ * locked, and unlocked when it comes back. A transaction that changed nothing but the fee is a fee.
  */
 import { isSpamAsset, sum } from '@assay/core'
 import type { Category, FeeLeg, Leg, TransactionDraft, TransactionType } from '@assay/core'
-import type { AccountFacts, StoredRecord } from '../kit/connector.ts'
-import { toDraft } from '../kit/draft.ts'
-import { coin, toSol } from './assets.ts'
+import type { AccountFacts, StoredRecord } from '../../kit/connector.ts'
+import { toDraft } from '../../kit/draft.ts'
+import { coin, toSol } from '../assets.ts'
 import { toCoinLeg, toMoves, type Moves } from './moves.ts'
-import { readReward, readTransaction } from './records.ts'
-import { readState } from './state.ts'
+import { readReward, readTransaction } from '../records.ts'
+import { readState } from '../state.ts'
 
 export function linkKeys({ stream, partition, key }: StoredRecord): [string] {
   return [stream === 'rewards' ? `reward:${partition}:${key}` : `tx:${key}`]
@@ -23,7 +24,7 @@ export function toTransactions(
 ): TransactionDraft[] {
   const { address, tokens, stakes } = readState(facts.state)
   return [...Map.groupBy(records, (record) => linkKeys(record)[0])].flatMap(([naturalKey, story]) => {
-    // Each list that the transaction is in has the same record of it.
+    // Every list that contains the transaction has the same record of it.
     const [first] = story.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
     if (first === undefined) return []
     if (first.stream === 'rewards') return [toReward(naturalKey, first)]
@@ -55,7 +56,7 @@ function toMoved(
   return toDraft({
     ...{ naturalKey, occurredAtMs, ...toKind(moves, legs), method: 'rule' },
     status: isPending ? 'pending' : moves.isFailed ? 'failed' : 'confirmed',
-    // Balances are read with what is confirmed and not final yet.
+    // Balances include what is confirmed but not final yet.
     ...(isPending ? { isDebited: true } : {}),
     ...withFeeAlone(legs),
     ...{ network: 'solana', hash: signature, providerReference: signature },
@@ -134,12 +135,12 @@ function toKind(moves: Moves, { inputs, outputs, fees, locked }: Legs): Kind {
   const isWithoutOthers = moves.tokens.length > 0 && moves.tokens.every(({ others }) => others.length === 0)
   // Tokens that came from no account were made by their mint; those that went to none were burned.
   if (outputs.length > 0) return isWithoutOthers ? kind('output_only', 'other', 0.7) : kind('send', 'withdrawal', 0.9)
-  // Validators share tips with those who stake with them, by transactions that the wallet has no part in.
+  // Validators share tips with their stakers, in transactions that the wallet has no part in.
   if (!moves.isOwn && inputs.every(({ place }) => place === 'staked')) return kind('input_only', 'staking_reward', 0.8)
   return isWithoutOthers ? kind('input_only', 'airdrop', 0.5) : kind('receive', 'deposit', 0.9)
 }
 
-/** Of a transfer the two sides; of everything else who signed it. */
+/** The two sides of a transfer; for everything else the signer. */
 function toSides(
   moves: Moves,
   { inputs, outputs }: Legs,
@@ -154,8 +155,8 @@ function toSides(
 }
 
 /**
- * Beside what core's rule finds: the sender of an advertisement also pays the deposit of the account that it comes in, and
- * some senders write a wallet into a transaction that moves nothing of it.
+ * Spam that core's rule does not find: the sender of an advertisement also pays the deposit of the account that it
+ * comes in, and some senders write a wallet into a transaction that moves nothing of it.
  */
 function isSpam({ isOwn, isFailed, tokens, liquid, ownDeposits }: Moves, { inputs, outputs, fees }: Legs): boolean {
   if (isOwn || outputs.length > 0) return false

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isSpamTransfer, type TransactionDraft } from '@assay/core'
-import type { StoredRecord } from '../kit/connector.ts'
+import type { StoredRecord } from '../../kit/connector.ts'
 import { linkKeys, toTransactions } from './transactions.ts'
 
 const own = '0x52908400098527886e0f7030069857d2e4169ee7'
@@ -97,7 +97,7 @@ function summary({ type, category, inputs, outputs, fees }: TransactionDraft): u
 }
 
 describe('coins', () => {
-  it('sent: the sender pays the gas', () => {
+  it('are sent with the gas as the sender’s fee', () => {
     const draft = only(transaction({ value: '1000000000000000001' }))
     const sent = ['1.000000000000000001 crypto:ethereum']
     assert.deepEqual(summary(draft), ['send', 'withdrawal', [], sent, ['0.00063 crypto:ethereum']])
@@ -105,13 +105,13 @@ describe('coins', () => {
     assert.deepEqual([draft.network, draft.hash, draft.naturalKey], ['ethereum', hash, `1:${hash}`])
   })
 
-  it('received: the gas is not the wallet’s', () => {
+  it('are received without the gas as a fee', () => {
     const draft = only(transaction({ from: friend, to: own, value: '5' }))
     assert.deepEqual(summary(draft), ['receive', 'deposit', ['0.000000000000000005 crypto:ethereum'], [], []])
     assert.equal(draft.fromAddress, '0x8617E340B3D01FA5F11F306F4090FD50E238070D')
   })
 
-  it('sent to itself: a fee alone', () => {
+  it('that a wallet sends to itself cost only the fee', () => {
     const draft = only(transaction({ to: own, value: '1000' }))
     assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
   })
@@ -125,20 +125,20 @@ describe('coins', () => {
     assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
   })
 
-  it('an approval is a fee alone', () => {
+  it('an approval is only a fee', () => {
     const draft = only(transaction({ to: coin, functionName: 'approve(address _spender, uint256 _value)' }))
     assert.deepEqual(summary(draft), ['output_only', 'fee', [], ['0.00063 crypto:ethereum'], []])
     assert.equal(draft.description, 'approve')
   })
 
-  it('of another chain are its own', () => {
+  it('of another chain are separate assets', () => {
     const polygon = { ...transaction({ from: friend, to: own, value: '7' }), partition: '137' }
     assert.deepEqual(legs(only(polygon).inputs), ['0.000000000000000007 crypto:polygon'])
   })
 })
 
 describe('internal transfers', () => {
-  it('come from contracts, also when the wallet is not a side of the transaction', () => {
+  it('come from contracts, even when the wallet is not a side of the transaction', () => {
     const draft = only(internal({ value: '42' }))
     assert.deepEqual(summary(draft), ['receive', 'deposit', ['0.000000000000000042 crypto:ethereum'], [], []])
   })
@@ -202,14 +202,14 @@ describe('tokens', () => {
     assert.deepEqual(legs(only(token({ value: '3', tokenDecimal: '' })).inputs), [`3 evm:1:${coin}`])
   })
 
-  it('sent: to the one who got them, and not to their contract', () => {
+  it('are sent to their recipient, not to their contract', () => {
     const draft = only(transaction({ to: coin }), token({ from: own, to: router }))
     assert.deepEqual(summary(draft).slice(0, 4), ['send', 'withdrawal', [], [`1.5 evm:1:${coin}`]])
     assert.equal(draft.toAddress?.toLowerCase(), router)
     assert.deepEqual(legs(draft.fees), ['0.00063 crypto:ethereum'])
   })
 
-  it('swapped for another in one hash', () => {
+  it('that are swapped for another in one hash are one trade', () => {
     const second = '0x3333333333333333333333333333333333333333'
     const draft = only(
       transaction({ to: router }),
@@ -228,7 +228,7 @@ describe('tokens', () => {
     assert.ok(!only(token({})).spam)
   })
 
-  it('that were made for the wallet are given to it', () => {
+  it('that were minted for the wallet are received', () => {
     assert.deepEqual(summary(only(token({ from: zeroAddress }))).slice(0, 2), ['input_only', 'airdrop'])
   })
 })
@@ -258,7 +258,7 @@ describe('wrapped coins', () => {
     assert.match(legs(draft.outputs)[0] ?? '', /^2 (?!crypto:ethereum)/)
   })
 
-  it('where the index lists a transfer, nothing is added to it', () => {
+  it('nothing is added where the index lists a transfer', () => {
     const listed = { contractAddress: weth, from: zeroAddress, value: '2000000000000000000', tokenDecimal: '18' }
     const draft = only(transaction({ to: weth, value: '2000000000000000000' }), token(listed))
     assert.deepEqual([draft.inputs.length, draft.inputs[0]?.amount, draft.category], [1, '2', 'convert'])
@@ -313,13 +313,13 @@ describe('validators', () => {
     return record('withdrawals', row, { key: '13' })
   }
 
-  it('what was swept is a reward, in gwei', () => {
+  it('a swept amount is a reward, in gwei', () => {
     const draft = only(withdrawal('3402931175'))
     assert.deepEqual(summary(draft), ['input_only', 'staking_reward', ['3.402931175 crypto:ethereum'], [], []])
     assert.equal(draft.naturalKey, '1:withdrawal:13')
   })
 
-  it('what was staked comes back with an exit', () => {
+  it('an exit returns the staked amount', () => {
     assert.deepEqual(summary(only(withdrawal('32000000000'))).slice(0, 2), ['receive', 'staking_unlock'])
   })
 })
@@ -328,6 +328,25 @@ describe('a story', () => {
   it('is one chain and one hash', () => {
     assert.deepEqual(linkKeys(token({})), [`1:${hash}`])
     assert.deepEqual(linkKeys({ ...token({}), partition: '10' }), [`10:${hash}`])
+  })
+
+  it('with more legs than a page can serve becomes several transactions, which lose nothing', () => {
+    const tokenIDs = Array.from({ length: 10_000 }, (_, index) => String(index))
+    const batch = nft('erc1155', { tokenID: null, tokenIDs, values: tokenIDs.map(() => '2') })
+    const records = [transaction({ value: '5' }), batch]
+    const drafts = draftsOf(...records)
+    assert.deepEqual(draftsOf(...records.toReversed()), drafts)
+    assert.equal(new Set(drafts.map(({ naturalKey }) => naturalKey)).size, drafts.length)
+    assert.ok(drafts.every(({ inputs, outputs }) => inputs.length + outputs.length <= 250))
+    assert.ok(drafts.every((draft) => draft.hash === hash && draft.providerReference === hash))
+    assert.equal(new Set(drafts.flatMap(({ inputs }) => legs(inputs))).size, 10_000)
+    const [first, second, ...others] = drafts
+    assert.deepEqual(
+      [first?.naturalKey, first?.type, first?.outputs.length, first?.fees.length],
+      [`1:${hash}`, 'input_and_output', 1, 1],
+    )
+    assert.deepEqual([second?.naturalKey, second?.type], [`1:${hash}#2`, 'receive'])
+    assert.ok([second, ...others].every((draft) => draft?.outputs.length === 0 && draft.fees.length === 0))
   })
 
   it('is pending as long as a record of it is, and the newest balance has it already', () => {
