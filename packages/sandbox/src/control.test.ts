@@ -13,7 +13,7 @@ before(async () => {
 after(() => sandbox.close())
 
 describe('the control API', () => {
-  it('says which providers there are, where they listen and what they can be', async () => {
+  it('lists the providers, where they listen and their scenarios', async () => {
     const { providers, prices_url } = (await control(sandbox, 'GET', 'providers')) as {
       providers: { provider_id: string; url: string; scenarios: object[] }[]
       prices_url: string
@@ -62,7 +62,7 @@ describe('the control API', () => {
     }
   })
 
-  it('books further entries under one reference, at the time told, and the balance follows', async () => {
+  it('books further entries under one reference, at the given time, and the balance follows', async () => {
     const account = await openAccount(sandbox, 'empty', 'entries')
     const first = await control(sandbox, 'POST', `accounts/${account.accountId}/entries`, {
       entries: [{ type: 'deposit', asset: 'EUR', amount: '100.5', time: '2026-11-01T08:00:00.123Z' }],
@@ -81,7 +81,7 @@ describe('the control API', () => {
     assert.deepEqual((await account.ask('Balance')).result, { ZEUR: '50.0000', XXBT: '0.0005000000' })
   })
 
-  it('refuses entries that would break the law of sums, and changes nothing', async () => {
+  it('refuses entries that would make balances differ from their sums, and changes nothing', async () => {
     const account = await openAccount(sandbox, 'empty', 'law')
     const entries = [{ type: 'withdrawal', asset: 'ZEUR', amount: '-1' }]
     await assert.rejects(
@@ -119,7 +119,7 @@ describe('the control API', () => {
     assert.equal('ZNEW' in assets.result, false)
   })
 
-  it('books under a reference that is told, for Kraken alone', async () => {
+  it('books under a given reference, only at Kraken', async () => {
     const account = await openAccount(sandbox, 'empty', 'references')
     const path = `accounts/${account.accountId}/entries`
     for (const refid of ['Unknown', 'TAAAAA-BBBBB-CCCCCC', 'Unknown']) {
@@ -165,7 +165,7 @@ describe('the control API', () => {
     }
   })
 
-  it('makes Kraken tell a wrong count, too low or too high', async () => {
+  it('makes Kraken report a wrong count, too low or too high', async () => {
     const account = await openAccount(sandbox, 'default', 'counted wrong')
     const told = async (count: number): Promise<unknown[]> => {
       const fault = { kind: 'wrong_count', count, account_id: account.accountId, endpoint: 'Ledgers', times: 1 }
@@ -208,13 +208,20 @@ describe('the control API', () => {
     }
   })
 
-  it('answers 400 to what it cannot read and 404 to what is not there', async () => {
+  it('answers 400 to a malformed request and 404 to an unknown object', async () => {
     await assert.rejects(
       control(sandbox, 'POST', 'accounts', { provider_id: 'kraken', account: 'x', scenario: 'nope' }),
       /404.*default, empty/,
     )
     await assert.rejects(control(sandbox, 'POST', 'accounts', { provider_id: 'nope', account: 'x' }), /404/)
-    await assert.rejects(control(sandbox, 'POST', 'accounts', { provider_id: 'kraken' }), /400/)
+    await assert.rejects(
+      control(sandbox, 'POST', 'accounts', { provider_id: 'kraken' }),
+      /400: {"error":"account: Invalid input/,
+    )
+    await assert.rejects(
+      control(sandbox, 'POST', 'providers/kraken/faults', { kind: 'flood' }),
+      /400.*"kind must be one of: http_429, .*down/,
+    )
     await assert.rejects(control(sandbox, 'GET', 'accounts/kraken.default.zz/state'), /404/)
     await assert.rejects(control(sandbox, 'POST', 'providers/nope/faults', { kind: 'down' }), /404/)
     await assert.rejects(control(sandbox, 'GET', 'constructor'), /404/)
@@ -248,7 +255,7 @@ describe('the listeners', () => {
     assert.equal(status, 421)
   })
 
-  it('answer every request, however malformed, and meet no bug', async () => {
+  it('answer every request, however malformed, without a bug', async () => {
     const bugs: unknown[] = []
     const own = await startTestSandbox({ log: (_, fields) => bugs.push(fields) })
     try {
@@ -267,7 +274,7 @@ describe('the listeners', () => {
     }
   })
 
-  it('take no name that every object has for one of their own', async () => {
+  it('do not mistake a property that every object has for one of their own names', async () => {
     const bugs: unknown[] = []
     const own = await startTestSandbox({ log: (_, fields) => bugs.push(fields) })
     try {
@@ -293,6 +300,16 @@ describe('the listeners', () => {
 })
 
 describe('a listener', () => {
+  it('leaves it to the caller when to close an idle connection', async () => {
+    const listener = await listen('127.0.0.1', 0, async () => ({ status: 200, body: '{}' }), assert.ifError)
+    try {
+      const { headers } = await fetch(listener.url)
+      assert.deepEqual([headers.get('connection'), headers.get('keep-alive')], ['keep-alive', null])
+    } finally {
+      await listener.close()
+    }
+  })
+
   it('answers 500 to a request that meets a bug, reports it, and serves the next', async () => {
     const bugs: unknown[] = []
     let calls = 0

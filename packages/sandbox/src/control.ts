@@ -52,7 +52,7 @@ export interface Controlled {
   ): Eventually<string[] | undefined>
   /** Withdraws all records or none. Throws a RangeError when an id is unknown or a balance would become negative. */
   withdraw(accountId: string, ids: readonly string[]): Eventually<object | undefined>
-  /** Absent where records cannot be changed. Throws a RangeError when the account could not be like that. */
+  /** Absent where records cannot be changed. Throws a RangeError when the account would become impossible. */
   changeRecord?(accountId: string, change: RecordChange): Eventually<object | undefined>
   changeKey(accountId: string, change: KeyChange): object | undefined
 }
@@ -65,16 +65,16 @@ const newEntrySchema = z.strictObject({
   fee: z.string().max(80).optional(),
   /** ISO 8601; now when left out. Entries of one call share a reference. */
   time: z.iso.datetime().optional(),
-  /** Of a transfer on a chain, where the provider tells them. */
+  /** The hash of a transfer on a chain, where the provider reports one. */
   hash: z.string().max(200).optional(),
   address: z.string().max(200).optional(),
 })
 export type NewEntry = z.infer<typeof newEntrySchema>
 
 const recordChangeSchema = z.strictObject({
-  /** As on the wire. */
+  /** The id on the wire. */
   id: z.string().min(1).max(200),
-  /** True: the record is not shown any more, nor does it count. False: it is back. */
+  /** True: the record is no longer shown and does not count. False: it is back. */
   withdrawn: z.boolean().optional(),
   amount: z.string().max(80).optional(),
   status: z.string().max(60).optional(),
@@ -87,7 +87,7 @@ const keyChangeSchema = z.strictObject({
   permissions: z.array(z.string().max(60)).max(40).optional(),
   revoked: z.boolean().optional(),
   expired: z.boolean().optional(),
-  /** ISO 8601: the key says so, and is unknown from then on. */
+  /** ISO 8601: the end that the key reports; from then on the key is unknown. */
   valid_until: z.iso.datetime().optional(),
 })
 
@@ -100,10 +100,7 @@ const mintSchema = z.strictObject({
 })
 const entriesSchema = z.strictObject({
   entries: z.array(newEntrySchema).min(1).max(1_000),
-  /**
-   * A reference to the letter, for providers that write one into their entries: one that is there already, or
-   * "Unknown".
-   */
+  /** The exact reference, for providers that write one into their entries: an existing one, or "Unknown". */
   refid: z.string().min(1).max(60).optional(),
 })
 const withdrawnSchema = z.strictObject({ ids: z.array(z.string().max(200)).min(1).max(1_000) })
@@ -161,14 +158,14 @@ const routes: Readonly<Record<string, Route>> = {
     const provider = found(deps.providers.find((one) => one.providerId === provider_id))
     return { account_id: found(provider.findSignedIn?.(token)) }
   },
-  'GET providers/:id/faults': (_, deps, id) => ({ faults: found(deps.faults.get(id)).list() }),
+  'GET providers/:id/faults': (_, deps, id) => ({ faults: faultsOf(deps, id).list() }),
   'POST providers/:id/faults': (request, deps, id) => {
-    const faults = found(deps.faults.get(id))
+    const faults = faultsOf(deps, id)
     faults.arm(parse(faultSchema, request), deps.clock.nowMs())
     return { faults: faults.list() }
   },
   'DELETE providers/:id/faults': (_, deps, id) => {
-    found(deps.faults.get(id)).clear()
+    faultsOf(deps, id).clear()
     return { faults: [] }
   },
   'GET clock': (_, { clock }) => clockState(clock),
@@ -244,12 +241,18 @@ export function mintAgain(provider: Controlled, record: KeyRecord): Eventually<M
   return owner === undefined ? provider.mint(scenario, name) : provider.addKey?.(owner, name)
 }
 
+function faultsOf({ faults }: ControlDeps, providerId: string): Faults {
+  const own = faults.get(providerId)
+  if (own !== undefined) return own
+  throw new ControlRefusal(404, `no simulated provider ${providerId}; there are ${[...faults.keys()].join(', ')}`)
+}
+
 function ofAccount(deps: ControlDeps, accountId: string): Controlled {
   return found(deps.providers.find((one) => accountId.startsWith(`${one.providerId}.`)))
 }
 
 function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new ControlRefusal(404, 'nothing of that id')
+  if (value === undefined) throw new ControlRefusal(404, 'no provider, account or key has that id')
   return value
 }
 
@@ -265,6 +268,13 @@ function parse<T>(schema: z.ZodType<T>, request: WireRequest): T {
     throw new ControlRefusal(400, 'the body must be JSON')
   }
   const parsed = schema.safeParse(sent)
-  if (!parsed.success) throw new ControlRefusal(400, z.prettifyError(parsed.error))
+  if (!parsed.success) throw new ControlRefusal(400, parsed.error.issues.map(toSentence).join('; '))
   return parsed.data
+}
+
+/** The words become the `detail` of a problem document, which is one line. */
+function toSentence(issue: z.core.$ZodIssue): string {
+  const name = issue.path.length === 0 ? 'the body' : issue.path.join('.')
+  if (issue.code === 'invalid_value') return `${name} must be one of: ${issue.values.map(String).join(', ')}`
+  return `${name}: ${issue.message}`
 }

@@ -14,7 +14,7 @@ import { createCoinGecko } from './coingecko/index.ts'
 import { simulators, type AllControls, type Simulator, type SimulatorName } from './simulators.ts'
 
 export interface SandboxOptions {
-  /** Keys minted with a seed are known to every sandbox that has the same one. */
+  /** Sandboxes with the same seed accept each other's keys. */
   seed: string
   pace: Pace
   log: (message: string, fields?: Record<string, unknown>) => void
@@ -33,7 +33,7 @@ export interface SandboxOptions {
 export interface Sandbox {
   controlUrl: string
   urls: Readonly<Record<SimulatorName | 'coingecko', string>>
-  /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
+  /** Controls that change an account without the reader's knowledge; see `core/controls.ts`. */
   controls: AllControls
   close(): Promise<void>
 }
@@ -86,7 +86,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-/** A further key opens the account that it was made for only once the account knows of it. */
+/** A further key opens its account only after it was minted again in this process. */
 async function restoreKeys(keys: KeyList, providers: readonly Controlled[]): Promise<void> {
   for (const record of keys.list()) {
     const provider = providers.find(({ providerId }) => providerId === record.provider_id)

@@ -46,7 +46,7 @@ export interface Simulator<Controls = SimulatorControls | undefined> {
   provider: Provider
   /** `url`: where it listens. */
   control(url: string): Controlled
-  /** What a test does to an account behind the reader's back; see `core/controls.ts`. */
+  /** Controls that change an account without the reader's knowledge; see `core/controls.ts`. */
   controls: Controls
   /** Ends what runs beside the listeners. */
   close?(): Promise<void>

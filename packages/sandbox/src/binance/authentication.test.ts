@@ -3,8 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Sandbox } from '../index.ts'
 import { openBinanceAccount, send, type BinanceTestAccount } from '../testing/binance-client.ts'
 import { control, startTestSandbox } from '../testing/kraken-client.ts'
-import { signatureOf } from './authentication.ts'
-import { fromBinanceKey } from './keys.ts'
+import { fromBinanceKey, signatureOf } from './authentication.ts'
 
 const nowMs = Date.UTC(2026, 10, 15)
 let sandbox: Sandbox

@@ -39,7 +39,7 @@ describe('ccxt reads the market', () => {
 })
 
 describe('ccxt reads the account', () => {
-  it('fetchBalance: what the reckoning says, and the part in orders is not free', async () => {
+  it('fetchBalance: equals the computed balance, and the part in orders is not free', async () => {
     const { balances } = sandbox.controls.binance.readAccount(account.accountId)
     const read = (await client.fetchBalance()) as unknown as Record<'total' | 'used', Record<string, number>>
     for (const name of ['BTC', 'USDT', 'LDO', 'LDUSDT', 'LDLDO', 'PEPE']) {

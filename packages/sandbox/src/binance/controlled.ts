@@ -4,12 +4,11 @@
  */
 import type { Controlled, Minted, NewEntry } from '../control.ts'
 import { changeKeys, describeKey } from '../core/accounts.ts'
-import type { BinanceAccount } from './authentication.ts'
+import { toBinanceKey, type BinanceAccount } from './authentication.ts'
 import { balancesOf, describeRow, recordIdOf, withdrawRecords } from './controls.ts'
 import { withEvent } from './history.ts'
 import { uidOf } from './rows.ts'
 import type { Binance } from './index.ts'
-import { toBinanceKey } from './keys.ts'
 import type { AccountEvent } from './story.ts'
 import { ensureAsset } from './api/symbols.ts'
 

@@ -34,7 +34,7 @@ describe('the controls of Binance', () => {
     assert.throws(() => sandbox.controls.binance.withdrawRecord(account.accountId, id), RangeError)
   })
 
-  it('refuse to withdraw what was spent afterwards', async () => {
+  it('refuse to withdraw an amount that was spent afterwards', async () => {
     const account = await openBinanceAccount(sandbox, 'default', 'spent')
     const id = idOf(account, 'capital/deposit/hisrec', /"XRP"/)
     assert.throws(() => sandbox.controls.binance.withdrawRecord(account.accountId, id), /XRP \(spot\) would be -/)

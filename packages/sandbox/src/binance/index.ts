@@ -99,7 +99,7 @@ export function createBinance(options: {
   const accounts = createAccounts<Story, World>({
     ...options,
     provider: 'binance',
-    // Not used: Binance counts by address, which `limits.ts` does. The accounts of core want a limit for each key.
+    // Not used: Binance counts by address, which `limits.ts` does. Core's accounts require a limit for each key.
     documentedLimit: { max: 6_000, decayPerSecond: 100 },
     build: buildWorld,
   })

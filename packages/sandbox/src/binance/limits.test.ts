@@ -30,7 +30,7 @@ const ask = (
 ): Promise<Response> => send(sandbox, account, path, { timestamp: at.nowMs, ...parameters })
 
 describe('request weights', () => {
-  it('are told in headers, together for /api and apart for each endpoint of /sapi', async () => {
+  it('are reported in headers, together for /api and separately for each endpoint of /sapi', async () => {
     nextMinute()
     const account = await openBinanceAccount(sandbox, 'default')
     const headers = async (path: string, parameters = {}): Promise<(string | null)[]> => {
@@ -77,8 +77,8 @@ describe('request weights', () => {
   })
 })
 
-describe('going on after 429', () => {
-  it('is answered with 418 for two minutes, the next time for four, and another address is not concerned', async () => {
+describe('continuing after 429', () => {
+  it('is answered with 418 for two minutes, the next time for four, and does not affect another address', async () => {
     const own = await startTestSandbox({ pace: 'real', now: () => at.nowMs })
     try {
       const account = await openBinanceAccount(own, 'default', 'spammer')
@@ -109,7 +109,7 @@ describe('going on after 429', () => {
 })
 
 describe('the limits of scenarios', () => {
-  it('rate_limited: a sixth, for its own account alone', async () => {
+  it('rate_limited: allows a sixth, only for its own account', async () => {
     nextMinute()
     const poor = await openBinanceAccount(sandbox, 'rate_limited')
     for (let call = 0; call < 50; call += 1) assert.equal((await ask(poor, '/api/v3/account')).status, 200)
@@ -120,7 +120,7 @@ describe('the limits of scenarios', () => {
     assert.equal((await ask(poor, '/api/v3/account')).status, 200)
   })
 
-  it('large: none', async () => {
+  it('large: has no limit', async () => {
     nextMinute()
     const robot = await openBinanceAccount(sandbox, 'large')
     for (let call = 0; call < 4; call += 1) {

@@ -26,7 +26,7 @@ const longestBanMs = 3 * 86_400_000
 // Callers choose the addresses. Beyond this many, the counts start again.
 const addressesMax = 10_000
 
-/** Whether the call may pass. The headers tell the used weight in either case. */
+/** Whether the call may pass. The headers report the used weight in either case. */
 export interface Taken {
   headers: Readonly<Record<string, string>>
   refused?: { status: 429 | 418; retryAfterS: number; untilMs: number; limit: number }
@@ -34,7 +34,7 @@ export interface Taken {
 
 export interface Caller {
   address: string
-  /** Undefined for a call without a key that the exchange knows. */
+  /** Undefined for a call without a known key. */
   account: { id: string; limit: Scenario<unknown>['limit'] } | undefined
 }
 

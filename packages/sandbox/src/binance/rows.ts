@@ -45,12 +45,12 @@ export function depositIdOf(accountId: string, { number }: Row): string {
   return `76${uidOf(accountId)}${String(number).padStart(7, '0')}`
 }
 
-/** Of a withdrawal, a quote, a payment: 32 hexadecimal digits. */
+/** The id of a withdrawal, a quote or a payment: 32 hexadecimal digits. */
 export function textIdOf(accountId: string, { number, event }: Row): string {
   return hexOf(accountId, event.kind, number, 32)
 }
 
-/** Of subscriptions, redemptions, dividends, dust. */
+/** The id of a subscription, a redemption, a dividend or a dust conversion. */
 export function numericIdOf(accountId: string, { number }: Row): number {
   return (uidOf(accountId) % 10_000) * 1_000_000 + number
 }

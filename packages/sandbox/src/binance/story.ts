@@ -1,6 +1,6 @@
 /**
- * The words in which a scenario tells what happened on an account. `history.ts` turns them into rows with the balances
- * they move, and refuses a story in which the account spends what it does not have.
+ * The vocabulary in which a scenario describes what happened on an account. `history.ts` turns them into rows with the
+ * balances they move, and refuses a story in which the account spends what it does not have.
  */
 export { every } from '../core/scenario.ts'
 
@@ -16,7 +16,9 @@ export type StoryEvent = { at: string } & (Exclude<AccountEvent, Fill> | Order)
 export type AccountEvent =
   Fill | Deposit | Withdrawal | Convert | FiatOrder | Payment | Dividend | Dust | Subscription | Redemption | Reward
 
-/** What the story says of a trade; price, cost and commission follow from the market when the history is built. */
+/**
+ * What the story says about a trade; price, cost and commission are computed from the market when the history is built.
+ */
 export interface Order {
   kind: 'order'
   symbol: string
@@ -110,7 +112,7 @@ export interface Dividend {
   direction: 1 | -1
 }
 
-/** Small remainders were turned into BNB. `received` has the service charge taken off already. */
+/** Small remainders were turned into BNB. The service charge is already deducted from `received`. */
 export interface Dust {
   kind: 'dust'
   details: readonly { asset: string; amount: string; received: string; charge: string }[]
@@ -122,7 +124,7 @@ interface EarnEvent {
   amount: string
   /** Which locked position. */
   position?: number
-  /** Of a locked position. */
+  /** The duration of a locked position. */
   days?: number
 }
 

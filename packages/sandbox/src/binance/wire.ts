@@ -24,7 +24,7 @@ const refusals = {
   [-1128]: { status: 400, msg: 'Combination of optional parameters invalid.' },
   [-1130]: { status: 400, msg: 'Invalid data sent for a parameter.' },
   [-1131]: { status: 400, msg: 'recvWindow must be less than 60000.' },
-  // Not in the list of errors, but what the wallet endpoints answer to a key of elsewhere:
+  // Not in the list of errors, but the wallet endpoints answer it to an unknown key:
   // https://github.com/binance/binance-signature-examples/issues/17
   [-2008]: { status: 400, msg: 'Invalid Api-Key ID.' },
   [-2014]: { status: 401, msg: 'API-key format invalid.' },

@@ -226,7 +226,7 @@ describe('GET /address/:address', () => {
     assert.deepEqual(Object.values(stats), [52, 520_000, 0, 0, 52])
   })
 
-  it('lists its unspent outputs, also those that are not confirmed', async () => {
+  it('lists its unspent outputs, including those that are not confirmed', async () => {
     const wallet = await openWallet(sandbox, 'unconfirmed')
     const { addresses, utxos } = await wallet.state()
     const listed = await Promise.all(
@@ -344,7 +344,7 @@ describe('errors', () => {
     }
   })
 
-  it('come with the weather of a wallet, and leave other wallets alone', async () => {
+  it('follow the faults of a wallet, and leave other wallets alone', async () => {
     const down = await openWallet(sandbox, 'down')
     const { addresses } = await down.state()
     assert.equal((await down.get(`/address/${addresses[0]?.address}`)).status, 503)

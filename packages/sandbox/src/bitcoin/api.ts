@@ -92,7 +92,7 @@ function blockHash({ chain }: Network, [height = '']: readonly string[]): WireAn
   return text(hash)
 }
 
-/** The ten blocks down from a height; from the tip when none is given, or one that is not a number. */
+/** The ten blocks down from a height, or from the tip when the height is missing or not a number. */
 function newestBlocks(network: Network, [start = '']: readonly string[]): WireAnswer {
   const { chain } = network
   const top = /^\d{1,15}$/.test(start) ? Number(start) : chain.tipHeight()
@@ -172,8 +172,8 @@ function addressHistory(network: Network, [address = '']: readonly string[], con
 
 function chainPage(network: Network, [address = '', last]: readonly string[], context: CallContext): WireAnswer {
   const all = network.listOf(scriptFrom(address)).filter(isConfirmed)
-  // A last seen transaction that this address does not have is passed over until the end: nothing follows. One that
-  // cannot be a txid at all counts as none.
+  // If this address does not have the last seen transaction, nothing follows. A text that cannot be a txid counts as
+  // none.
   if (last === undefined || !isHash(last)) return list(network, pageOf(all, 0, context))
   const place = all.findIndex(({ txid }) => txid === last)
   return list(network, place === -1 ? [] : pageOf(all, place + 1, context))

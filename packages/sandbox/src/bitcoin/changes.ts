@@ -1,7 +1,7 @@
 /**
  * What happens to a wallet after its story: payments booked by hand, blocks, a block that is replaced, and transactions
- * that leave the mempool. Each throws a RangeError where the network could not be like that, and then leaves the wallet as it
- * was.
+ * that leave the mempool. Each throws a RangeError where the real network would not allow it, and then leaves the
+ * wallet unchanged.
  */
 import type { NewEntry } from '../control.ts'
 import { maturityBlocks, type Network } from './chain/network.ts'
@@ -11,10 +11,10 @@ import { toSatoshi } from './story.ts'
 import { isCoinbase } from './chain/transaction.ts'
 import type { OwnAddress, Wallet } from './wallet.ts'
 
-/** As deep as Bitcoin's own rules expect one at most: a reward can be spent after that many blocks. */
+/** The deepest reorganisation that Bitcoin's own rules expect: a reward can be spent after this many blocks. */
 const reorganisationDepthMax = maturityBlocks
 
-/** What becomes of a transaction whose block is replaced. */
+/** What happens to a transaction whose block is replaced. */
 export type Fate = 'mempool' | 'vanished'
 
 const feeRate = 5n
@@ -55,14 +55,14 @@ function bookEntry(bank: Bank, entry: NewEntry, nowMs: number): string {
   throw new RangeError(`entries of a wallet are receive or send, not ${entry.type}`)
 }
 
-/** A payment of now has a block of its own; one of the past lies in the first block that came after it. */
+/** A present payment has its own block; a past one lies in the first block after it. */
 function heightOf({ chain }: Network, entry: NewEntry, seconds: number, nowMs: number): number | undefined {
   if (entry.subtype === 'unconfirmed') return undefined
   const known = entry.time === undefined ? undefined : chain.heightAtOrAfter(seconds)
   return known ?? chain.mine(nowMs)
 }
 
-/** Behind the last one that was used. */
+/** The address after the last one that was used. */
 function nextAddress({ network, wallet }: Bank, chain: 'receive' | 'change' = 'receive'): OwnAddress {
   const used = wallet.list().filter((own) => own.chain === chain && network.listOf(own.script).length > 0)
   return wallet.at(chain, Math.max(-1, ...used.map(({ index }) => index)) + 1)
@@ -120,7 +120,7 @@ export function withdraw(network: Network, txids: readonly string[], nowMs: numb
   const gone: string[] = []
   for (const txid of txids) {
     const entry = network.find(txid)
-    // It went with another that it depended on.
+    // It was removed together with another transaction that it depended on.
     if (entry === undefined) continue
     gone.push(...(entry.height === undefined ? network.drop(txid) : reorganise(network, txid, 'vanished', nowMs)))
   }

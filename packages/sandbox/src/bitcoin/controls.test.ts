@@ -179,7 +179,7 @@ describe('records of a wallet', () => {
 })
 
 describe('the controls of Bitcoin', () => {
-  it('read out exactly what the wallet shows over the wire', async () => {
+  it('return exactly what the wallet shows over the wire', async () => {
     const wallet = await openWallet(sandbox, 'unconfirmed', 'reading')
     const { balances, records } = sandbox.controls.bitcoin.readAccount(wallet.accountId)
     const state = await wallet.state()

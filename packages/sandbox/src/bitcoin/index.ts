@@ -2,8 +2,8 @@
  * A simulated Bitcoin network behind Esplora's API: written from its public documents, never from our own connector.
  * Source: https://github.com/Blockstream/esplora/blob/master/API.md.
  *
- * There are no keys: an address says which wallet a call is about, and calls are counted by IP address. Only what
- * reads: transactions come from the stories of wallets and from the control API, there is no way to broadcast one.
+ * There are no keys: an address says which wallet a call is about, and calls are counted by IP address. The API only
+ * reads: transactions come from the stories of wallets and from the control API, and none can be broadcast.
  */
 import { createAccounts, type Accounts } from '../core/accounts.ts'
 import type { WireAnswer } from '../core/serving/listener.ts'

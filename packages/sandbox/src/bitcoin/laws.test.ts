@@ -28,7 +28,7 @@ const scenarios = [
   'miner',
 ]
 
-/** Reversed, hexadecimal: how a hash is written. */
+/** Writes a hash in reversed hexadecimal, as is usual. */
 function doubleHash(bytes: Buffer): string {
   const once = createHash('sha256').update(bytes).digest()
   return createHash('sha256').update(once).digest().reverse().toString('hex')
@@ -67,7 +67,7 @@ async function reckon(
 }
 
 describe('every scenario', () => {
-  it('keeps the law: unspent outputs are the sum of the effects of the transactions', async () => {
+  it('keeps the invariant that unspent outputs are the sum of the effects of the transactions', async () => {
     for (const scenario of scenarios) {
       const wallet = await openWallet(sandbox, scenario)
       const { addresses, balance_sat: balance, transactions } = await wallet.state()
@@ -140,7 +140,7 @@ describe('every scenario', () => {
   })
 })
 
-/** Two numbers of 32 bytes instead of DER. */
+/** Returns two numbers of 32 bytes instead of DER. */
 function compactOf(der: Buffer): Uint8Array {
   const length = der.readUInt8(3)
   const numbers = [der.subarray(4, 4 + length), der.subarray(6 + length, -1)]
@@ -149,7 +149,7 @@ function compactOf(der: Buffer): Uint8Array {
   )
 }
 
-describe('what a person pastes', () => {
+describe('the text that a person pastes', () => {
   const versions: Readonly<Record<string, { private: number; public: number }>> = {
     legacy: { private: 0x0488ade4, public: 0x0488b21e },
     nested_segwit: { private: 0x049d7878, public: 0x049d7cb2 },
@@ -200,7 +200,7 @@ describe('what a person pastes', () => {
     assert.notDeepEqual(mine.credentials, other.credentials)
     const [again, stranger] = [await startBitcoin(), await startBitcoin({ seed: 'another seed' })]
     try {
-      // In another order: what a wallet holds does not depend on the others.
+      // The order differs, because what a wallet holds must not depend on the others.
       await openWallet(again, 'miner')
       const known = await mine.state()
       assert.deepEqual({ ...(await (await openWallet(again, 'legacy')).state()), tip: known.tip }, known)

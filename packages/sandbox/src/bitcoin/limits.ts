@@ -12,7 +12,7 @@ export const documentedLimit = { max: 100, decayPerSecond: 50 }
 const callersMax = 10_000
 
 export interface Limits {
-  /** Counts a call. `account`: the wallet that it is about, when it is about one. */
+  /** Counts a call. `account` is the wallet that the call is about, if any. */
   accept(address: string, account: Account<unknown, unknown> | undefined, nowMs: number): boolean
 }
 

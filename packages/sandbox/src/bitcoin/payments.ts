@@ -155,7 +155,8 @@ function mineCoinbase(
   value: bigint,
 ): Entry {
   const { accountId } = wallet
-  // One block may have to reward several wallets of this sandbox, and one wallet twice: the first free number does.
+  // One block may have to reward several wallets of this sandbox, or one wallet twice, so the first free number is
+  // used.
   for (let number = 0; ; number += 1) {
     const tx = coinbaseOf(height, sha256(Buffer.from(`reward\n${accountId}\n${height}\n${number}`)), { value, script })
     if (network.find(txidOf(tx)) !== undefined) continue
@@ -248,7 +249,7 @@ function valueOf(coins: readonly Coin[]): bigint {
   return sumOf(coins.map(({ output }) => output))
 }
 
-/** The change, which comes last, moves to any place: its position must not give it away. */
+/** The change moves from the last place to a random one, because its position must not reveal it. */
 function mix(outputs: readonly TxOutput[], { entry, vout }: Coin): readonly TxOutput[] {
   const place = (sha256(Buffer.from(`${entry.txid}:${vout}`)).readUInt8() * outputs.length) >> 8
   const change = outputs.slice(-1)

@@ -52,7 +52,7 @@ export function describeWallet(bank: Bank): object {
   }
 }
 
-/** Those that were used, and the unused ones before them. */
+/** Addresses that were used, and the unused ones before them. */
 function describeAddresses({ network, wallet }: Bank): object[] {
   const txCountOf = (script: string): number => network.listOf(script).length
   const lastUsed = (chain: string): number =>
@@ -71,7 +71,7 @@ function describeAddresses({ network, wallet }: Bank): object[] {
     }))
 }
 
-/** `net`: what the wallet has more after it than before; the fee is in it when the wallet paid it. */
+/** `net`: by how much the wallet's balance grew; the fee is in it when the wallet paid it. */
 function effectOf({ wallet }: Bank, entry: Entry): { received: bigint; spent: bigint; net: bigint } {
   const own = new Set(wallet.list().map(({ script }) => script))
   const isOwn = ({ script }: TxOutput): boolean => own.has(script.toString('hex'))

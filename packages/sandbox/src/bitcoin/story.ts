@@ -1,6 +1,6 @@
 /**
- * The words in which a scenario tells what happened to a wallet, and the telling: `tellStory` turns them into signed
- * transactions on the network, and refuses a story in which a wallet spends what it does not have.
+ * The vocabulary in which a scenario describes what happened to a wallet. `tellStory` turns it into signed transactions
+ * on the network, and refuses a story in which a wallet spends what it does not have.
  */
 import { toUnits } from '../core/units.ts'
 import type { Entry, Network } from './chain/network.ts'
@@ -13,7 +13,10 @@ export type { Standard, WalletKind } from './wallet.ts'
 export interface Story {
   kind: WalletKind
   standard: Standard
-  /** After so many the change comes back to the first address again; a new one every time when left out. */
+  /**
+   * After this many payments the change goes to the first address again. If it is left out, every change has a new
+   * address.
+   */
   changeAddresses?: number
   /**
    * Every account of the scenario opens the same wallet, in every sandbox: another simulator can name its addresses and
@@ -46,7 +49,7 @@ export interface Received extends Happening {
 
 export interface Sent extends Happening {
   kind: 'send'
-  /** Bitcoin, or "all" for everything that there is. */
+  /** An amount of bitcoin, or "all". */
   amount: string
   payee: string
   /** Text for an output that only carries data. */

@@ -6,7 +6,7 @@ import { scriptOfAddress } from './chain/script.ts'
 import { tellStory, type Story } from './story.ts'
 import { createWallet, type Wallet } from './wallet.ts'
 
-// A wallet lives as long as the process, because its addresses do not tell which account they are of.
+// A wallet lives as long as the process, because its addresses do not show which account they belong to.
 const walletsMax = 5_000
 
 export type BitcoinAccount = Account<Story, Story>
@@ -14,7 +14,7 @@ export type BitcoinAccount = Account<Story, Story>
 export interface Wallets {
   /** The first call builds the wallet's history. Brings the chain up to the clock. */
   open(account: BitcoinAccount): Wallet
-  /** Whose address or transaction a path names. */
+  /** Finds the wallet whose address or transaction a path names. */
   findAccount(path: string): BitcoinAccount | undefined
 }
 
@@ -59,7 +59,7 @@ export function createWallets(
     open,
     findAccount(path) {
       if (!/^\/(address|tx)\/./.test(path)) return undefined
-      // A path that no open wallet owns may be of one that an earlier process opened.
+      // A path that no open wallet owns may belong to a wallet that an earlier process opened.
       earlier ??= list.list()
       let owner = findOwner(path)
       while (owner === undefined && earlier.length > 0) {

@@ -3,8 +3,8 @@
  * Sources: https://docs.bitfinex.com/reference/key-permissions, …/rest-auth-info-user, …/rest-auth-wallets,
  * …/rest-auth-ledgers, …/rest-auth-trades, …/rest-auth-movements
  *
- * A trade makes three ledger entries: what was given, what was received, and the fee. Not documented: the words of
- * the descriptions beside those of the examples, and a conversion, which Bitfinex tells only here.
+ * A trade makes three ledger entries: what was given, what was received, and the fee. Two things are not documented:
+ * descriptions other than those of the examples, and conversions, which Bitfinex shows only here.
  */
 import type { CallContext } from '../core/serving/provider-server.ts'
 import { toUnits } from '../core/units.ts'
@@ -68,7 +68,7 @@ function pageOf<R extends { number: number; atMs: number }>(
 // A world never changes, and a large one is asked for hundreds of pages.
 const inOrder = new WeakMap<World, readonly Entry[]>()
 
-/** Of both wallets, oldest first. */
+/** The entries of both wallets, oldest first. */
 function entriesOf(world: World): readonly Entry[] {
   const known = inOrder.get(world)
   if (known !== undefined) return known

@@ -53,7 +53,7 @@ describe('ccxt reads the market', () => {
 })
 
 describe('ccxt reads the account', () => {
-  it('fetchLedger: its sum is the balance of each wallet, and every entry tells the balance after it', async () => {
+  it('fetchLedger: its sum is the balance of each wallet, and every entry has the balance after it', async () => {
     assert.equal(new Set(ledger.map(({ id }) => id)).size, ledger.length)
     for (const wallet of ['exchange', 'funding']) {
       const now = await held(wallet)
@@ -64,7 +64,7 @@ describe('ccxt reads the account', () => {
     }
   })
 
-  it('fetchBalance: both wallets together are what the reckoning says, and the part in orders is not free', async () => {
+  it('fetchBalance: both wallets together equal the computed balance, and the part in orders is not free', async () => {
     const { balances } = sandbox.controls.bitfinex.readAccount(account.accountId)
     const read = totals([...Object.entries(await held('exchange')), ...Object.entries(await held('funding'))])
     for (const [asset, amount] of Object.entries(balances)) assert.deepEqual(read[asset], decimalOf(amount), asset)

@@ -35,7 +35,7 @@ interface History {
   answer(account: SpotAccount, asked: Asked, context: CallContext, of?: string): unknown[]
 }
 
-/** Each of them also for one currency or symbol, which stands in the path. */
+/** Each of them also exists for one currency or symbol, which is part of the path. */
 const histories: Readonly<Record<string, History>> = {
   ledgers: { perMinute: 45, limitMax: 2_500, answer: ledgers },
   trades: { perMinute: 90, limitMax: 2_500, answer: trades },

@@ -44,7 +44,7 @@ export function unavailable(): WireAnswer {
   return { status: 503, body: JSON.stringify(body), error: '503' }
 }
 
-/** As Bitfinex writes it: a JSON number. No amount of the scenarios has more digits than a binary float holds. */
+/** Bitfinex writes amounts as JSON numbers. No amount of the scenarios has more digits than a binary float holds. */
 export function amount(units: bigint): number {
   return Number(toText(units))
 }

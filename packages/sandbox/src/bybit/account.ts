@@ -177,8 +177,8 @@ function spanOf(
 }
 
 /**
- * "132766%3A2%2C132766%3A2", percent signs and all: it may come back as it is or encoded once more. A page with rows
- * always has a cursor, so that the last page is known by its being empty; the documents do not say otherwise.
+ * "132766%3A2%2C132766%3A2", including the percent signs: it may come back unchanged or encoded once more. A page with
+ * rows always has a cursor, so the last page is the empty one; the documents do not contradict this.
  */
 function cursorOf(page: readonly { number: number }[]): string {
   const last = page.at(-1)

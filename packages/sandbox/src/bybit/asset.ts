@@ -4,7 +4,7 @@
  * …/asset/deposit/deposit-record, …/asset/deposit/internal-deposit-record, …/asset/withdraw/withdraw-record
  *
  * Not documented, and assumed until a recorded answer shows otherwise: a start without an end means "until now", which
- * is refused when it is more than thirty days (https://github.com/ccxt/ccxt/pull/16735); the funding history tells a
+ * is refused when it is more than thirty days (https://github.com/ccxt/ccxt/pull/16735); the funding history shows a
  * withdrawal and its fee in one row.
  */
 import { dayMs } from '@assay/core'
@@ -21,7 +21,7 @@ import { BybitRefusal, findNumber, sizeOf, type Answer } from './wire.ts'
 const longestMs = 30 * dayMs
 const fundingLongestS = 7 * 86_400
 
-/** Bybit shows every coin here, also those without a balance. */
+/** Bybit shows every coin here, including those without a balance. */
 export function coinsBalance(of: SpotAccount, query: URLSearchParams): Answer {
   const accountType = query.get('accountType')
   const asked = query.get('coin')?.split(',')
@@ -135,7 +135,7 @@ const minId = /^\{"minID":(\d{1,12}),"maxID":\d{1,12}\}$/
 
 type Movement = RowOf<'deposit'> | RowOf<'withdrawal'>
 
-/** Deposits and withdrawals have the same pages: fifty rows, and a cursor that tells the ids of the page. */
+/** Deposits and withdrawals have the same pages: fifty rows, and a cursor with the ids of the page. */
 function movementsPage<R extends Movement>(
   of: SpotAccount,
   rows: readonly R[],
@@ -144,7 +144,7 @@ function movementsPage<R extends Movement>(
 ): { page: R[]; nextPageCursor: string } {
   const [fromMs, toMs] = spanOf(query, context.nowMs)
   const coin = query.get('coin') || undefined
-  // The ranges are effective to the second, says the document, and the times of these rows are whole seconds.
+  // The document says that ranges are precise to the second, and the times of these rows are whole seconds.
   const wanted = within(rows, Math.floor(fromMs / 1000) * 1000, toMs).filter(
     ({ event }) => coin === undefined || event.asset === coin,
   )

@@ -81,7 +81,7 @@ describe('a call to Bybit', () => {
     assert.deepEqual(await codeOf(bound.call(path)), [200, 10010])
   })
 
-  it('needs a permission of its group, and none for asking about the key', async () => {
+  it('needs a permission of its group, except for the call about the key itself', async () => {
     const own = await openBybitAccount(sandbox, 'default', 'unread')
     await control(sandbox, 'POST', `accounts/${own.accountId}/key`, { permissions: ['readOnly', 'ExchangeHistory'] })
     assert.deepEqual(await codeOf(own.call(path)), [200, 0])
@@ -97,7 +97,7 @@ describe('a call to Bybit', () => {
     assert.deepEqual(await codeOf(fetch(`${sandbox.urls.bybit}${path}`, { method: 'POST' })), [404, 10017])
   })
 
-  it('shows a key of 18 and a secret of 36 letters and digits, others for every account, known after a restart', async () => {
+  it('shows a key of 18 and a secret of 36 letters and digits, which differ for every account and work after a restart', async () => {
     const other = await openBybitAccount(sandbox, 'default', 'other')
     for (const { apiKey, secret } of [account, other]) {
       assert.match(apiKey, /^[A-Za-z0-9]{18}$/)

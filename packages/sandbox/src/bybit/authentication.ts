@@ -63,7 +63,7 @@ function isSignedBy(account: SpotAccount, request: WireRequest): boolean {
   return given.length === expected.length && timingSafeEqual(given, Buffer.from(expected))
 }
 
-/** Of timestamp, key, receive window and query, one after the other. */
+/** The payload is timestamp, key, receive window and query, joined without a separator. */
 export function signatureOf(secret: string, payload: string): string {
   return createHmac('sha256', secret).update(payload).digest('hex')
 }

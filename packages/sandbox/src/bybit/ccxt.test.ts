@@ -73,7 +73,7 @@ describe('ccxt reads the market', () => {
 })
 
 describe('ccxt reads the account', () => {
-  it('fetchLedger: its sum is the balance of the unified account, and every entry tells the balance after it', async () => {
+  it('fetchLedger: its sum is the balance of the unified account, and every entry has the balance after it', async () => {
     assert.equal(ledger.length, 391)
     assert.equal(new Set(ledger.map(({ id }) => id)).size, ledger.length)
     assert.deepEqual(
@@ -87,7 +87,7 @@ describe('ccxt reads the account', () => {
     )
   })
 
-  it('fetchBalance: both wallets together are what the reckoning says, and the part in orders is not free', async () => {
+  it('fetchBalance: both wallets together equal the computed balance, and the part in orders is not free', async () => {
     const { balances } = sandbox.controls.bybit.readAccount(account.accountId)
     const both = [...Object.entries(await held('unified')), ...Object.entries(await held('funding'))]
     const read = totals(both)

@@ -1,4 +1,4 @@
-/** Windows, pages, what is forgotten, and how much may be asked. */
+/** Windows, pages, retention and rate limits. */
 import { dayMs } from '@assay/core'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -36,7 +36,7 @@ const start = Date.UTC(2025, 2, 7)
 
 describe('windows of Bybit', () => {
   // …/docs/v5/order/execution and …/docs/v5/account/transaction-log, "startTime"
-  it('executions and the log: seven days at most; one edge alone is completed with seven days, or with one', async () => {
+  it('executions and the log: at most seven days; a single edge is completed to seven days, or to one', async () => {
     const counted = async (path: string, range: Parameters): Promise<number> =>
       (await ask(path, { category: 'spot', ...range })).result.list.length
     assert.equal(await counted(executions, { startTime: start }), 7)
@@ -53,7 +53,7 @@ describe('windows of Bybit', () => {
   })
 
   // …/docs/v5/asset/deposit/deposit-record, "endTime - startTime should be less than 30 days"
-  it('deposits and withdrawals: thirty days at most, the last thirty unless told, and a start alone means until now', async () => {
+  it('deposits and withdrawals: thirty days at most, the last thirty by default, and a start alone means until now', async () => {
     for (const path of [deposits, '/v5/asset/withdraw/query-record', '/v5/asset/deposit/query-internal-record']) {
       assert.equal((await ask(path, { startTime: start, endTime: start + 30 * dayMs })).retCode, 0)
       assert.equal((await ask(path, { startTime: start, endTime: start + 30 * dayMs + 1 })).retCode, 131002)
@@ -74,7 +74,7 @@ describe('windows of Bybit', () => {
     assert.equal((await ask(path, { createTimeFrom: from })).retCode, 10001)
   })
 
-  it('withdrawals within Bybit are told only to those who ask for them', async () => {
+  it('withdrawals within Bybit are listed only on request', async () => {
     const range = { startTime: Date.UTC(2026, 2, 1), endTime: Date.UTC(2026, 2, 30) }
     const path = '/v5/asset/withdraw/query-record'
     assert.equal((await ask(path, range)).result.rows.length, 0)
@@ -117,9 +117,9 @@ describe('pages of Bybit', () => {
   })
 })
 
-describe('what Bybit forgets', () => {
+describe('the retention of Bybit', () => {
   // "It supports up to 2 years worth of data"
-  it('trades older than two years, in the scenario forgotten alone', async () => {
+  it('drops trades older than two years, only in the scenario forgotten', async () => {
     const forgetful = await openBybitAccount(sandbox, 'forgotten')
     const counted = async (startTime: number): Promise<number> =>
       (await ask(executions, { category: 'spot', startTime }, forgetful)).result.list.length
@@ -135,7 +135,7 @@ describe('limits of Bybit', () => {
   const call = (of: BybitTestAccount, path: string): Promise<Response> =>
     send(sandbox, of, path, {}, { timestamp: at.nowMs })
 
-  it('are told in headers, and are counted for each endpoint and account', async () => {
+  it('are reported in headers, and are counted for each endpoint and account', async () => {
     at.nowMs += 60_000
     const path = '/v5/user/query-api'
     for (let left = 9; left >= 0; left -= 1) {
@@ -155,7 +155,7 @@ describe('limits of Bybit', () => {
     assert.equal(await codeOf(account, path), 0)
   })
 
-  it('rate_limited: two calls of an endpoint; large: none', async () => {
+  it('rate_limited: allows two calls of an endpoint; large: has no limit', async () => {
     const poor = await openBybitAccount(sandbox, 'rate_limited')
     const codes: number[] = []
     for (let count = 0; count < 3; count += 1) {

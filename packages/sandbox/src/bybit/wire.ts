@@ -6,7 +6,7 @@ import type { WireAnswer } from '../core/serving/listener.ts'
 
 const refusals = {
   10001: 'Request parameter error',
-  // As in https://github.com/JKorf/Bybit.Net/issues/273, where the three times follow in brackets.
+  // Seen in https://github.com/JKorf/Bybit.Net/issues/273, where the three times follow in brackets.
   10002: 'invalid request, please check your server timestamp or recv_window param.',
   10003: 'API key is invalid.',
   10004: 'Error sign, please check your signature generation algorithm.',

@@ -55,7 +55,7 @@ describe('a CDP API key', () => {
     assert.equal(Buffer.from(x ?? '', 'base64url').equals(bytes.subarray(32)), true)
   })
 
-  it('is another for every account, scenario and algorithm, and the same for the same', async () => {
+  it('differs for every account, scenario and algorithm, and is otherwise the same', async () => {
     const names = new Set<string>()
     for (const [scenario, account] of [
       ['default', 'a'],
@@ -70,7 +70,7 @@ describe('a CDP API key', () => {
     assert.equal(names.size, 8)
   })
 
-  it('works after a restart with the same seed, and at no sandbox with another', async () => {
+  it('works after a restart with the same seed, but not in a sandbox with another seed', async () => {
     const [same, stranger] = [await startCoinbase(), await startCoinbase({ seed: 'another seed' })]
     try {
       const headers = { authorization: `Bearer ${makeJwt(keys.ecdsa, uri, clock.nowMs)}` }
@@ -152,8 +152,8 @@ describe('the JWT of a request', () => {
   })
 })
 
-describe('a call without a good token', () => {
-  it('is answered by v2 as the documents say', async () => {
+describe('a call without a valid token', () => {
+  it('is answered by v2 as documented', async () => {
     for (const authorization of ['', 'Bearer nonsense', 'Basic abc']) {
       const response = await fetch(sandbox.urls.coinbase + path, { headers: { authorization } })
       const errors = [{ id: 'invalid_token', message: 'The access token is invalid' }]
@@ -161,7 +161,7 @@ describe('a call without a good token', () => {
     }
   })
 
-  it('finds nothing where nothing is', async () => {
+  it('gets a 404 for an unknown path', async () => {
     const { get } = await openKey({ sandbox, clock }, 'empty')
     for (const to of ['/v2/orders', '/constructor', '/v2/accounts/constructor', '/v2/accounts/x/transactions']) {
       const response = await get(to)
@@ -173,7 +173,7 @@ describe('a call without a good token', () => {
   })
 })
 
-describe('what a key may do', () => {
+describe('the rights of a key', () => {
   // Field names: https://github.com/coinbase/coinbase-advanced-py/blob/master/coinbase/rest/types/data_api_types.py
   it('key_permissions has the documented fields', async () => {
     const { read } = await openKey({ sandbox, clock }, 'default', 'permissions')
@@ -186,7 +186,7 @@ describe('what a key may do', () => {
     assert.deepEqual([can_trade, can_transfer], [true, true])
   })
 
-  it('403 in the form of each version when the key may not view; it still says what it may', async () => {
+  it('a key without the right to view gets a 403 in the form of each version, and can still list its rights', async () => {
     const { get, accountId } = await openKey({ sandbox, clock }, 'default', 'blind')
     await control(sandbox, 'POST', `accounts/${accountId}/key`, { permissions: ['trade'] })
     const [v2, v3] = [await get('/v2/accounts'), await get('/api/v3/brokerage/accounts')]
@@ -210,7 +210,7 @@ describe('what a key may do', () => {
     assert.deepEqual((await read<{ accounts: object[] }>('/api/v3/brokerage/accounts')).accounts, [])
   })
 
-  it('401 once it was revoked, and when its end has come', async () => {
+  it('a revoked or expired key gets a 401', async () => {
     const { get, accountId } = await openKey({ sandbox, clock }, 'default', 'ending')
     await control(sandbox, 'POST', `accounts/${accountId}/key`, { revoked: true })
     assert.equal((await get(path)).status, 401)
@@ -226,7 +226,7 @@ describe('the call limit', () => {
   // https://docs.cdp.coinbase.com/coinbase-app/api-architecture/rate-limiting
   const errors = [{ id: 'rate_limit_exceeded', message: 'Too many requests' }]
 
-  it('429 in the documented form, for each account on its own', async () => {
+  it('gives a 429 in the documented form, for each account separately', async () => {
     const own = await startCoinbase({ pace: 'real' })
     try {
       const limited = await openKey(own, 'rate_limited')
@@ -241,7 +241,7 @@ describe('the call limit', () => {
     }
   })
 
-  it('is 10,000 calls an hour, at fast pace in a hundredth of one', async () => {
+  it('is 10,000 calls an hour, or in a hundredth of an hour at the fast pace', async () => {
     for (const [pace, hourMs] of [
       ['real', 3_600_000],
       ['fast', 36_000],
@@ -250,7 +250,7 @@ describe('the call limit', () => {
       const options = { seed: 'limit', pace, scenarios: coinbaseScenarios, nowMs: () => now.ms, newId: () => 'one' }
       const { provider, tokens, accounts } = createCoinbase(options)
       const account = accounts.mint('empty', 'limit')?.id ?? ''
-      // An access token instead of a key: twenty thousand signatures would take half a minute.
+      // This uses an access token instead of a key, because twenty thousand signatures would take half a minute.
       const token = tokens.seal('access', { account, family: 'one', serial: 0, issuedMs: now.ms, scope: '' })
       const headers = { authorization: `Bearer ${token}` }
       const call = async (): Promise<number> => {

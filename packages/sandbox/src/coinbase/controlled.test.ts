@@ -68,7 +68,7 @@ describe('the control API of Coinbase', () => {
     assert.equal(steps(after) - steps(balance.amount), steps('12.34'))
   })
 
-  it('takes any type, any code and any digits; hash, address and fee go where Coinbase has them', async () => {
+  it('accepts any type, code and digits; hash, address and fee go where Coinbase has them', async () => {
     const client = await open('empty', 'booked')
     const hash = `0x${'ab'.repeat(32)}`
     await post(client, 'entries', {
@@ -105,7 +105,7 @@ describe('the control API of Coinbase', () => {
     assert.ok(given?.trade?.id !== undefined && given.trade.id === taken?.trade?.id)
   })
 
-  it('withdraws records that were shown: gone from lists and balances; a cursor on one keeps its place', async () => {
+  it('withdraws records that were shown: they leave lists and balances, and a cursor on one keeps its place', async () => {
     const client = await open('default', 'withdrawn')
     const all = await listOf(client, 'USD Wallet')
     const { id: wallet } = await walletOf(client, 'USD Wallet')
@@ -155,7 +155,7 @@ describe('the control API of Coinbase', () => {
     await assert.rejects(post(client, 'records', { id: 'nothing', amount: '1' }), /404/)
   })
 
-  it('repeats rows, and books one between two pages of any wallet, when told to', async () => {
+  it('repeats rows, and books one between two pages of any wallet, on request', async () => {
     const client = await open('default', 'faults')
     const fault = { account_id: client.accountId, times: 2 }
     const before = await listOf(client, 'EUR Wallet')
@@ -194,8 +194,8 @@ describe('the control API of Coinbase', () => {
   })
 })
 
-describe('the state that the control API tells', () => {
-  it('is every transaction of every wallet as the wire has it', async () => {
+describe('the state that the control API returns', () => {
+  it('has every transaction of every wallet as on the wire', async () => {
     const client = await open('default', 'state')
     const state = (await control(sandbox, 'GET', `accounts/${client.accountId}/state`)) as {
       wallets: Wallet[]

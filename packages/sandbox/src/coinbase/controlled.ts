@@ -57,7 +57,7 @@ export function controlCoinbase(
       return account && changeRecord(account, change, nowMs())
     },
     changeKey(id, change) {
-      // Ended tokens stay ended. A later sign-in begins anew.
+      // Ended tokens stay ended. A later sign-in starts fresh.
       if (change.revoked === true) families.endAll(id)
       return changeKeys(accounts.listKeys(id), change)
     },
@@ -110,7 +110,7 @@ function addEntries(account: CoinbaseAccount, entries: readonly NewEntry[], nowM
     .map((row) => transactionIdOf(account, row))
 }
 
-/** A fee is inside the amount here, as Coinbase has it. The words that other simulators use are taken too. */
+/** A fee is inside the amount here, as at Coinbase. The names that other simulators use are accepted, too. */
 function toStoryRow({ type, asset, amount, fee = '0', hash, address }: NewEntry): StoryRow {
   const currency = toCurrency(currencyCodeOf(asset))
   const own: Readonly<Record<string, string>> = {

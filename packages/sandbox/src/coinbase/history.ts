@@ -1,8 +1,8 @@
 /**
  * From a story to what Coinbase holds of an account: wallets, and the transactions of each.
  *
- * Checked while building: a wallet's balance is the exact sum of what its transactions move, and none is ever negative.
- * What a transaction moves is its amount, and for the quote side of a fill its commission besides: recorded fills have
+ * Building checks that a wallet's balance is the exact sum of what its transactions move, and that none is ever
+ * negative. A transaction moves its amount and, for the quote side of a fill, its commission too: recorded fills have
  * amount = size × price to the last digit, and the commission beside it (the fixtures of
  * github.com/jbelanger/exitbook). Outgoing money has left as soon as it is on its way; incoming money has not arrived
  * until it is complete. Rows that were canceled, failed, expired or only requested, and echoes of other rows, move
@@ -88,7 +88,7 @@ export function withEvents(world: World, events: readonly StoryEvent[]): World {
   return { ...world, wallets, unused: world.unused.filter(({ code }) => !used.has(code)), next }
 }
 
-/** A world in which one row reads otherwise; undefined when no wallet has it. */
+/** A world in which one row is different; undefined when no wallet has it. */
 export function withChangedRow(
   world: World,
   number: number,

@@ -44,7 +44,7 @@ import {
 import { buildWorld, withEvents, type World } from './history.ts'
 import { createKeyring } from './keys.ts'
 import { answerAuthorize } from './login/authorize.ts'
-import { answerRevoke, answerToken, findAccountOf } from './login/token.ts'
+import { answerRevoke, answerToken, findAccountOf, refuseGrant } from './login/token.ts'
 import { single, type Story } from './story.ts'
 import { CoinbaseRefusal, failure, success } from './wire.ts'
 
@@ -61,12 +61,12 @@ interface Call {
   account: CoinbaseAccount
   query: URLSearchParams
   context: CallContext
-  /** What stood for each `*` of the path. */
+  /** The texts that matched each `*` of the path. */
   parts: readonly string[]
 }
 
 interface Endpoint {
-  /** Null: every caller with a good token may ask. */
+  /** Null: every caller with a valid token may ask. */
   scope: string | null
   answer: (call: Call) => object
 }
@@ -182,7 +182,7 @@ export function createCoinbase(options: {
     },
     words: {
       rateLimited: () => failure('rate_limit_exceeded'),
-      revoked: () => failure('unauthorized'),
+      revoked: (request) => (request.path === '/oauth2/token' ? refuseGrant() : failure('unauthorized')),
       serviceUnavailable: () => failure('internal_server_error'),
     },
     insertRow(accountId, lateMs) {

@@ -27,7 +27,7 @@ const claimsSchema = z.object({
 
 /** The request that the token must have been made for. */
 export interface Bound {
-  /** As the token may write it: one for each name that the host goes by. */
+  /** The forms that the token may use: one for each name of the host. */
   uris: readonly string[]
   nowMs: number
 }

@@ -1,5 +1,5 @@
 /**
- * The words in which a scenario tells what happened on an account. `history.ts` turns them into wallets and
+ * The vocabulary in which a scenario describes what happened on an account. `history.ts` turns them into wallets and
  * transactions, and refuses a story that spends more than a wallet holds.
  *
  * A wallet is named by its currency ("BTC"); a second one of the same currency by what it is for ("SOL/staked",
@@ -19,7 +19,7 @@ export interface Story {
 export interface StoryEvent {
   /** ISO 8601, UTC, to the second. */
   at: string
-  /** One transaction each. What belongs to one happening shares ids of orders, trades, buys and sells. */
+  /** One transaction each. Parts of the same event share ids of orders, trades, buys and sells. */
   rows: readonly StoryRow[]
 }
 
@@ -33,7 +33,7 @@ export interface StoryRow {
   /** When a pending transaction ends, and how. */
   settles?: { at: string; status: Status }
   detail?: Detail
-  /** A second row about money that another one moves already. */
+  /** A second row about money that another row already moves. */
   isEcho?: true
 }
 
@@ -53,7 +53,7 @@ export type Detail =
 type Side = 'buy' | 'sell'
 
 interface Tells {
-  /** Not every fill says its side. */
+  /** Not every fill names its side. */
   side: boolean
   /** On the wallet of the quote currency, which pays the commission. */
   pays: boolean
@@ -192,7 +192,7 @@ export function move(at: string, type: string, what: string, to: string): StoryE
   return { at, rows: [row(type, `-${what}`), row(type, `${amount} ${to}`)] }
 }
 
-/** The same happening again and again: one for each step from `from` while it is before `to` (dates). */
+/** Repeats an event: once for each step from `from` while it is before `to` (dates). */
 export function every(
   step: { days: number } | { months: number },
   from: string,
@@ -239,7 +239,7 @@ function money(units: bigint, currency: string): Money {
   return { amount: toShortText(units, unitDecimals), currency }
 }
 
-/** Towards zero, to so many decimals. */
+/** Rounds towards zero, to this many decimals. */
 function cut(units: bigint, decimals: number): bigint {
   return units - (units % 10n ** BigInt(unitDecimals - decimals))
 }

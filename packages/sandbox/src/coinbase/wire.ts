@@ -1,6 +1,6 @@
 /**
- * How Coinbase says yes and no.
- * Sources: https://docs.cdp.coinbase.com/coinbase-app/api-architecture/error-messages, …/status-codes, …/rate-limiting.
+ * The successes and errors of Coinbase. Sources:
+ * https://docs.cdp.coinbase.com/coinbase-app/api-architecture/error-messages, …/status-codes, …/rate-limiting.
  *
  * Three forms of an error: v2 has a list of `id` and `message`; v3 has `error`, `error_details` and `message` (as the
  * check for "Missing required scopes" in github.com/coinbase/coinbase-advanced-py shows); and a JWT that is not

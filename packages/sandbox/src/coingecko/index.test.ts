@@ -17,7 +17,7 @@ async function get(path: string, of = sandbox): Promise<{ status: number; text: 
 }
 
 describe('simple/price', () => {
-  it('leaves unknown ids out without a word', async () => {
+  it('silently omits unknown ids', async () => {
     const { status, text } = await get('simple/price?ids=bitcoin,no-such-coin,ethereum&vs_currencies=usd')
     assert.equal(status, 200)
     assert.deepEqual(Object.keys(JSON.parse(text) as object), ['bitcoin', 'ethereum'])
@@ -30,7 +30,7 @@ describe('simple/price', () => {
     assert.match(text, /"flow":\{"usd":0\.\d+,/)
   })
 
-  it('quotes in every currency that it says it knows, each at a rate of its own', async () => {
+  it('quotes in every listed currency, each at its own rate', async () => {
     const names = JSON.parse((await get('simple/supported_vs_currencies')).text) as string[]
     assert.ok(names.length >= 22 && names.includes('jpy'))
     const { text } = await get(`simple/price?ids=bitcoin&vs_currencies=${names.join(',')}`)
@@ -40,7 +40,7 @@ describe('simple/price', () => {
     assert.ok(Number(bitcoin['jpy']) > 100 * Number(bitcoin['usd']))
   })
 
-  it('asks for both parameters', async () => {
+  it('requires both parameters', async () => {
     assert.equal((await get('simple/price?ids=bitcoin')).status, 422)
     assert.equal((await get('simple/price?vs_currencies=usd')).status, 422)
   })
@@ -77,7 +77,7 @@ describe('coins/{id}/market_chart/range', () => {
     assert.ok(prices.every(([, price]) => price > 1_000 && price < 200_000))
   })
 
-  it('knows no coin that the list does not have, and no currency as a coin', async () => {
+  it('refuses a coin that the list does not have, and a currency as a coin', async () => {
     assert.equal((await get(`coins/no-such-coin/market_chart/range?${range}`)).status, 404)
     assert.equal((await get(`coins/usd/market_chart/range?${range}`)).status, 404)
     const list = JSON.parse((await get('coins/list')).text) as { id: string }[]
@@ -100,7 +100,7 @@ describe('its limit', () => {
     }
   })
 
-  it('can be simulated, as every other fault', async () => {
+  it('can be simulated like every other fault', async () => {
     await control(sandbox, 'POST', 'providers/coingecko/faults', { kind: 'rate_limited', times: 1 })
     assert.equal((await get('ping')).status, 429)
     assert.equal((await get('ping')).status, 200)

@@ -4,8 +4,8 @@
  * Sources: https://docs.coingecko.com/demo/reference/simple-price, …/simple-supported-currencies, …/coins-list,
  * …/coins-id-market-chart-range, and …/common-errors-rate-limit for 429 and its body.
  *
- * Unknown ids are left out of simple/price without a word, as CoinGecko does. Prices are JSON numbers, and those below
- * 0.0001 have an exponent of two digits at least (8.1e-06), as Ruby writes them: answers are written by hand.
+ * Unknown ids are silently left out of simple/price, as at CoinGecko. Prices are JSON numbers, and those below 0.0001
+ * have an exponent of two digits at least (8.1e-06), as Ruby writes them: answers are written by hand.
  */
 import { dayMs } from '@assay/core'
 import type { WireAnswer, WireRequest } from '../core/serving/listener.ts'

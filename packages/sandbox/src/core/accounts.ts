@@ -24,7 +24,7 @@ export interface Account<Story, World> {
   key: KeyState
   /** Undefined: not metered. */
   meter: Meter | undefined
-  /** Calls that reached the provider so far, whatever came of them. */
+  /** Calls that reached the provider so far, whatever their result. */
   calls: number
   world(): World
   setWorld(world: World): void
@@ -34,7 +34,7 @@ interface KeyState {
   permissions: readonly string[]
   revoked: boolean
   expired: boolean
-  /** The end the key was given; undefined for none. */
+  /** The end that the key was given; undefined for none. */
   validUntilMs: number | undefined
   nonce: bigint
   acceptedCalls: number
@@ -42,14 +42,14 @@ interface KeyState {
 }
 
 export interface Accounts<Story, World> {
-  /** Same scenario and text, same account. Undefined when there is no such scenario. */
+  /** The same scenario and text give the same account. Undefined for an unknown scenario. */
   mint(scenario: string, text: string): Account<Story, World> | undefined
   findByKey(apiKey: string): Account<Story, World> | undefined
   /** With its first key, or with the key that has the number of this id. */
   findById(id: string): Account<Story, World> | undefined
-  /** A further key of an account: same text, same key. Undefined when there is no such account. */
+  /** A further key of an account: the same text gives the same key. Undefined for an unknown account. */
   addKey(id: string, text: string): Account<Story, World> | undefined
-  /** The account with each of its keys, the first one first; empty when there is no such account. */
+  /** The account with each of its keys, the first one first; empty for an unknown account. */
   listKeys(id: string): readonly Account<Story, World>[]
   scenarios: readonly Scenario<Story>[]
 }
@@ -214,7 +214,7 @@ export interface KeyChange {
   permissions?: readonly string[] | undefined
   revoked?: boolean | undefined
   expired?: boolean | undefined
-  /** ISO 8601: the key says so, and is unknown from then on. */
+  /** ISO 8601: the end that the key reports; from then on the key is unknown. */
   valid_until?: string | undefined
 }
 

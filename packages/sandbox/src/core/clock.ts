@@ -24,8 +24,9 @@ export function createClock(outside: () => number): Clock {
 
 /**
  * How fast the providers' limits recover. `fast` divides every limit's time by 100, so that a first read which would
- * take minutes at a real exchange takes seconds; the shape of the limit (size, cost, error) stays the same. At `fastest`
- * nothing waits for a limit: for tests of what is read, where one list of Binance may be asked for twice a minute.
+ * take minutes at a real exchange takes seconds; the shape of the limit (size, cost, error) stays the same. At
+ * `fastest` nothing waits for a limit. It is for tests of what is read, because Binance allows only two calls a minute
+ * for one of its lists.
  */
 export type Pace = 'fastest' | 'fast' | 'real'
 

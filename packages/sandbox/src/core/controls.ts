@@ -1,13 +1,13 @@
 /**
- * What a test does to a simulated account behind the reader's back: things that a provider does and no reader can
- * request. They are methods of the simulator and not part of the control API, because only code that runs beside the
- * simulator needs them. Balances always stay the exact sum of the records; a change that would break this throws a
+ * What a test does to a simulated account without the reader's knowledge: changes that a provider makes and no reader
+ * can request. They are methods of the simulator and not part of the control API, because only code that runs beside
+ * the simulator needs them. Balances always stay the exact sum of the records; a change that would break this throws a
  * RangeError.
  */
 export interface SimulatorControls {
-  /** Reads out everything that the account holds, for an independent check. */
+  /** Returns everything that the account holds, for an independent check. */
   readAccount(accountId: string): AccountReading
-  /** Removes a record from every list, also one that was shown before; the balances follow. */
+  /** Removes a record from every list, even one that was shown before; the balances follow. */
   withdrawRecord(accountId: string, recordId: string): void
   /** Books something now that happened earlier. Returns the id of its record. */
   addLateRecord(accountId: string, record: LateRecord): string
@@ -17,7 +17,7 @@ export interface SimulatorControls {
 
 export interface AccountReading {
   accountId: string
-  /** Decimal text by the provider's own code, without trailing zeros; codes that were emptied are there with "0". */
+  /** Decimal text by the provider's own code, without trailing zeros; emptied codes are included with "0". */
   balances: Readonly<Record<string, string>>
   /** By the provider's own name of the list, oldest first. */
   records: Readonly<Record<string, readonly SimulatorRecord[]>>
@@ -26,7 +26,7 @@ export interface AccountReading {
 export interface SimulatorRecord {
   /** What `withdrawRecord` and `correctRecord` take, for the lists that the simulator names in its head. */
   id: string
-  /** As it goes over the wire. */
+  /** The record as it goes over the wire. */
   body: object
 }
 

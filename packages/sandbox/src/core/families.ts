@@ -24,11 +24,11 @@ export interface Families {
    * false.
    */
   spendCode(claims: Claims): boolean
-  /** A refresh token's one use, by the same rule. */
+  /** Uses a refresh token, which works once, by the same rule. */
   spendRefresh(claims: Claims): boolean
   /** Ends everything that resulted from one sign-in. */
   end(claims: Claims): void
-  /** Every present token of an account. A later sign-in starts a new family. */
+  /** Ends every present token of an account. A later sign-in starts a new family. */
   endAll(account: string): void
   /** Ends the family once it has read this many. */
   countEntries(claims: Claims, count: number, endsAfter: number | undefined): void

@@ -20,7 +20,7 @@ export function encodeNumber(account: string, kind: string, number: number): str
   return toBase32(tag, tagLength) + toBase32(number ^ maskOf(account, kind, tag), numberLength)
 }
 
-/** The number, when this account did make such an id. */
+/** The number behind an id that this account made; undefined for any other id. */
 export function decodeNumber(account: string, kind: string, text: string): number | undefined {
   if (!/^[A-Z2-7]{16}$/.test(text)) return undefined
   const tag = fromBase32(text.slice(0, tagLength))

@@ -23,7 +23,7 @@ export interface KeyList {
   add(record: KeyRecord): void
 }
 
-// Far more than a tester connects. Older keys still work, but their accounts cannot get a further key.
+// This is far more than a tester connects. Older keys still work, but their accounts cannot get a further key.
 const keysMax = 2_000
 
 /** Without a file, the list ends with the process. */

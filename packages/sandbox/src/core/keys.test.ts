@@ -14,7 +14,7 @@ describe('keys that carry their account', () => {
     assert.equal(secret.length, 88)
   })
 
-  it('are known to another maker with the same seed, and to none with another seed or provider', () => {
+  it('are accepted by another instance with the same seed, and by none with another seed or provider', () => {
     const known = { scenarioTag: scenarioTagOf('default'), accountNumber: number }
     assert.deepEqual(createKeyMaker('seed', 'kraken').read(apiKey), known)
     assert.equal(createKeyMaker('other', 'kraken').read(apiKey), undefined)

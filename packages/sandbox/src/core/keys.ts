@@ -25,7 +25,7 @@ export interface KeyMaker {
   read(apiKey: string): { scenarioTag: string; accountNumber: string } | undefined
 }
 
-/** Any text names an account: same text, same account. 24 hexadecimal digits. */
+/** Any text names an account: the same text gives the same account. 24 hexadecimal digits. */
 export function accountNumberOf(text: string): string {
   return createHash('sha256')
     .update('account\n')

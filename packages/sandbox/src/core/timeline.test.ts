@@ -27,7 +27,7 @@ describe('a timeline', () => {
     assert.deepEqual(numbers(timeline.view({ untilTicks: 9 })), [])
   })
 
-  it('excludes the lower row and includes the upper one, also among rows of the same instant', () => {
+  it('excludes the lower row and includes the upper one, even among rows of the same instant', () => {
     assert.deepEqual(numbers(timeline.view({ afterNumber: 3, untilNumber: 5 })), [5, 4])
     assert.deepEqual(numbers(timeline.view({ untilNumber: 4 })), [4, 3, 2, 1, 0])
   })

@@ -6,7 +6,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export interface Claims {
-  /** As the control API names it. */
+  /** The account's name in the control API. */
   account: string
   /** One sign-in and all tokens that resulted from it. */
   family: string

@@ -49,7 +49,7 @@ async function requireFunds(
   const chain = world.chains.get(chainId)
   if (chain === undefined) throw new RangeError(`no chain ${chainId}`)
   const wei = BigInt(await chain.node.request('eth_getBalance', from, 'latest'))
-  // More than any transfer's gas at the highest price, and the fee for its data.
+  // This covers any transfer's gas at the highest price, and the fee for its data.
   const gasWei = 500_000n * chain.network.fees.maxWei
   const needed = asset === 'ETH' ? toUnits(amount, 18) + gasWei : gasWei
   if (wei < needed)

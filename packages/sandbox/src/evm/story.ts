@@ -27,7 +27,7 @@ export type Deed =
   | { kind: 'mint-items'; ids: readonly number[]; counts: readonly number[] }
   | { kind: 'send-item'; id: number; count: number }
   | { kind: 'airdrop'; token: 'SPAM' | 'FAKE'; amount: string }
-  /** A stranger writes a transfer of nothing, from the wallet to an address that looks like one it uses. */
+  /** A stranger writes a transfer of zero, from the wallet to an address that looks like one it uses. */
   | { kind: 'poison' }
   | { kind: 'multisend'; asset: TokenCode; first: number; count: number }
   /** By the chain itself, without a transaction. */

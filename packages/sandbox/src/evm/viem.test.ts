@@ -116,7 +116,7 @@ describe("viem's own reads", () => {
 describe('the node', () => {
   const ask = (method: string, ...params: unknown[]): object => ({ jsonrpc: '2.0', id: 7, method, params })
 
-  it('refuses what a reader does not need', async () => {
+  it('refuses methods that a reader does not need', async () => {
     for (const method of [
       'eth_sendTransaction',
       'hardhat_setBalance',
@@ -129,7 +129,7 @@ describe('the node', () => {
     }
   })
 
-  it('answers broken requests as JSON-RPC says', async () => {
+  it('answers malformed requests as JSON-RPC specifies', async () => {
     const codeOf = (answer: unknown): number => (answer as { error: { code: number } }).error.code
     assert.equal(codeOf(await postRpc(sandbox, 1, '{')), -32700)
     assert.equal(codeOf(await postRpc(sandbox, 1, { method: 'eth_chainId' })), -32600)
@@ -167,7 +167,7 @@ describe('the node', () => {
   })
 })
 
-describe('what a test can do to a wallet', () => {
+describe('the controls of a wallet', () => {
   it('books transfers in and out, on either network, and the balance follows', async () => {
     const own = await openWallet(sandbox, 'empty', 'booked')
     const [deposit] = await own.book({ type: 'deposit', asset: 'ETH', amount: '2.000000000000000001' })
@@ -192,7 +192,7 @@ describe('what a test can do to a wallet', () => {
     assert.equal(native?.balance, String(2_000_000_000_000_000_001n - spent))
   })
 
-  it('refuses what a chain cannot do', async () => {
+  it('refuses bookings that a chain cannot contain', async () => {
     const own = await openWallet(sandbox, 'empty', 'refused')
     for (const [entry, reason] of [
       [{ type: 'withdrawal', asset: 'ETH', amount: '1' }, /needed/],
@@ -238,10 +238,10 @@ describe('what a test can do to a wallet', () => {
   })
 })
 
-it('a new process with the same seed has the same chain, and knows the wallets of the first; another seed has others', async () => {
+it('a new process with the same seed has the same chain and recognises the wallets of the first; another seed has others', async () => {
   const [again, stranger] = [await startTestSandbox(), await startTestSandbox({ seed: 'another seed' })]
   try {
-    // In another order, and without minting the wallet.
+    // This opens wallets in another order, and without minting the first one.
     await openWallet(again, 'flaky', 'somebody')
     for (const chainId of [1, 8453]) {
       const path = `/index/${chainId}/api?module=account&action=txlist&address=${wallet.address}`
@@ -260,7 +260,7 @@ it('a new process with the same seed has the same chain, and knows the wallets o
   }
 })
 
-/** Without what grows with every block. */
+/** Leaves out the fields that grow with every block. */
 function settled(row: WireRow): WireRow {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'confirmations'))
 }

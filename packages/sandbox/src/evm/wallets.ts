@@ -16,12 +16,12 @@ export interface Wallet {
 
 export interface Wallets {
   accounts: Accounts<Story, Story>
-  /** Same scenario and text, same wallet, for as long as this process lives. */
+  /** The same scenario and text give the same wallet, for as long as this process lives. */
   mint(scenario: string, text: string): EvmAccount | undefined
   walletOf(account: EvmAccount): Wallet
   /** The wallets that a call names: as a parameter, or as a word of 32 bytes in what it asks a contract. */
   findIn(request: WireRequest): EvmAccount[]
-  /** Those that the chains have from their beginning. */
+  /** The wallets that the chains have from their beginning. */
   listPrepared(): EvmAccount[]
 }
 

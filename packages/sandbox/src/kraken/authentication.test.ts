@@ -41,7 +41,7 @@ describe('a call to Kraken', () => {
     assert.equal(await errorOf(post(right)), undefined, 'and refused calls spend no nonce')
   })
 
-  it('takes JSON as well as a form', async () => {
+  it('accepts JSON as well as a form', async () => {
     const { apiKey, secret } = await openAccount(sandbox, 'default', 'json')
     const body = JSON.stringify({ nonce: '5', ofs: 3 })
     const sign = signatureOf(secret, '/0/private/Ledgers', '5', body).toString('base64')
@@ -95,7 +95,7 @@ describe('a call to Kraken', () => {
     }
   })
 
-  it('is unknown for any other method, and for names every object has', async () => {
+  it('is unknown for any other method, and for property names that every object has', async () => {
     const account = await openAccount(sandbox, 'default', 'unknown')
     for (const method of ['AddOrder', 'Withdraw', 'constructor', '']) {
       assert.deepEqual((await account.ask(method)).error, ['EGeneral:Unknown method'])

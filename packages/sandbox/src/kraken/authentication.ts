@@ -67,7 +67,7 @@ function isSignedBy(account: KrakenAccount, request: WireRequest, nonce: string)
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-/** Of a call with this body, as it is sent. */
+/** The signature of a call with this body, as it is sent. */
 export function signatureOf(secret: string, path: string, nonce: string, body: string): Buffer {
   const digest = createHash('sha256')
     .update(nonce + body)

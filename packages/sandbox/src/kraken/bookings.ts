@@ -2,9 +2,9 @@
  * How the exchange books what happened: which entries a deposit, a trade or a staking move leaves in the ledger.
  * Source: https://support.kraken.com/articles/360001169383 (how to interpret ledger history fields).
  *
- * Not documented: a failed withdrawal as a pair that cancels (seen by readers of real accounts), and legacy staking
- * moves with a reference for each side, which is the harder case for a reader and stands until a recorded answer says
- * otherwise. Nor is the reference "Unknown" of Earn entries
+ * Three things here are not documented. A failed withdrawal is a pair of entries that cancel each other, as readers of
+ * real accounts have seen. Legacy staking moves have a reference for each side: we do not know whether that is so, and
+ * it is the harder case for a reader. Earn entries may have the reference "Unknown"
  * (https://github.com/AlexanderLill/PP-Crypto-Parser/issues/4).
  */
 import { ticksPerSecond } from '../core/timeline.ts'
@@ -15,12 +15,12 @@ import { findPair, type Pair } from './api/pairs.ts'
 import type { FundingRow, LedgerRow, Reference, TradeRow } from './rows.ts'
 import type { Entries, Funding, StoryEvent, Trade } from './story.ts'
 
-/** 0.26 %, Kraken's first taker fee; makers pay 0.16 %. In hundredths of a percent. */
+/** In hundredths of a percent: Kraken's fees for small volumes are 0.26 % for takers and 0.16 % for makers. */
 const takerFee = 26n
 const makerFee = 16n
 
 export interface Draft {
-  /** Balances are written when all is in order of time: a side may be booked later than the next event. */
+  /** Balances are added once all entries are in order of time: one side may be booked after the next event. */
   ledger: Omit<LedgerRow, 'balance'>[]
   trades: TradeRow[]
   deposits: FundingRow[]
@@ -40,7 +40,7 @@ export function book(draft: Draft, event: StoryEvent, atTicks: number): void {
   else bookFunding(draft, event, atTicks)
 }
 
-/** The letters differ at Kraken by what made the entry; readers must not depend on them. */
+/** Kraken's letter depends on what made the entry. Readers must not rely on it. */
 function letterOf(event: Entries): string {
   return event.type === 'earn' ? 'E' : event.type === 'staking' ? 'S' : event.type === 'transfer' ? 'B' : 'T'
 }
@@ -64,7 +64,7 @@ function bookFunding(draft: Draft, event: Funding, atTicks: number): void {
   rows.push({ number, atTicks, reference, event })
 }
 
-/** The ledger entries of a returned withdrawal: reversed signs under the same reference. */
+/** Books a returned withdrawal: an entry with reversed signs under the same reference. */
 export function bookReturn(draft: Draft, { event, reference }: FundingRow, atTicks: number): void {
   const asset = getAsset(event.code)
   const move = { asset, amount: toUnits(event.amount, asset.decimals), fee: -toUnits(event.fee ?? '0', asset.decimals) }

@@ -51,7 +51,7 @@ describe('ccxt reads the market', () => {
 })
 
 describe('ccxt reads the account', () => {
-  it('fetchBalance: every code with what the reckoning says', async () => {
+  it('fetchBalance: every code equals the computed balance', async () => {
     const { balances } = (await control(sandbox, 'GET', `accounts/${account.accountId}/state`)) as {
       balances: Record<string, string>
     }
@@ -161,7 +161,7 @@ describe('errors are those of ccxt', () => {
     await assert.rejects(client.privatePostLedgers(), { code: 'ECONNRESET' })
   })
 
-  // Worth knowing: fetchLedger makes an empty list of it, which looks like the end of the history.
+  // fetchLedger turns this into an empty list, which looks like the end of the history.
   it('none at all for JSON that ends early or a page instead of it: the answer is text', async () => {
     for (const kind of ['truncated_json', 'html']) {
       await once({ kind })

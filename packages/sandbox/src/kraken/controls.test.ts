@@ -41,7 +41,7 @@ async function assertLaw(account: TestAccount, code: string): Promise<void> {
 }
 
 describe('the controls of Kraken', () => {
-  it('read out exactly what the account shows over the wire', async () => {
+  it('return exactly what the account shows over the wire', async () => {
     const account = await openAccount(sandbox, 'reality', 'reading')
     const reading = sandbox.controls.kraken.readAccount(account.accountId)
     const { ledger } = (await account.ask('Ledgers')).result as { ledger: Record<string, Entry> }
@@ -66,7 +66,7 @@ describe('the controls of Kraken', () => {
     assert.throws(() => controls.withdrawRecord(account.accountId, id), RangeError)
   })
 
-  it('refuse to withdraw what was spent afterwards', async () => {
+  it('refuse to withdraw an amount that was spent afterwards', async () => {
     const account = await openAccount(sandbox, 'reality', 'spent')
     const controls = sandbox.controls.kraken
     const [id] = entriesOf(controls.readAccount(account.accountId)).find(([, { asset }]) => asset === 'SAI') ?? []

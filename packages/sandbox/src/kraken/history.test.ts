@@ -10,7 +10,7 @@ function build(...events: StoryEvent[]): ReturnType<typeof buildWorld> {
 const salary = deposit('2024-01-01 10:00:00', 'ZEUR', '100', 'SEPA')
 
 describe('a history', () => {
-  it('is booked in order of time, whatever the order it was told in', () => {
+  it('is booked in order of time, whatever the order of the scenario', () => {
     const world = build(withdrawal('2024-01-02 10:00:00', 'ZEUR', '60', 'SEPA', { fee: '1' }), salary)
     assert.deepEqual(
       world.ledger.rows.map((row) => [row.type, row.amount, row.fee, row.balance]),
@@ -43,7 +43,7 @@ describe('a history', () => {
     assert.equal(base?.atTicks, toTicks('2024-01-03 10:00:00.1234'))
   })
 
-  it('gives each side of a legacy staking move a reference of its own', () => {
+  it('gives each side of a legacy staking move its own reference', () => {
     const coins = deposit('2024-01-01 09:00:00', 'DOT', '5', 'Polkadot')
     const move = entries('2024-01-02 09:00:00', 'transfer', [leg('-5 DOT'), leg('5 DOT.S', { delayS: 4 })], {
       references: 'each',
@@ -53,7 +53,7 @@ describe('a history', () => {
     assert.equal((back?.atTicks ?? 0) - (out?.atTicks ?? 0), 40_000)
   })
 
-  it('with a backdated entry has later balances written anew, and is refused where one would be negative', () => {
+  it('with a backdated entry has later balances rewritten, and is refused where one would be negative', () => {
     const world = build(salary, withdrawal('2024-01-05 10:00:00', 'ZEUR', '40', 'SEPA'))
     const at = toTicks('2024-01-03 00:00:00')
     const later = withEntries(world, { type: 'adjustment', legs: [leg('-50 ZEUR')] }, at)

@@ -45,7 +45,7 @@ async function page(
 }
 
 describe('Ledgers in reality', () => {
-  it('has a count that is lower than the entries there are', async () => {
+  it('reports a count that is lower than the number of entries', async () => {
     const ids: string[] = []
     for (let offset = 0; ; offset += 50) {
       const part = await page(account, { ofs: String(offset) })
@@ -73,7 +73,7 @@ describe('Ledgers in reality', () => {
     assert.equal(ids.length, held.length)
   })
 
-  it('keeps its question in the cursor, and refuses one that it did not give', async () => {
+  it('keeps its filters in the cursor, and refuses a cursor that it did not issue', async () => {
     const deposits = held.filter((entry) => entry.type === 'deposit').map((entry) => entry.id)
     const first = await page(account, { with_cursor: 'true', type: 'deposit' })
     const second = await page(account, { cursor: first.next_cursor ?? '' })
@@ -130,7 +130,7 @@ describe('Ledgers in reality', () => {
     }
   })
 
-  it('gives under every heading that readers report', () => {
+  it('returns entries of every kind that readers report', () => {
     const headings = new Set(held.map((entry) => `${entry.type}/${entry.subtype}`))
     for (const heading of [
       ...['transfer/spotfromfutures', 'transfer/airdrop', 'earn/airdrop', 'airdrop/', 'earn/', 'credit/'],
@@ -141,7 +141,7 @@ describe('Ledgers in reality', () => {
   })
 })
 
-describe('codes in reality', () => {
+describe('codes in the scenario reality', () => {
   it('are those of the balances too', async () => {
     const balance = (await account.ask('Balance')).result as Record<string, string>
     for (const code of [
@@ -180,7 +180,7 @@ describe('a withdrawal on hold', () => {
   }
 
   // Fields, the statuses and the words of status-prop: https://docs.kraken.com/api/docs/rest-api/get-status-recent-withdrawals
-  it('says so for more than two weeks, with the documented fields and without a transaction id', async () => {
+  it('is reported as on hold for more than two weeks, with the documented fields and without a transaction id', async () => {
     const open = await openAccount(own, 'reality')
     const withdrawals = await openWithdrawals(open)
     assert.equal(withdrawals.length, 2)
@@ -192,7 +192,7 @@ describe('a withdrawal on hold', () => {
     assert.deepEqual(Object.keys(withdrawals[0] ?? {}).toSorted(), fields.split(' '))
   })
 
-  it('ends when its time has come: one was sent, the other comes back with its fee', async () => {
+  it('ends on time: one is sent, and the other comes back with its fee', async () => {
     const open = await openAccount(own, 'reality')
     const before = (await open.ask('Balance')).result as Record<string, string>
     await control(own, 'POST', 'clock', { offset_ms: 30 * dayMs })

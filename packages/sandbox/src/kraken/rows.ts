@@ -10,7 +10,7 @@ import { decodeNumber, encodeNumber } from '../core/ids.ts'
 export interface Reference {
   letter: string
   number: number
-  /** Written as it is instead: Kraken answers "Unknown" where it has lost the reference of an Earn entry. */
+  /** Written literally instead: Kraken answers "Unknown" where it has lost the reference of an Earn entry. */
   literal?: string
 }
 
@@ -22,7 +22,7 @@ export interface LedgerRow extends Row {
   amount: string
   fee: string
   balance: string
-  /** amount − fee in units: what the balance moved by. */
+  /** amount − fee in units: the change of the balance. */
   change: bigint
 }
 

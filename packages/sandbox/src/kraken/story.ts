@@ -1,6 +1,6 @@
 /**
- * The words in which a scenario tells what happened on an account. `history.ts` turns them into ledger entries, trades,
- * deposits and withdrawals, and refuses a story that spends more than the account holds.
+ * The vocabulary in which a scenario describes what happened on an account. `history.ts` turns them into ledger
+ * entries, trades, deposits and withdrawals, and refuses a story that spends more than the account holds.
  */
 export { every } from '../core/scenario.ts'
 
@@ -26,7 +26,9 @@ export interface Funding extends Happening {
   method: string
   /** Absent for money that moved through a bank. */
   network?: string
-  /** What another simulator shows of the same transfer; an invented one for each account when left out. */
+  /**
+   * The hash and address that another simulator shows for the same transfer; invented for each account when left out.
+   */
   hash?: string
   address?: string
   /** A failed withdrawal is booked, then booked back, fee and all. */
@@ -39,7 +41,7 @@ export interface Trade extends Happening {
   kind: 'trade'
   pair: string
   side: 'buy' | 'sell'
-  /** Volume of the base, or with `spend` what to give in the quote; the price is the market's unless told. */
+  /** Volume of the base, or with `spend` what to give in the quote; the price is the market's by default. */
   volume?: string
   spend?: string
   price?: string
@@ -56,7 +58,7 @@ export interface Entries extends Happening {
   legs: readonly Leg[]
   /** Legacy staking moves book each side under a reference of its own; everything else shares one. */
   references?: 'each'
-  /** Happenings of one name share one reference, however long apart. "Unknown" is written as it is. */
+  /** Events of one name share one reference, however far apart they are. "Unknown" is written literally. */
   reference?: string
 }
 

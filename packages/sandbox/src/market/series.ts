@@ -54,7 +54,7 @@ function computePrice(coin: Coin, day: number): bigint {
   return (levelOn(coin, day) * factor) / whole
 }
 
-/** The price in another currency or coin, with as many digits as a person would want to see. */
+/** The price in another currency or coin, with as many digits as a person would read. */
 export function priceText(coin: Coin, quote: Coin, day: number): string {
   const price = divideUnits(priceInUsd(coin, day), priceDecimals, priceInUsd(quote, day), priceDecimals, priceDecimals)
   const shown = price >= 10n ** 18n ? 2 : price >= 10n ** 15n ? 4 : price >= 10n ** 13n ? 6 : 12

@@ -5,7 +5,7 @@
  * …/#order-book-trading-trade-get-transaction-details-last-3-months
  *
  * A spot fill makes two bills, one for each coin, and the fee is part of the bill of its coin. A fee is negative when
- * it was charged and positive when it is a rebate. Not documented: `subType` tells which way the bill's own coin went.
+ * it was charged and positive when it is a rebate. Not documented: `subType` is the direction of the bill's own coin.
  */
 import { dayMs } from '@assay/core'
 import { hexOf } from '../core/ids.ts'
@@ -129,7 +129,9 @@ interface Numbered {
   atMs: number
 }
 
-/** `after` wants what is older than a bill, `before` what is newer; `begin` and `end` are times. Newest first. */
+/**
+ * `after` asks for bills older than the given one, `before` for newer ones; `begin` and `end` are times. Newest first.
+ */
 function pageOf<R extends Numbered>(
   of: SpotAccount,
   rows: readonly R[],

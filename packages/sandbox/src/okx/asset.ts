@@ -3,8 +3,8 @@
  * Source: https://www.okx.com/docs-v5/en/#funding-account-rest-api-get-balance, …-asset-bills-details,
  * …-asset-bills-history, …-get-deposit-history, …-get-withdrawal-history, …-get-convert-history
  *
- * These lists page by time: `after` wants what is earlier than a time, `before` what is later, and the time itself
- * belongs to neither. Not documented: the bill of a withdrawal has its fee in it, and a conversion between the trading
+ * These lists page by time: `after` asks for rows earlier than a time, `before` for later ones, and neither includes
+ * the time itself. Not documented: the bill of a withdrawal has its fee in it, and a conversion between the trading
  * account's coins shows up here as well as in the trading account's bills.
  */
 import type { CallContext } from '../core/serving/provider-server.ts'
@@ -36,7 +36,7 @@ function pageOf<R extends { number: number; atMs: number }>(
   return pageAt(within(rows, fromMs, toMs), 0, sizeOf(query), context)
 }
 
-/** `keptMs`: how far back this endpoint looks, at an exchange that forgets. */
+/** `keptMs`: how far back this endpoint looks, at an exchange that drops old rows. */
 export function assetBills(
   of: SpotAccount,
   query: URLSearchParams,

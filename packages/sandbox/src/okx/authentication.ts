@@ -61,7 +61,7 @@ export function checkCall(
   return caller
 }
 
-/** Of timestamp, method, path with query, and body, one after the other. */
+/** The payload is timestamp, method, path with query, and body, joined without a separator. */
 export function signatureOf(secret: string, payload: string): string {
   return createHmac('sha256', secret).update(payload).digest('base64')
 }

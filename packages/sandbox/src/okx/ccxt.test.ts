@@ -87,7 +87,7 @@ describe('ccxt reads the market', () => {
 })
 
 describe('ccxt reads the account', () => {
-  it('the bills of the trading account: their sum is the balance, and every bill tells the balance after it', async () => {
+  it('the bills of the trading account: their sum is the balance, and every bill has the balance after it', async () => {
     assert.equal(ledger.length, 391)
     assert.equal(new Set(ledger.map(billIdOf)).size, ledger.length)
     const trading = await held('trading')
@@ -116,7 +116,7 @@ describe('ccxt reads the account', () => {
     assert.deepEqual(Object.fromEntries(sums), await held('funding'))
   })
 
-  it('fetchBalance: both accounts together are what the reckoning says, and the part in orders is not free', async () => {
+  it('fetchBalance: both accounts together equal the computed balance, and the part in orders is not free', async () => {
     const { balances } = sandbox.controls.okx.readAccount(account.accountId)
     const read = totals([...Object.entries(await held('trading')), ...Object.entries(await held('funding'))])
     for (const [asset, amount] of Object.entries(balances)) assert.deepEqual(read[asset], decimalOf(amount), asset)

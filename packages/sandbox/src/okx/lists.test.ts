@@ -1,4 +1,4 @@
-/** Pages, what is forgotten, and how much may be asked. */
+/** Pages, retention and rate limits. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sandbox } from '../index.ts'
@@ -71,8 +71,8 @@ describe('pages of OKX', () => {
   })
 })
 
-describe('what OKX forgets', () => {
-  it('bills after a week or three months, fills after three months, funding bills after one; not deposits', async () => {
+describe('the retention of OKX', () => {
+  it('is a week or three months for bills, three months for fills and one for funding bills; deposits are kept', async () => {
     const forgetful = await openOkxAccount(sandbox, 'forgotten')
     const oldest = async (path: string, parameters: Parameters = {}): Promise<string | undefined> => {
       const rows = await ask(path, parameters, forgetful)
@@ -104,7 +104,7 @@ describe('limits of OKX', () => {
     assert.deepEqual(await statusOf(account, 'account/config'), [200, '0'])
   })
 
-  it('rate_limited: one call of an endpoint; large: none', async () => {
+  it('rate_limited: allows one call of an endpoint; large: has no limit', async () => {
     const poor = await openOkxAccount(sandbox, 'rate_limited')
     assert.deepEqual(await statusOf(poor, 'account/config'), [200, '0'])
     assert.deepEqual(await statusOf(poor, 'account/config'), [429, '50011'])

@@ -1,4 +1,4 @@
-/** What people see first in the sandbox: an account that a person could have, in which no single asset is nearly everything. */
+/** What people see first in the sandbox: a realistic account that no single asset dominates. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { toUnits } from '../core/units.ts'
@@ -12,7 +12,7 @@ interface State {
   accounts?: { currency: string | { code: string }; balance: string | { amount: string } }[]
 }
 
-/** Whole numbers of the smallest unit. A contract is told by its address: another one may call itself the same. */
+/** Whole numbers of the smallest unit. A contract is identified by its address: another one may use the same name. */
 interface EvmState {
   networks: { balances: { asset: string; decimals: number; balance: string }[] }[]
 }

@@ -3,7 +3,7 @@ import type { FaultKind } from '../core/serving/faults.ts'
 /** Some first calls of a reader depend on each other, and no program can work if three in a row never succeed. */
 export const calmStretch = Array<'calm'>(8).fill('calm')
 
-/** The scenario `flaky`: the same at every provider, but for how each says that there were too many calls. */
+/** The scenario `flaky`: the same at every provider, except for the text of "too many calls". */
 export function flaky(tooManyCalls: FaultKind) {
   return {
     name: 'flaky',

@@ -91,7 +91,7 @@ describe('booked transfers', () => {
     assert.deepEqual(await listed(address, 'finalized'), [first])
   })
 
-  it('are refused where the chain could not be like that, and leave nothing behind', async () => {
+  it('are refused where the chain could not contain them, and leave nothing behind', async () => {
     node.pass(60_000)
     const { address, book } = await node.open('empty', 'refusals')
     await book(deposit('SOL', '1'))
@@ -120,7 +120,7 @@ describe('booked transfers', () => {
     const { accounts, effects } = await to.state()
     assert.equal(accounts.find(({ kind }) => kind === 'token')?.token?.amount, '15500000')
     assert.ok(effects.every(({ kind }) => kind !== 'fee'))
-    // An account below the rent is refused by the chain, and the fee was for nothing.
+    // The chain refuses an account below the rent, and the fee is lost.
     const poor = {
       type: 'withdrawal',
       asset: 'SOL',

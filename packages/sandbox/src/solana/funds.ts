@@ -16,7 +16,7 @@ const rich = 10n ** 17n
 const shares = 16n
 
 export interface Funds {
-  /** Gives the owner of a key what it will spend, unless it has it already. */
+  /** Gives the owner of a key what it will spend, unless it already has enough. */
   ensure(key: Key, assets: readonly AssetCode[], slot: number, accountId: string): void
 }
 

@@ -30,7 +30,7 @@ export interface TableLookup {
   readonlyIndexes: readonly number[]
 }
 
-/** As it goes over the wire: a word, or an object with one member. */
+/** The form on the wire: a word, or an object with one member. */
 export type TransactionError = string | Readonly<Record<string, unknown>>
 
 export interface Entry {

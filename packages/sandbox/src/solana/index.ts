@@ -18,7 +18,7 @@ import { createWallets, type SolanaAccount, type Wallets } from './wallets.ts'
 import { rpcFailure } from './rpc/wire.ts'
 import type { Wallet, World } from './world.ts'
 
-/** As nodes are configured: 50 KiB. */
+/** The usual configuration of nodes: 50 KiB. */
 const bodyBytesMax = 51_200
 
 export interface Solana {

@@ -102,7 +102,7 @@ async function readAll(wallet: TestWallet): Promise<void> {
   const sums = await reckon(signatures)
   assert.equal(sums.get(owner)?.lamports, lamports)
   for (const { pubkey, amount } of held) assert.equal(sums.get(pubkey)?.tokens, amount, pubkey)
-  // Accounts that were closed give everything back.
+  // Closed accounts return everything.
   const known = new Set<string>([owner, ...held.map(({ pubkey }) => pubkey)])
   const closed = state.effects.map(({ account }) => account).filter((account) => !known.has(account))
   for (const account of new Set(closed)) {
@@ -123,7 +123,7 @@ describe('@solana/kit', () => {
     // 1,000.000000009 less one percent, rounded up; then 99.5 sent. The fee stays at the account that receives.
     const taxed = 1_000_000_000_009n - 10_000_000_001n - 99_500_000_000n
     assert.deepEqual(amounts, [1n, taxed, 123_456_789_012_345_677n, 1_009_007_199_254_740_999n])
-    // The first payment is 2^53 + 1 lamports, and JSON tells it exactly.
+    // The first payment is 2^53 + 1 lamports, and the JSON has it exactly.
     const [first] = (await listSignatures(toAddress(wallet.address))).slice(-1)
     assert.match(await node.askText('getTransaction', first, versioned), /"lamports":9007199254740993[,}]/)
   })
@@ -178,7 +178,7 @@ describe('@solana/kit', () => {
     }
   })
 
-  it('takes refusals for errors of its own', async () => {
+  it('turns refusals into its own errors', async () => {
     const unknown = toSignature(
       '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv',
     )

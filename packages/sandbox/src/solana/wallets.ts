@@ -24,7 +24,7 @@ export interface Wallets {
 
 /** An address has 32 to 44 letters of base58, a signature up to 88. */
 const names = /[1-9A-HJ-NP-Za-km-z]{32,88}/g
-// Far above any test; addresses and signatures of wallets live as long as the process.
+// This is far more than any test needs; addresses and signatures of wallets live as long as the process.
 const notedMax = 1_000_000
 
 export function createWallets(options: {

@@ -1,7 +1,7 @@
 /**
  * The coins and pairs of the simulated spot exchanges. Amounts have eight decimals everywhere. The decimals of a pair's
- * price and quantity add up to eight, so that price times quantity is the exact cost: OKX tells no cost, and a reader can
- * only multiply.
+ * price and quantity add up to eight, so that price times quantity is the exact cost: OKX reports no cost, and a reader
+ * can only multiply.
  */
 import { dayOf, findCoin, priceDecimals, priceInUsd, priceText } from '../market/series.ts'
 import type { Network } from './story.ts'

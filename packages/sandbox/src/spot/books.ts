@@ -2,7 +2,7 @@
  * From a story to what the exchange holds: rows, the ledger entries that each of them makes, and the balances.
  *
  * The law, checked while the books are written: a balance is the exact sum of the changes of all entries of its wallet,
- * every entry tells the balance after it, and no balance is ever negative.
+ * every entry has the balance after it, and no balance is ever negative.
  */
 import { divideUnits, multiplyUnits, toFixedText, toShortText, toUnits } from '../core/units.ts'
 import { decimals, getPair, marketPrice } from './assets.ts'

@@ -31,7 +31,7 @@ export interface Dialect {
   bookkeeping: Bookkeeping
   key: KeyShape
   secretOf(account: SpotAccount): Record<string, string>
-  /** The account's own number as the exchange tells it, the same for every key of it. */
+  /** The account's own number as the exchange reports it, the same for every key of the account. */
   publicIdOf(account: SpotAccount): string
   /** The key of a call, before anything about the call was checked. */
   keyOf(request: WireRequest): string

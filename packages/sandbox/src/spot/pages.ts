@@ -6,7 +6,7 @@ interface Numbered {
   atMs: number
 }
 
-/** Of rows that are oldest first; both edges are included. */
+/** Expects rows that are oldest first. Both edges are included. */
 export function within<R extends Numbered>(rows: readonly R[], fromMs: number, toMs: number): readonly R[] {
   const first = countBefore(rows, fromMs)
   const end = countBefore(rows, toMs + 1)

@@ -1,6 +1,6 @@
 /**
  * The words in which a scenario tells what happened on an account of a spot exchange, whichever exchange it is. Bybit,
- * OKX and Bitfinex tell the same story in three protocols. `books.ts` turns it into rows and ledger entries, and
+ * OKX and Bitfinex show the same story in three protocols. `books.ts` turns it into rows and ledger entries, and
  * refuses a story in which the account spends what it does not have.
  */
 export { every } from '../core/scenario.ts'

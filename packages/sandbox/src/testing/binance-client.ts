@@ -28,7 +28,7 @@ export async function openBinanceAccount(
   const { api_key: apiKey, secret_key: secret } = minted.credentials
   const call = async (path: string, parameters: Record<string, string | number> = {}): Promise<Response> => {
     const { serverTime } = (await (await fetch(`${sandbox.urls.binance}/api/v3/time`)).json()) as { serverTime: number }
-    // The clock of test sandboxes leaps a second with every look.
+    // The clock of test sandboxes moves by a second with every read.
     return send(sandbox, { apiKey, secret }, path, { timestamp: serverTime, recvWindow: 60_000, ...parameters })
   }
   const ask = async <T>(path: string, parameters?: Record<string, string | number>): Promise<T> =>

@@ -19,7 +19,7 @@ export interface BitfinexTestAccount extends BitfinexKey {
   ask(name: string, parameters?: Record<string, number>): Promise<unknown[]>
 }
 
-// One for all: the same account may be opened twice in a file, and its nonces must go on rising.
+// Shared by all: a file may open the same account twice, and its nonces must continue to rise.
 let lastNonce = 0
 
 export async function openBitfinexAccount(

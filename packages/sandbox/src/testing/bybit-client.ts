@@ -35,7 +35,7 @@ export async function openBybitAccount(
   const { api_key: apiKey, secret_key: secret } = minted.credentials
   const call = async (path: string, parameters: Record<string, string | number> = {}): Promise<Response> => {
     const { time } = (await (await fetch(`${sandbox.urls.bybit}/v5/market/time`)).json()) as { time: number }
-    // The clock of test sandboxes leaps a second with every look.
+    // The clock of test sandboxes moves by a second with every read.
     return send(sandbox, { apiKey, secret }, path, parameters, { timestamp: time, recvWindow: 60_000 })
   }
   const ask = async <Result>(path: string, parameters?: Record<string, string | number>): Promise<BybitBody<Result>> =>

@@ -53,7 +53,7 @@ interface JwtParts {
   claims?: Record<string, unknown>
 }
 
-/** As Coinbase's documents say, unless a test says otherwise. */
+/** Follows Coinbase's documents unless a test overrides a member. */
 export function makeJwt(key: ApiKey, uri: string, nowMs: number, { header = {}, claims = {} }: JwtParts = {}): string {
   const isEcdsa = key.secret.startsWith('-----BEGIN')
   const nbf = Math.floor(nowMs / 1_000)

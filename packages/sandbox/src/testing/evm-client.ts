@@ -13,7 +13,7 @@ export interface ExplorerBody {
 
 export interface TestWallet {
   accountId: string
-  /** As the control API gives it: with upper and lower case. */
+  /** The address from the control API, in upper and lower case. */
   address: `0x${string}`
   ask(chainId: number, action: string, parameters?: Record<string, string | number>): Promise<ExplorerBody>
   /** `ask`, and the rows. */

@@ -20,7 +20,7 @@ export interface TestAccount {
   ask(method: string, parameters?: Record<string, string>): Promise<KrakenBody>
 }
 
-// One for all: the same account may be opened twice in a file, and its nonces must go on rising.
+// Shared by all: a file may open the same account twice, and its nonces must continue to rise.
 let lastNonce = 0
 
 /** The clock leaps a second with every look, so that no counter fills up unless a test brings its own clock. */

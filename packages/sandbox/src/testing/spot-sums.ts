@@ -17,7 +17,7 @@ export function totals(changes: readonly (readonly [asset: string, change: Decim
   return Object.fromEntries([...byAsset].map(([asset, list]) => [asset, sum(list)]))
 }
 
-/** As ccxt tells a trade, with `number: String`. */
+/** A trade as ccxt returns it with `number: String`. */
 export interface UnifiedTrade {
   symbol?: string | undefined
   side?: unknown

@@ -35,7 +35,7 @@ describe('myTrades', () => {
   const ofSymbol = (symbol: string): Trade[] => bodiesOf<Trade>('myTrades').filter((trade) => trade.symbol === symbol)
   const ask = (parameters: Record<string, string | number>): Promise<Trade[]> => account.ask(path, parameters)
 
-  it('wants a symbol, and one that there is', async () => {
+  it('requires a known symbol', async () => {
     assert.equal(await codeOf(path), -1102)
     assert.equal(await codeOf(path, { symbol: 'BTCDOGE' }), -1121)
     assert.deepEqual(await ask({ symbol: 'AAVEUSDT' }), [])
@@ -65,7 +65,7 @@ describe('myTrades', () => {
     assert.deepEqual(walked, expected)
   })
 
-  it('takes a day at most between two times, both included, and no id beside them', async () => {
+  it('accepts at most a day between two times, both included, and no id with them', async () => {
     const [first] = ofSymbol('ETHBTC')
     assert.ok(first)
     const range = { symbol: 'ETHBTC', startTime: first.time, endTime: first.time }
@@ -76,7 +76,7 @@ describe('myTrades', () => {
     assert.deepEqual(await ask({ symbol: 'BTCEUR', startTime: 0, limit: 2 }), ofSymbol('BTCEUR').slice(0, 2))
   })
 
-  it('of a symbol on BREAK still answers; a symbol that is gone answers here or not at all, and nowhere else', async () => {
+  it('still answers for a symbol on BREAK; a delisted symbol is answered here or not at all, and nowhere else', async () => {
     const gone = await openBinanceAccount(sandbox, 'delisted')
     const { symbols } = await gone.ask<{ symbols: { symbol: string; status: string }[] }>('/api/v3/exchangeInfo')
     assert.equal(symbols.find(({ symbol }) => symbol === 'MATICUSDT')?.status, 'BREAK')
@@ -95,7 +95,7 @@ describe('deposits and withdrawals', () => {
   const deposits = '/sapi/v1/capital/deposit/hisrec'
   const withdrawals = '/sapi/v1/capital/withdraw/history'
 
-  it('are of the last 90 days unless told, and of 90 days at most', async () => {
+  it('are of the last 90 days by default, and of 90 days at most', async () => {
     assert.deepEqual(
       (await account.ask<{ status: number }[]>(deposits)).map(({ status }) => status),
       [0, 6],
@@ -170,7 +170,7 @@ describe('the other lists', () => {
     assert.deepEqual([page.list.map(({ fromAmount }) => fromAmount), page.moreData], [['2', '1'], true])
   })
 
-  it('Simple Earn: 30 days at most (−6021), beside the edge that was sent, ten rows a page unless told', async () => {
+  it('Simple Earn: 30 days at most (−6021), beside the edge that was sent, ten rows a page by default', async () => {
     const path = '/sapi/v1/simple-earn/locked/history/rewardsRecord'
     const startTime = Date.UTC(2024, 9, 2)
     assert.equal(await codeOf(path, { startTime, endTime: startTime + 30 * dayMs + 1 }), -6021)
@@ -187,7 +187,7 @@ describe('the other lists', () => {
     assert.ok((all.rows[0]?.time ?? 0) > (all.rows[1]?.time ?? 0))
   })
 
-  it('assetDividend: twenty rows unless told, 180 days at most', async () => {
+  it('assetDividend: twenty rows by default, 180 days at most', async () => {
     const path = '/sapi/v1/asset/assetDividend'
     const endTime = Date.UTC(2024, 9, 1)
     assert.equal(await codeOf(path, { startTime: endTime - 181 * dayMs, endTime }), -1130)
@@ -197,7 +197,7 @@ describe('the other lists', () => {
     assert.deepEqual([rows.length, total, rows[0]?.direction], [1, 2, -1])
   })
 
-  it('fiat/orders: of the last 30 days unless told, page by page', async () => {
+  it('fiat/orders: of the last 30 days by default, page by page', async () => {
     const path = '/sapi/v1/fiat/orders'
     const recent = await account.ask<{ total: number }>(path, { transactionType: 0 })
     assert.equal(recent.total, 0)
@@ -216,7 +216,7 @@ describe('balances', () => {
     locked: string
   }
 
-  it('list zeros unless told not to, mirror flexible Earn as LD codes, and LDO is a coin', async () => {
+  it('list zeros by default, mirror flexible Earn as LD codes, and LDO is a coin', async () => {
     const all = (await account.ask<{ balances: Balance[] }>('/api/v3/account')).balances
     const some = (await account.ask<{ balances: Balance[] }>('/api/v3/account', { omitZeroBalances: 'true' })).balances
     assert.ok(all.some(({ asset, free }) => asset === 'AAVE' && free === '0.00000000'))

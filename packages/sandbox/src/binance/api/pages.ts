@@ -15,7 +15,7 @@ export function within<R extends Row>(rows: readonly R[], { fromMs, toMs }: Span
   return rows.filter((row) => row.atMs >= fromMs && row.atMs <= toMs)
 }
 
-/** Of rows that are oldest first; it is cut newest first. */
+/** Expects rows that are oldest first, and cuts pages newest first. */
 export function viewOf<R>(rows: readonly R[]): View<R> {
   return {
     count: rows.length,
@@ -38,8 +38,8 @@ export function pageOf<R>(
 }
 
 /**
- * The range of deposits and withdrawals: the last 90 days by default, never more than 90. "Less than 90 days", says the
- * document; ccxt asks for exactly 90, and is answered.
+ * The range of deposits and withdrawals: the last 90 days by default, never more than 90. The document says "less than
+ * 90 days", but ccxt asks for exactly 90 and gets an answer.
  */
 export function ninetyDays(query: URLSearchParams, nowMs: number): Span {
   const toMs = findNumber(query, 'endTime') ?? nowMs

@@ -124,7 +124,7 @@ export interface SpotBalance {
 export function spotBalances(world: World): SpotBalance[] {
   const held = world.balances.get('spot')
   const earning = world.balances.get('flexible') ?? new Map<string, bigint>()
-  // What was invented by a test is shown once it is held.
+  // Assets that a test invented are shown once they are held.
   const names = new Set([...assets.map(({ name }) => name), ...(held?.keys() ?? [])])
   return [
     ...[...names].map((name) => {

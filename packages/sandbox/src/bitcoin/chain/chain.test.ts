@@ -67,7 +67,7 @@ describe('the chain', () => {
     assert.equal(chain.hashAt(chain.firstHeight + count - 1), before)
   })
 
-  it('is the same for the same seed, however it was asked, and another for another', () => {
+  it('is the same for the same seed, in whatever order it is queried, and differs for another seed', () => {
     const [once, steps, other] = [openChain(startMs + 7_000 * minutes), openChain(startMs), openChain(startMs, 'other')]
     for (let ms = startMs; ms <= startMs + 7_000 * minutes; ms += 100 * minutes) {
       steps.advance(ms)
@@ -100,7 +100,7 @@ describe('the chain', () => {
     assert.equal(chain.find('ab'.repeat(32)), undefined)
   })
 
-  it('takes a block by hand, and goes on by the clock afterwards', () => {
+  it('takes a block by hand, and continues by the clock afterwards', () => {
     const chain = openChain(startMs + 500 * minutes)
     const height = chain.mine(startMs + 500 * minutes)
     assert.equal(chain.tipHeight(), height)

@@ -23,7 +23,7 @@ export interface Block {
   medianTime: number
   bits: number
   nonce: number
-  /** Of the whole block, nearly all of it transactions that are not kept here. */
+  /** The number of transactions in the whole block. Nearly all of them are not kept here. */
   txCount: number
   size: number
   weight: number
@@ -34,13 +34,13 @@ export interface Chain {
   tipHeight(): number
   /** Appends the blocks whose time has come. */
   advance(nowMs: number): void
-  /** Appends one block now, beside those that the clock brings. Returns its height. */
+  /** Appends one block now, in addition to those that the clock brings. Returns its height. */
   mine(nowMs: number): number
-  /** Puts another block in the place of this one. Every block above it names another one before it from then on. */
+  /** Replaces this block. Every block above it then names another predecessor. */
   replace(height: number): void
   hashAt(height: number): string | undefined
   timeAt(height: number): number
-  /** Also a block that was replaced. */
+  /** Also finds a block that was replaced. */
   find(hash: string): Block | undefined
   /** The first block at or after this time; undefined when it has not come yet. */
   heightAtOrAfter(seconds: number): number | undefined
@@ -58,7 +58,7 @@ const entropyBytes = 40
 const chunkBlocks = 4_096
 /** 19 years: a clock that was moved further finds no further blocks. */
 const blocksMax = 1_000_000
-// Far more than a test replaces.
+// This is far more than a test replaces.
 const staleMax = 1_000
 
 interface Place {
@@ -165,7 +165,7 @@ interface Links {
   forgetFrom(index: number): void
 }
 
-/** Hashes are worked out when one is asked for, up to there: a clock that is never asked about costs nothing. */
+/** Hashes are computed when one is requested, up to that block: a clock that is never asked about costs nothing. */
 function createLinks(entropyOf: Entropy): Links {
   const places: Place[] = []
   const header = Buffer.alloc(80)

@@ -1,7 +1,7 @@
 /**
- * The simulated network: which transactions there are, in which blocks or in the mempool, and which outputs are unspent.
- * A transaction is accepted as a node would accept it: its inputs exist and are unspent, it creates no money, and every
- * signature is right. Each knows the wallet for whose story it was made.
+ * The simulated network: which transactions there are, in which blocks or in the mempool, and which outputs are
+ * unspent. A transaction is accepted as a node would accept it: its inputs exist and are unspent, it creates no money,
+ * and every signature is right. Each transaction names the wallet whose story it belongs to.
  */
 import { createChain, type Chain } from './chain.ts'
 import { isSpendable } from './script.ts'
@@ -108,7 +108,7 @@ export function createNetwork(seed: string): Network {
   }
 }
 
-/** Who has what: the transactions, and the three ways to find them. */
+/** The state of the network: the transactions, and the three ways to find them. */
 interface Books {
   entries: Map<string, Entry>
   byScript: Map<string, Set<Entry>>
@@ -118,7 +118,7 @@ interface Books {
   unspentOf: Map<string, Map<string, Coin>>
   get(txid: string): Entry
   add(entry: Entry): void
-  /** Only ever of a transaction whose outputs are unspent; what it spent is unspent again. */
+  /** Removes a transaction whose outputs are unspent; the outputs that it spent are unspent again. */
   remove(entry: Entry): void
 }
 
@@ -185,7 +185,7 @@ function withDescendants(books: Books, txid: string, found = new Set<Entry>()): 
 }
 
 interface Place {
-  /** The block that is to hold the transaction; undefined for the mempool. */
+  /** The block that will hold the transaction; undefined for the mempool. */
   height: number | undefined
   tipHeight: number
 }

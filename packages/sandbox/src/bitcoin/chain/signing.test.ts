@@ -78,7 +78,7 @@ describe('a signed transaction', () => {
       assert.equal(entry.txid, Transaction.fromRaw(entry.raw, { allowUnknownOutputs: true }).id)
     })
 
-    it(`of ${standard} is refused when a byte of a signature, an amount or a script is another`, () => {
+    it(`of ${standard} is refused when a byte of a signature, an amount or a script is changed`, () => {
       const bank = openBank(standard)
       const { raw, tx, txid } = spendTwo(bank)
       bank.network.drop(txid)
@@ -102,7 +102,7 @@ describe('a signed transaction', () => {
     })
   }
 
-  it('survives being parsed and written again, and nothing that is longer or shorter does', () => {
+  it('survives being parsed and serialised again, and anything longer or shorter is refused', () => {
     const { raw } = spendTwo(openBank('bip84'))
     assert.deepEqual(serialize(parseTransaction(raw), { witness: true }), raw)
     assert.throws(() => parseTransaction(raw.subarray(0, -1)), /ends too early/)
@@ -111,7 +111,7 @@ describe('a signed transaction', () => {
 })
 
 describe('the network', () => {
-  it('refuses an output that was spent, one that never was, and more money than went in', () => {
+  it('refuses an output that was spent, one that never existed, and more money than went in', () => {
     const bank = openBank('bip84')
     const { network } = bank
     const { raw, tx, txid } = spendTwo(bank)
@@ -161,7 +161,7 @@ describe('Schnorr signatures', () => {
     ],
   ] as const
 
-  it('are verified as BIP-340 says, by its own examples', () => {
+  it('are verified as BIP-340 specifies, with its own test vectors', () => {
     const order = 'FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141'
     for (const [key, message, signature] of vectors) {
       assert.ok(verifySchnorr(bytes(key), bytes(message), bytes(signature)))

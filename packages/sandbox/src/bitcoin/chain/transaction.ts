@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 
 export interface TxInput {
-  /** As people write it: the bytes of the hash in reverse. */
+  /** The usual form: the bytes of the hash in reverse order. */
   txid: string
   vout: number
   scriptSig: Buffer
@@ -44,7 +44,7 @@ export function hash256(bytes: Uint8Array): Buffer {
   return sha256(sha256(bytes))
 }
 
-/** A hash between its bytes and the way people write it. */
+/** Converts a hash between its bytes and the usual form. */
 export function reversed(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes).reverse()
 }

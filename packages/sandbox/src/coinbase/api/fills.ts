@@ -17,7 +17,7 @@ import { portfolioIdOf } from './wallets.ts'
 const limitDefault = 100
 const limitMax = 1_000
 
-// Collected from all wallets of a world once; a world never changes.
+// The fills of all wallets of a world are collected once, because a world never changes.
 const collected = new WeakMap<World, Timeline<TransactionRow>>()
 
 export function listFills(account: CoinbaseAccount, query: URLSearchParams, context: CallContext): object {

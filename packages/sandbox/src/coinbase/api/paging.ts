@@ -17,7 +17,7 @@ export interface Paging {
   endingBefore: string | null
 }
 
-/** More than 100 are asked for by clients in the wild and get 100. */
+/** Some clients in use request more than 100 and get 100. */
 export function parsePaging(query: URLSearchParams): Paging {
   const text = query.get('limit') ?? String(limitDefault)
   const order = query.get('order') ?? 'desc'
@@ -52,7 +52,7 @@ export interface Span {
   size: number
 }
 
-/** The page as it goes out. `more` tells whether objects follow, `before` whether some came before. */
+/** The page as it goes out. `more` says whether objects follow, `before` whether some came before. */
 export function toPage(
   path: string,
   { limit, order, startingAfter, endingBefore }: Paging,

@@ -61,14 +61,14 @@ async function readEvery(client = nora): Promise<{ wallet: Wallet; transaction: 
   return all
 }
 
-/** Reckoned in whole steps of 10^-24, apart from everything that made the numbers. */
+/** Computed in whole steps of 10^-24, independently of the code that made the numbers. */
 function steps(text: string): bigint {
   const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,24}))?$/.exec(text) ?? []
   assert.notEqual(whole, '', `${text} is plain digits`)
   return BigInt(`${sign}${whole}${fraction.padEnd(24, '0')}`)
 }
 
-/** What a transaction took from or gave to its wallet, by what it says of itself. */
+/** What a transaction took from or gave to its wallet, by its own fields. */
 function movedBy({ type, status, amount, advanced_trade_fill: fill }: Transaction): bigint {
   // The same money is in a `send` of the same second.
   if (type === 'exchange_deposit' || type === 'exchange_withdrawal' || type === 'request') return 0n
@@ -80,7 +80,7 @@ function movedBy({ type, status, amount, advanced_trade_fill: fill }: Transactio
 }
 
 describe('the balance of every wallet', () => {
-  it('is what its transactions moved, to the last digit, and what the control API holds', async () => {
+  it('equals what its transactions moved, to the last digit, and what the control API reports', async () => {
     const sums = new Map(wallets.map(({ id }) => [id, 0n]))
     for (const { wallet, transaction } of await readEvery()) {
       sums.set(wallet.id, (sums.get(wallet.id) ?? 0n) + movedBy(transaction))
@@ -100,7 +100,7 @@ describe('the balance of every wallet', () => {
 })
 
 describe('pages of transactions', () => {
-  it('newest first, 25 unless told, at most 100, no row lost or doubled, whatever the size', async () => {
+  it('are newest first, 25 rows by default and at most 100, and lose or repeat no row at any size', async () => {
     const list = listOf(walletNamed('EUR Wallet'))
     const all = await nora.readAll<Transaction>(`${list}?limit=100`)
     assert.ok(all.length > 150)
@@ -164,7 +164,7 @@ describe('pages of transactions', () => {
     assert.deepEqual([...first.data, ...rest], expected)
   })
 
-  it('400 for what cannot be read; an unused wallet has none', async () => {
+  it('a malformed request is a 400; an unused wallet has no rows', async () => {
     const list = listOf(walletNamed('EUR Wallet'))
     for (const query of ['limit=0', 'limit=x', 'order=up', 'starting_after=x', `starting_after=${wallets[0]?.id}`]) {
       const response = await nora.get(`${list}?${query}`)
@@ -184,7 +184,7 @@ describe('pages of transactions', () => {
 describe('a transaction', () => {
   // Field names and formats: https://docs.cdp.coinbase.com/coinbase-app/track-apis/transactions, and the fixtures in
   // https://github.com/jbelanger/exitbook/tree/main/packages/ingestion/src/sources/exchanges/coinbase/__tests__/fixtures
-  it('has the fields that every one has, and can be asked for by its id', async () => {
+  it('has the common fields, and can be requested by its id', async () => {
     for (const { wallet, transaction } of await readEvery()) {
       const { id, amount, native_amount: native } = transaction
       assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -230,7 +230,7 @@ describe('a transaction', () => {
     assert.deepEqual(bitcoin?.to, { address: 'bc1q7x2m9k4c8v5t3w6r0y1p9d7f5g3h2j4n6k8s0a', resource: 'address' })
   })
 
-  it('send with a positive amount: came in', async () => {
+  it('send with a positive amount: is incoming', async () => {
     const [ether] = (await nora.readAll<Transaction>(`${listOf(walletNamed('ETH Wallet'))}?limit=100`)).filter(
       ({ type, amount, network }) => type === 'send' && network?.hash !== undefined && !amount.amount.startsWith('-'),
     )
@@ -240,7 +240,7 @@ describe('a transaction', () => {
     assert.equal(ether?.to, undefined)
   })
 
-  it('advanced_trade_fill: amount = size × price in both wallets, commission beside it, parts share the order', async () => {
+  it('advanced_trade_fill: amount = size × price in both wallets, with a separate commission, and parts share the order', async () => {
     const fills = (await readEvery()).flatMap(({ transaction }) =>
       transaction.advanced_trade_fill === undefined ? [] : [{ ...transaction, fill: transaction.advanced_trade_fill }],
     )
@@ -296,7 +296,7 @@ describe('a transaction', () => {
     )
   })
 
-  it('staking_transfer: in the same second out of one wallet and into the staked one', async () => {
+  it('staking_transfer: leaves one wallet and reaches the staked one in the same second', async () => {
     const moves = (await readEvery()).filter(({ transaction }) => /^(un)?staking_transfer$/.test(transaction.type))
     const pairs = Map.groupBy(moves, ({ transaction }) => transaction.created_at)
     for (const pair of pairs.values()) {
@@ -310,7 +310,7 @@ describe('a transaction', () => {
   })
 })
 
-describe('a send that is under way', () => {
+describe('a send in progress', () => {
   it('has left the balance and has no hash; then it completes, or is canceled and comes back', async () => {
     const own = await startCoinbase()
     try {
@@ -349,7 +349,7 @@ describe('a send that is under way', () => {
 
 describe('the fills of v3', () => {
   // Field names: https://github.com/coinbase/coinbase-advanced-py/blob/master/coinbase/rest/types/orders_types.py
-  it('are each fill once, with the commission that v2 tells', async () => {
+  it('list each fill once, with the commission that v2 reports', async () => {
     const { fills, cursor } = await nora.read<{ fills: Record<string, unknown>[]; cursor: string }>(
       '/api/v3/brokerage/orders/historical/fills?limit=50',
     )

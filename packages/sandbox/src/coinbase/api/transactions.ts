@@ -199,7 +199,7 @@ function describeParty(
   return { network: { network_name: currency.network, status: 'off_blockchain' }, [direction]: other }
 }
 
-/** Everything that the control API tells of a transaction: as on the wire, and where it is. */
+/** Everything that the control API reports about a transaction: its form on the wire, and its place. */
 export function describeForControl(
   account: CoinbaseAccount,
   wallet: Wallet,

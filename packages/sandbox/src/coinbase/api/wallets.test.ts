@@ -52,7 +52,7 @@ describe('/v2/accounts', () => {
     )
   })
 
-  it('has empty wallets with a history, staked ones of their own, and unused ones with a code for an id', async () => {
+  it('has empty wallets with a history, separate staked ones, and unused ones whose id is a currency code', async () => {
     const wallets = await nora.readAll<Wallet>('/v2/accounts?limit=100')
     const byName = new Map(wallets.map((wallet) => [wallet.name, wallet]))
     for (const name of ['LINK Wallet', 'NMR Wallet', 'ONDO Wallet']) {
@@ -76,7 +76,7 @@ describe('/v2/accounts', () => {
     assert.deepEqual(await nora.read('/v2/accounts/XRP'), { data: byName.get('XRP Wallet') })
   })
 
-  it('pages of any size and both orders; one account by its id', async () => {
+  it('has pages of any size in both orders, and one account by its id', async () => {
     const all = await nora.readAll<Wallet>('/v2/accounts?limit=100')
     assert.deepEqual(await nora.readAll<Wallet>('/v2/accounts?limit=4'), all)
     assert.deepEqual(await nora.readAll<Wallet>('/v2/accounts?limit=5&order=asc'), all.toReversed())
@@ -121,7 +121,7 @@ describe('/api/v3/brokerage/accounts', () => {
     assert.equal(accounts.find(({ currency }) => currency === 'EUR')?.type, 'ACCOUNT_TYPE_FIAT')
   })
 
-  it('pages by cursor: 49 unless told, 250 at most', async () => {
+  it('pages by cursor: 49 by default, 250 at most', async () => {
     const robot = await openKey({ sandbox, clock }, 'large')
     const first = await robot.read<Page>('/api/v3/brokerage/accounts')
     assert.deepEqual([first.size, first.has_next], [49, true])
@@ -135,7 +135,7 @@ describe('/api/v3/brokerage/accounts', () => {
 })
 
 describe('/v2/user', () => {
-  it('is the same for every key of an account, and no other account', async () => {
+  it('is the same for every key of an account, and differs for every other account', async () => {
     const user = async (name: string): Promise<{ id: string; resource: string; resource_path: string }> =>
       (
         await (
@@ -150,7 +150,7 @@ describe('/v2/user', () => {
 })
 
 describe('what needs no credentials', () => {
-  it('time, currencies, rates, prices and products are there', async () => {
+  it('includes time, currencies, rates, prices and products', async () => {
     const get = async (path: string): Promise<unknown> => (await fetch(sandbox.urls.coinbase + path)).json()
     assert.deepEqual(await get('/v2/time'), { data: { iso: '2026-11-15T00:00:00Z', epoch: 1_794_700_800 } })
     const { data: fiat } = (await get('/v2/currencies')) as { data: object[] }

@@ -1,6 +1,6 @@
 /**
- * GET /v2/accounts, one of them, and the same wallets as GET /api/v3/brokerage/accounts tells of them.
- * Sources: https://docs.cdp.coinbase.com/coinbase-app/track-apis/accounts,
+ * GET /v2/accounts, one of them, and the same wallets in GET /api/v3/brokerage/accounts. Sources:
+ * https://docs.cdp.coinbase.com/coinbase-app/track-apis/accounts,
  * https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/accounts/list-accounts
  *
  * A wallet that was never used has its currency's code for an id and no times (github.com/ccxt/ccxt,

@@ -48,7 +48,7 @@ async function errorIdOf(response: Response): Promise<[number, string | undefine
 
 describe('signing in at Coinbase with oauth4webapi', () => {
   // https://docs.cdp.coinbase.com/coinbase-app/oauth2-integration/reference: these fields, a type "bearer", an hour.
-  it('gives what the documents say, and a token reads what was granted', async () => {
+  it('returns what is documented, and a token reads what was granted', async () => {
     const tokens = await coinbase.signIn('default:first')
     assert.deepEqual(Object.keys(tokens), ['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope'])
     assert.deepEqual([tokens.token_type, tokens.expires_in, tokens.scope], ['bearer', 3_600, readEverything])
@@ -59,7 +59,7 @@ describe('signing in at Coinbase with oauth4webapi', () => {
     assert.deepEqual(auth.data, { method: 'oauth', scopes: readEverything.split(' '), oauth_meta: {} })
   })
 
-  it('is the account of the key', async () => {
+  it('opens the account of the key', async () => {
     const { access_token } = await coinbase.signIn('default:same')
     const { data } = (await (await coinbase.get(access_token, '/v2/user')).json()) as { data: { id: string } }
     const body = { provider_id: 'coinbase', scenario: 'default', account: 'same' }
@@ -73,7 +73,7 @@ describe('signing in at Coinbase with oauth4webapi', () => {
     assert.deepEqual([scope, refresh_token], ['wallet:accounts:read wallet:user:read', undefined])
   })
 
-  it('the person unticks a scope: 403 where it is needed, and /v2/user/auth says what is left', async () => {
+  it('the person unchecks a scope: 403 where it is needed, and /v2/user/auth says what is left', async () => {
     const asked = await coinbase.ask()
     const grants = ['wallet:accounts:read', 'offline_access', 'wallet:trades:create']
     const answer = await coinbase.decide(asked, { ...allow, choices: '1' }, grants)
@@ -92,7 +92,7 @@ describe('signing in at Coinbase with oauth4webapi', () => {
     assert.ok(!('native_currency' in user.data), 'the public part only')
   })
 
-  it('the person says no: access_denied and the state', async () => {
+  it('a person who declines comes back with access_denied and the state', async () => {
     const asked = await coinbase.ask()
     const answer = await coinbase.decide(asked, { decision: 'deny' })
     const location = new URL(answer.headers.get('location') ?? '')
@@ -110,7 +110,7 @@ describe('signing in at Coinbase with oauth4webapi', () => {
   })
 })
 
-describe('what a client must not ask at Coinbase', () => {
+describe('requests that Coinbase refuses', () => {
   const ask = async (changed: Record<string, string>, without: readonly string[] = []): Promise<Response> => {
     const { fields } = await coinbase.ask()
     const query = new URLSearchParams({ ...fields, ...changed })
@@ -158,7 +158,7 @@ describe('what a client must not ask at Coinbase', () => {
 })
 
 describe('the token endpoint', () => {
-  it('refuses a wrong verifier, none, a wrong redirect URI and secret, and the code stays good', async () => {
+  it('refuses a wrong or missing verifier, a wrong redirect URI and a wrong secret, and the code stays valid', async () => {
     const fields = await codeFields()
     const { code_verifier: verifier = '', ...bare } = fields
     for (const wrong of [
@@ -177,7 +177,7 @@ describe('the token endpoint', () => {
     assert.equal((await postToken({ ...bare, code_verifier: verifier })).status, 200)
   })
 
-  it('says what is missing or not known (RFC 6749 §5.2)', async () => {
+  it('names what is missing or unknown (RFC 6749 §5.2)', async () => {
     const errorOf = async (fields: Record<string, string>): Promise<unknown> => (await postToken(fields)).body['error']
     assert.equal(await errorOf({}), 'invalid_request')
     assert.equal(await errorOf({ grant_type: 'refresh_token' }), 'invalid_request')
@@ -210,7 +210,7 @@ describe('the token endpoint', () => {
     assert.equal((await coinbase.get(other.access_token, '/v2/user')).status, 200)
   })
 
-  it('a token is not a code, a refresh token not an access token, and a changed one is nothing', async () => {
+  it('a token does not work as a code, a refresh token not as an access token, and an altered one not at all', async () => {
     const { access_token, refresh_token = '' } = await coinbase.signIn()
     assert.equal((await postToken({ ...(await codeFields()), code: refresh_token })).body['error'], 'invalid_grant')
     for (const token of [refresh_token, refresh_token.replace('cbr_', 'cba_'), `${access_token}A`]) {
@@ -246,7 +246,7 @@ describe('time at Coinbase', () => {
 })
 
 describe('after a restart of the sandbox', () => {
-  it('tokens of the same seed are good and single use goes on; another seed knows none', async () => {
+  it('tokens of the same seed stay valid and single-use; another seed accepts none', async () => {
     const tokens = await coinbase.signIn('default:survivor')
     const now = (): number => clock.nowMs
     const [next, stranger] = [await startCoinbase({ now }), await startCoinbase({ now, seed: 'another seed' })]
@@ -264,7 +264,7 @@ describe('after a restart of the sandbox', () => {
 })
 
 describe('what the control API does to a sign-in', () => {
-  it('revoked: every token ends, and signing in again begins anew; without view nothing can be read', async () => {
+  it('revoked: every token ends, and signing in again starts fresh; without view nothing can be read', async () => {
     const { access_token } = await coinbase.signIn('default:ended')
     const body = { provider_id: 'coinbase', scenario: 'default', account: 'ended' }
     const { account_id: id } = (await control(sandbox, 'POST', 'accounts', body)) as { account_id: string }

@@ -31,7 +31,7 @@ const rights: Readonly<Record<string, string>> = {
   'wallet:accounts:read': 'See your wallets and their balances',
   'wallet:transactions:read': 'See your transactions',
   'wallet:user:read': 'See your profile',
-  'wallet:user:email': 'See your e-mail address',
+  'wallet:user:email': 'See your email address',
   'wallet:buys:read': 'See what you bought',
   'wallet:sells:read': 'See what you sold',
   'wallet:trades:read': 'See your conversions',
@@ -97,7 +97,7 @@ export function consentPage(asked: Asked, account: string, title: string): WireA
     200,
     `Allow ${name}?`,
     `<h1>Allow ${name} to use your simulated Coinbase account?</h1>
-<p>You are signed in to “${escape(title)}”. Untick what you do not want to allow.</p>
+<p>You are signed in to “${escape(title)}”. Uncheck what you do not want to allow.</p>
 <form method="post" action="/oauth2/auth">
 ${carry(asked)}
 ${hidden('account', account)}

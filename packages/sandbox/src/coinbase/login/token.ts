@@ -50,7 +50,7 @@ export function answerToken(request: WireRequest, state: AccessState, nowMs: num
   }
 }
 
-/** Ends everything that came of the sign-in. The answer is 200 in any case, as the documents say. */
+/** Ends everything that followed from the sign-in. The answer is 200 in any case, as the documents say. */
 export function answerRevoke(request: WireRequest, { tokens, families }: AccessState): WireAnswer {
   const text = new URLSearchParams(request.body).get('token') ?? ''
   const claims = tokens.open('access', text) ?? tokens.open('refresh', text)
@@ -81,7 +81,7 @@ function requireClient(fields: URLSearchParams): void {
   if (!isSame(fields.get('client_secret') ?? '', client.secret) || !isClient) throw new TokenRefusal('invalid_client')
 }
 
-/** A caller that cannot prove that the code is its own neither spends it nor ends what came of it. */
+/** A caller that cannot prove that the code belongs to it neither spends the code nor ends what followed from it. */
 function redeemCode(fields: URLSearchParams, { tokens, families }: AccessState, nowMs: number): Claims {
   const [text, redirectUri] = [fields.get('code'), fields.get('redirect_uri')]
   if (text === null || redirectUri === null) throw new TokenRefusal('invalid_request')
@@ -123,6 +123,11 @@ function give({ account, family, scope }: Claims, serial: number, state: AccessS
     scope: scopes.join(' '),
   }
   return { status: 200, headers: { 'cache-control': 'no-store' }, body: JSON.stringify(body) }
+}
+
+/** What a sign-in that the person has taken back is answered. */
+export function refuseGrant(): WireAnswer {
+  return refuse('invalid_grant')
 }
 
 function refuse(word: keyof typeof errors): WireAnswer {

@@ -1,7 +1,7 @@
 /**
  * What can go wrong between a reader and a provider, and when. A fault is set over the control API or is part of a
  * scenario's weather; which calls it hits is decided here, what it does to the call in `provider-server.ts`. Providers
- * only supply their own words (how they say "slow down" or "unknown key").
+ * only supply their own error texts (such as "slow down" or "unknown key").
  */
 import { z } from 'zod'
 
@@ -26,7 +26,7 @@ const kinds = [
 ] as const
 export type FaultKind = (typeof kinds)[number]
 
-// Half a day. A longer skew or stall is a typing mistake.
+// This is half a day. A longer skew or stall is a typing mistake.
 const msMax = 43_200_000
 const lateMsMax = 10 * 365 * 86_400_000
 
@@ -50,7 +50,7 @@ export const faultSchema = z.strictObject({
   skew_ms: z.int().min(-msMax).max(msMax).optional(),
   /** latency_ms: added to every answer (50). */
   latency_ms: z.int().min(0).max(msMax).optional(),
-  /** shifting_page: how long before now the row is booked that moves the others (0). */
+  /** shifting_page: how long before now the inserted row happened that moves the others (0). */
   late_ms: z.int().min(0).max(lateMsMax).optional(),
   /** wrong_count: how many rows the provider says there are (0). */
   count: z.int().min(0).max(1_000_000_000).optional(),

@@ -13,7 +13,7 @@ interface JournalLine {
 
 export interface Journal {
   note(line: Omit<JournalLine, 'count'>): void
-  /** A call has begun; the returned function ends it. Calls of one account that meet are counted. */
+  /** A call has begun; the returned function ends it. Overlapping calls of one account are counted. */
   begin(accountId: string | undefined): () => void
   /** How often a call of an account began before the last of its calls had ended. */
   overlaps(accountId?: string): number

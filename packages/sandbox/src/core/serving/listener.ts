@@ -12,10 +12,10 @@ export interface WireRequest {
   query: URLSearchParams
   /** The query as it was sent, without the question mark: signatures are over these bytes too. */
   rawQuery: string
-  /** The caller's: some providers count calls by it. */
+  /** The caller's address: some providers count calls by it. */
   address: string
   headers: IncomingHttpHeaders
-  /** As it was sent: signatures are over these bytes. */
+  /** The body as it was sent: signatures cover these bytes. */
   body: string
   /** Aborted when the caller has gone or the sandbox is closing. */
   signal: AbortSignal
@@ -55,6 +55,9 @@ export async function listen(
       else send(response, { status: 500, body: '' })
     })
   })
+  // Node's server would close an idle connection after some seconds. A process that was busy for longer, with the caller
+  // in it, may send a request on that connection at the same moment, and the request fails with ECONNRESET.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

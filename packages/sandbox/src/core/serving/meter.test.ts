@@ -12,7 +12,7 @@ describe('a decaying counter', () => {
     assert.deepEqual(meter.take(1, 2_000), { accepted: true })
   })
 
-  it('falls to nothing and no further', () => {
+  it('falls to zero and no further', () => {
     const meter = createMeter({ max: 2, decayPerSecond: 1 })
     meter.take(2, 0)
     assert.equal(meter.take(2, 1_000_000).accepted, true)

@@ -31,7 +31,7 @@ describe('answers from in front of the provider', () => {
     { kind: 'html', status: 200, retryAfter: null },
   ]
   for (const { status, retryAfter, ...fault } of cases) {
-    it(`${fault.kind}: ${status}, a page instead of JSON, and the call after it is well`, async () => {
+    it(`${fault.kind}: ${status}, a page instead of JSON, and the next call succeeds`, async () => {
       await arm({ ...fault, times: 1 })
       const response = await account.call('Balance')
       assert.equal(response.status, status)
@@ -70,14 +70,14 @@ describe('answers that do not arrive as they were sent', () => {
     await assert.rejects(response.text())
   })
 
-  it('truncated_json: the body ends early and the connection is well', async () => {
+  it('truncated_json: the body ends early and the connection stays open', async () => {
     await arm({ kind: 'truncated_json', times: 1 })
     const text = await (await account.call('Ledgers')).text()
     assert.match(text, /^\{"error":\[\],"result":/)
     assert.throws(() => JSON.parse(text), SyntaxError)
   })
 
-  it('stall: nothing comes for a minute, unless told otherwise', async () => {
+  it('stall: nothing comes for a minute, by default', async () => {
     await arm({ kind: 'stall', times: 1 })
     // Whichever of the two arrives first is held back; the other one is answered meanwhile.
     const hangingUp = new AbortController()
@@ -92,7 +92,7 @@ describe('answers that do not arrive as they were sent', () => {
     assert.ok(performance.now() - began >= 29)
   })
 
-  it('latency_ms: every answer comes later by so much', async () => {
+  it('latency_ms: delays every answer by that time', async () => {
     await arm({ kind: 'latency_ms', latency_ms: 25, times: 2 })
     for (let call = 0; call < 2; call += 1) {
       const began = performance.now()
@@ -103,7 +103,7 @@ describe('answers that do not arrive as they were sent', () => {
 })
 
 describe('a provider that is wrong about time or rows', () => {
-  it('clock_skew: its clock is ten minutes ahead, or as far as told', async () => {
+  it('clock_skew: its clock is ten minutes ahead, or as far as given', async () => {
     const fixed = await startTestSandbox({ now: () => 1_794_700_000_000 })
     try {
       const time = async (): Promise<number> =>
@@ -155,7 +155,7 @@ describe('weather', () => {
     assert.deepEqual((await account.ask('Balance')).error, [])
   })
 
-  it('flaky: the same calls meet the same fate in every process, and a reader that tries again gets every row once', async () => {
+  it('flaky: the same calls fail in every process, and a reader that retries gets every row once', async () => {
     const again = await startTestSandbox()
     try {
       const runs = [await readFlaky(sandbox), await readFlaky(again)]

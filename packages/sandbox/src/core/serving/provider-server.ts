@@ -1,6 +1,7 @@
 /**
  * What every simulated provider has in common: a call is named, faults are taken, the provider answers, the answer may
- * be mangled, and the journal counts it. A provider knows its protocol, and of faults only the words that it supplies.
+ * be mangled, and the journal counts it. A provider knows its own protocol, and supplies only the error texts of
+ * faults.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
@@ -15,7 +16,7 @@ export interface CallContext {
   nowMs: number
   /** Every list goes through here, so endpoints do not have to handle faults on rows. */
   cutPage<R>(view: View<R>, offset: number, size: number): R[]
-  /** How many rows the provider says there are: the number itself, unless a fault makes it say another. */
+  /** The number of rows that the provider reports: the true one, unless a fault changes it. */
   tellCount(count: number): number
 }
 
@@ -137,7 +138,7 @@ function inPlaceOf(fault: Fault, provider: Provider, request: WireRequest): Wire
   return answers[fault.kind]?.()
 }
 
-/** What a content delivery network puts in front of an exchange that is away or suspicious. */
+/** The page that a content delivery network shows for an exchange that is down or suspicious of the caller. */
 function gatewayPage(status: number, title: string, headers: Record<string, string> = {}): WireAnswer {
   const body = `<!DOCTYPE html>\n<html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`
   return { status, headers: { 'content-type': 'text/html; charset=UTF-8', ...headers }, body }

@@ -10,7 +10,7 @@ import { describeToken, readBalance } from './token-facts.ts'
 export interface Effect {
   /** "native", or the contract's address. */
   asset: string
-  /** Of an ERC-1155 and an ERC-721. */
+  /** Only for ERC-1155 and ERC-721 tokens. */
   token_id?: string
   kind: 'transfer' | 'internal' | 'token' | 'wrap' | 'withdrawal' | 'fee' | 'data_fee'
   /** Signed, in the smallest units. */

@@ -49,7 +49,7 @@ export interface TokenTransfer {
   tokenId: bigint | undefined
 }
 
-/** Of wrapped ether: its contract writes no transfer when it wraps or unwraps, so no list of the account API has it. */
+/** A wrapping or unwrapping of ether. Its contract writes no transfer, so no list of the account API has it. */
 export interface Wrapping {
   transaction: IndexedTransaction
   logIndex: number
@@ -100,7 +100,7 @@ export interface ChainIndex {
   /** Oldest first. */
   rowsOf(address: string): Readonly<AddressRows>
   transfersOf(contract: string): readonly TokenTransfer[]
-  /** Of one transaction, in the order of its calls. */
+  /** The internal transfers of one transaction, in the order of its calls. */
   internalsOf(hash: string): readonly InternalTransfer[]
   findTransaction(hash: string): IndexedTransaction | undefined
   withdrawalsIn(blockNumber: number): readonly Withdrawal[]

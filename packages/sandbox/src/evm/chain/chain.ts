@@ -73,7 +73,7 @@ export class Chain {
     await this.node.request('hardhat_setBalance', address, toQuantity(wei))
   }
 
-  /** Makes the empty blocks that are due by now. */
+  /** Makes the empty blocks that are due. */
   async advanceTo(nowS: number): Promise<void> {
     await this.#fillTo(this.#numberAt(nowS))
   }
@@ -113,8 +113,8 @@ export class Chain {
   }
 
   /**
-   * Puts another block in the place of the newest one that holds transactions. They are gone, or in the block after it.
-   * Throws a RangeError when these are not the newest transactions, or when they cannot be replaced.
+   * Replaces the newest block that holds transactions. They disappear, or move to the block after it. Throws a
+   * RangeError when these are not the newest transactions, or when they cannot be replaced.
    */
   async reorganise(hashes: readonly string[], how: 'drop' | 'move'): Promise<void> {
     const last = this.#replaceable

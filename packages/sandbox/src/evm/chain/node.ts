@@ -28,7 +28,7 @@ export async function startNodes(chains: readonly { chainId: ChainId; genesisS: 
         initialDate: new Date(genesisS * 1000),
         accounts: [],
         initialBaseFeePerGas: 0n,
-        // Above any real chain's, because wallets with the same story share its blocks.
+        // This exceeds any real chain's limit, because wallets with the same story share its blocks.
         blockGasLimit: 3_000_000_000n,
         mining: { auto: false, mempool: { order: 'fifo' } } as const,
         allowBlocksWithSameTimestamp: true,

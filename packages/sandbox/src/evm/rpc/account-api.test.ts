@@ -74,7 +74,7 @@ async function commonFields(row: WireRow): Promise<WireRow> {
 
 describe('the fields of a row', () => {
   // https://docs.etherscan.io/api-reference/endpoint/txlist
-  it('txlist: those of the document, each as the chain has it', async () => {
+  it('txlist: are documented, with the values of the chain', async () => {
     const rows = await wallet.list(1, 'txlist', { sort: 'asc' })
     const [first] = rows
     const swapped = rows.find((row) => row['functionName']?.startsWith('swapExactETHForTokens'))
@@ -111,7 +111,7 @@ describe('the fields of a row', () => {
   })
 
   // https://docs.etherscan.io/api-reference/endpoint/txlistinternal and docs.blockscout.com/devs/apis/rpc/account
-  it('txlistinternal: payments out of a contract, also one that was undone', async () => {
+  it('txlistinternal: payments out of a contract, including one that was undone', async () => {
     const rows = await wallet.list(1, 'txlistinternal')
     const paid = rows.find((row) => row['value'] === '666666666666666667')
     assert.ok(paid)
@@ -142,7 +142,7 @@ describe('the fields of a row', () => {
   })
 
   // https://docs.etherscan.io/api-reference/endpoint/tokentx, with Blockscout's logIndex
-  it('tokentx: what the log says, and what the contract calls itself', async () => {
+  it('tokentx: match the log and the contract’s own name', async () => {
     const rows = await wallet.list(1, 'tokentx')
     for (const [symbol, name, decimals] of [
       ['USDC', 'USD Coin', '6'],
@@ -167,7 +167,7 @@ describe('the fields of a row', () => {
   })
 
   // https://docs.etherscan.io/api-reference/endpoint/tokennfttx
-  it('tokennfttx: an id beyond any float, and no value', async () => {
+  it('tokennfttx: have an id beyond any float, and no value', async () => {
     const rows = await wallet.list(1, 'tokennfttx')
     assert.deepEqual(
       rows.map((row) => [row['from'] === self ? 'out' : 'in', row['tokenID']?.slice(-3)]),
@@ -210,7 +210,7 @@ describe('the fields of a row', () => {
   })
 
   // https://docs.etherscan.io/api-reference/endpoint/txsbeaconwithdrawal
-  it('txsBeaconWithdrawal: gwei, and the block tells the same', async () => {
+  it('txsBeaconWithdrawal: amounts are in gwei and match the block', async () => {
     const rows = await wallet.list(1, 'txsBeaconWithdrawal')
     assert.equal(rows.length, 42)
     const [row] = rows
@@ -285,7 +285,7 @@ describe('paging', () => {
     assert.equal((await wallet.ask(1, 'tokentx', { page: 4, offset: 70 })).message, 'No transactions found')
   })
 
-  it('startblock and endblock are both included; what is not a number is as good as left out', async () => {
+  it('startblock and endblock are both included; a value that is not a number is ignored', async () => {
     const all = await wallet.list(1, 'txlist')
     const startblock = all[10]?.['blockNumber'] ?? ''
     const endblock = all[20]?.['blockNumber'] ?? ''
@@ -295,7 +295,7 @@ describe('paging', () => {
     assert.equal((await wallet.list(1, 'txlist', { startblock, endblock: 'latest' })).length, all.length - 10)
   })
 
-  it('contractaddress keeps one token, and alone it lists the token of everyone', async () => {
+  it('contractaddress selects one token, and without an address it lists that token for all holders', async () => {
     const contractaddress = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
     const own = await wallet.list(1, 'tokentx', { contractaddress })
     assert.ok(own.length > 100 && own.every((row) => row['contractAddress'] === contractaddress.toLowerCase()))
@@ -326,7 +326,7 @@ describe('refusals', () => {
     }
   })
 
-  it('knows neither a broken address nor a broken action', async () => {
+  it('refuses an invalid address and an invalid action', async () => {
     const refused = (result: string): object => ({ status: '0', message: 'NOTOK', result })
     const address = refused('Error! Invalid address format')
     assert.deepEqual(await wallet.ask(1, 'txlist', { address: '0x12' }), address)
@@ -356,7 +356,7 @@ describe('refusals', () => {
     }
   })
 
-  it('takes an API key, and needs none', async () => {
+  it('accepts an API key, but needs none', async () => {
     assert.equal((await wallet.ask(1, 'balance', { apikey: 'any' })).status, '1')
   })
 

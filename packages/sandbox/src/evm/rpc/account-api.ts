@@ -136,8 +136,8 @@ async function listTransfers(
 }
 
 /**
- * Blocks from `startblock` to `endblock`, both included, in the order asked for. Without a size, as many as there may
- * be.
+ * Blocks from `startblock` to `endblock`, both included, in the order asked for. Without a size, the page is as long as
+ * allowed.
  */
 function cut<R>(
   query: URLSearchParams,
@@ -159,7 +159,7 @@ function cut<R>(
   return context.cutPage(view, (page - 1) * size, size)
 }
 
-/** What is not a number, such as `latest`, counts as left out. */
+/** A value that is not a number, such as `latest`, counts as absent. */
 function integerOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name) ?? ''
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined

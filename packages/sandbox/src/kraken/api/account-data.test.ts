@@ -36,7 +36,7 @@ describe('GetApiKeyInfo', () => {
     assert.ok(permissions.includes('modify-trades') && permissions.includes('withdraw-funds'))
   })
 
-  it('says until when a key is valid; from then on the key is unknown', async () => {
+  it('reports until when a key is valid; from then on the key is unknown', async () => {
     const account = await openAccount(sandbox, 'empty', 'short-lived')
     const end = async (validUntil: string): Promise<unknown> =>
       control(sandbox, 'POST', `accounts/${account.accountId}/key`, { valid_until: validUntil })
@@ -65,7 +65,7 @@ describe('Balance', () => {
 })
 
 describe('Earn/Allocations', () => {
-  it('shows the coins of the balance codes again, not further ones', async () => {
+  it('repeats the coins of the balance codes and adds no others', async () => {
     const account = await openAccount(sandbox, 'default')
     const balance = (await account.ask('Balance')).result as Record<string, string>
     const { items } = (await account.ask('Earn/Allocations')).result as {

@@ -12,7 +12,7 @@ import type { World } from '../history.ts'
 import type { EarnStrategy } from '../story.ts'
 import { isTrue } from '../wire.ts'
 
-// Whole seconds as text, "0" for never: that is how this endpoint, alone among them, writes times.
+// Whole seconds as text, and "0" for never: only this endpoint writes times like this.
 const keyMadeAt = String(Date.UTC(2021, 1, 20, 8, 30) / 1000)
 const usdDecimals = 4
 

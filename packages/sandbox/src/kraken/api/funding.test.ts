@@ -42,7 +42,7 @@ describe('DepositStatus', () => {
     assert.deepEqual(walked, state.deposits.toReversed())
   })
 
-  it('keeps its question in the cursor', async () => {
+  it('keeps its filters in the cursor', async () => {
     const first = (await account.ask('DepositStatus', { cursor: 'true', limit: '1', asset: 'XBT' })).result as {
       next_cursor: string
     }

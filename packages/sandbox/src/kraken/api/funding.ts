@@ -78,7 +78,7 @@ function transactionIdOf(account: KrakenAccount, row: FundingRow): string {
   return row.event.network.startsWith('Ethereum') ? `0x${hex}` : hex
 }
 
-/** Looks like an address of its network and belongs to no one. */
+/** Looks like an address of its network, but no wallet has it. */
 function addressOf(account: KrakenAccount, row: FundingRow): string {
   const { network, address } = row.event
   if (address !== undefined) return address
@@ -119,7 +119,7 @@ function secondsOf(parameters: URLSearchParams, name: string): number | undefine
   return Number(text.split('.')[0])
 }
 
-/** Opaque to the reader: where to go on, and the question it belongs to. */
+/** Opaque to the reader: where to continue, and the query that it belongs to. */
 function writeCursor(offset: number, parameters: URLSearchParams): string {
   const kept = new URLSearchParams()
   for (const name of ['asset', 'method', 'start', 'end', 'limit']) {

@@ -13,7 +13,7 @@ interface Entry {
 
 let sandbox: Sandbox
 let account: TestAccount
-/** Newest first, as the reckoning of the control API has it. */
+/** Newest first, as the control API computes it. */
 let held: Entry[]
 let trades: { id: string; time: number; ledgers: string[] }[]
 
@@ -65,7 +65,7 @@ describe('Ledgers', () => {
     assert.equal(page.count, expected.length)
   })
 
-  it('excludes start and includes end, by id, also between the legs of one trade', async () => {
+  it('excludes start and includes end, by id, even between the legs of one trade', async () => {
     assert.deepEqual(
       (await ledgers({ start: held[30]?.id ?? '', end: held[10]?.id ?? '' })).ids,
       ids(held.slice(10, 30)),

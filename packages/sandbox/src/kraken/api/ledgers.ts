@@ -3,9 +3,8 @@
  * Sources: https://docs.kraken.com/api-reference/account-data/get-ledgers-info, …/query-ledgers, …/get-trades-history
  *
  * 50 rows at a time, newest first, in an object keyed by id. `start` excludes, `end` includes; each is a Unix time
- * (with decimals) or an id. `ofs` counts from the newest of what is left. `count` is how many there are in all, though
- * real answers have told fewer and more (https://github.com/rotki/rotki/issues/116); `Story.countShort` makes it tell
- * fewer.
+ * (with decimals) or an id. `ofs` counts from the newest of what is left. `count` is the total, though real answers
+ * have been too low and too high (https://github.com/rotki/rotki/issues/116); `Story.countShort` makes it too low.
  *
  * The cursor of Ledgers is a hypothesis: `with_cursor=true` adds `next_cursor` to the answer, `cursor` sends it back,
  * and the last page has none. The copies of the documents that we could read know only `ofs`; the shape follows the
@@ -63,7 +62,7 @@ function countThrough(view: View<LedgerRow>, mark: Mark): number {
   }
 }
 
-/** Opaque to the reader: the last entry that was shown, and the question it belongs to. */
+/** Opaque to the reader: the last entry that was shown, and the query that it belongs to. */
 function writeCursor({ atTicks, number }: Mark, parameters: URLSearchParams): string {
   const kept = new URLSearchParams()
   for (const name of ['type', 'asset', 'start', 'end', 'without_count', 'with_cursor']) {

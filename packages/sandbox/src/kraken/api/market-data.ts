@@ -93,7 +93,7 @@ function describePair(pair: Pair): object {
   }
 }
 
-/** Yesterday's price opens, today's is the last; the spread is nil. */
+/** Yesterday's price is the open and today's the last; the spread is zero. */
 function describeTicker(pair: Pair, nowMs: number): object {
   const base = findCoin(pair.base.coin ?? '')
   const quote = findCoin(pair.quote.coin ?? '')

@@ -18,7 +18,7 @@ function worldOf(name: string): World {
   return world
 }
 
-/** What each wire answer moves, reckoned from its own fields with the decimals of the product. */
+/** What each wire answer moves, computed from its own fields with the decimals of the product. */
 function movesOfAnswer(kind: string, body: Record<string, string>): [asset: string, change: Decimal][] {
   const text = (name: string): string => body[name] ?? ''
   const plus = (asset: string, name: string): [string, Decimal] => [text(asset), parseDecimal(text(name))]
@@ -71,7 +71,7 @@ function movesOfMoney(kind: string, body: Record<string, string>, plus: Mover, m
 }
 
 describe('every scenario of Binance', () => {
-  it('is one the contract names, or one of two of its own', () => {
+  it('is one that the contract names, or one of two extra ones', () => {
     const names = 'default empty large invalid_credentials can_trade rate_limited down revoked_later flaky'
     assert.deepEqual(
       binanceScenarios.map((scenario) => scenario.name),
@@ -102,7 +102,7 @@ describe('every scenario of Binance', () => {
       assert.ok(Object.values(reckoned).every((total) => !isNegative(total)))
     })
 
-    it(`${story.name}: built twice, it is the same to the byte`, () => {
+    it(`${story.name}: building it twice gives the same bytes`, () => {
       const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
       assert.equal(JSON.stringify(buildWorld(story()).rows, plain), JSON.stringify(world.rows, plain))
     })

@@ -40,7 +40,7 @@ function movedBy({ type, amount, charge, status, isEcho }: TransactionRow): stri
 }
 
 describe('every scenario of Coinbase', () => {
-  it('is one the contract names, or "odd"', () => {
+  it('is one that the contract names, or "odd"', () => {
     const names = 'default empty large invalid_credentials can_trade rate_limited down revoked_later flaky odd'
     assert.deepEqual(
       coinbaseScenarios.map(({ name }) => name),
@@ -49,7 +49,7 @@ describe('every scenario of Coinbase', () => {
   })
 
   for (const [story, world] of worlds) {
-    it(`${story.name}: a wallet’s balance is the exact sum of its rows, reckoned by the decimals of the product`, () => {
+    it(`${story.name}: a wallet’s balance is the exact sum of its rows, computed with the product’s decimals`, () => {
       for (const wallet of world.wallets) {
         const moves = wallet.rows.rows.map((row): Decimal => parseDecimal(movedBy(row)))
         const held = parseDecimal(toShortText(balanceOf(wallet, nowMs), unitDecimals))
@@ -58,7 +58,7 @@ describe('every scenario of Coinbase', () => {
       }
     })
 
-    it(`${story.name}: built twice, it is the same to the byte`, () => {
+    it(`${story.name}: building it twice gives the same bytes`, () => {
       assert.equal(fingerprint(buildWorld(story())), fingerprint(world))
     })
   }
@@ -144,7 +144,7 @@ describe('scenarios on the wire', () => {
     assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length)
   })
 
-  it('invalid_credentials: 401 for the key; down: 503; signing in works in any weather', async () => {
+  it('invalid_credentials: 401 for the key; down: 503; signing in always works', async () => {
     assert.deepEqual(await statuses('invalid_credentials', 2), [401, 401])
     assert.deepEqual(await statuses('down', 2), [503, 503])
     const client = openSignIn(sandbox)
@@ -152,7 +152,7 @@ describe('scenarios on the wire', () => {
     assert.equal((await client.get(access_token, '/v2/user')).status, 503)
   })
 
-  it('revoked_later: twelve calls with a key or a sign-in; signing in again begins anew', async () => {
+  it('revoked_later: twelve calls with a key or a sign-in; signing in again starts fresh', async () => {
     assert.deepEqual(await statuses('revoked_later', 14), [...Array<number>(12).fill(200), 401, 401])
     const client = openSignIn(sandbox)
     for (let round = 0; round < 2; round += 1) {

@@ -7,7 +7,7 @@ export const outsideTransfers = {
   bitcoinOut: {
     at: '2021-03-19T07:23:11Z',
     code: 'BTC',
-    /** What leaves the wallet, the network's fee with it. */
+    /** What leaves the wallet, including the network's fee. */
     amount: '0.4126',
     fee: '0.0001',
     hash: '5c1f0e8a7b6d3942e1a0c4f7d8b92536417e0fa3c5b8d6291e4f7a0b3c6d9e82',

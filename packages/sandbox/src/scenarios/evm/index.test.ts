@@ -18,7 +18,7 @@ const weth: Record<number, string> = {
 const depositTopic = '0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c'
 const withdrawalTopic = '0x7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65'
 
-/** What the lists say that the wallet gained and lost, by sign: `value` for the fields that hold the amount. */
+/** What the wallet gained and lost by the lists; `value` names the fields that hold the amount. */
 function changeOf(rows: readonly WireRow[], self: string, value: (row: WireRow) => bigint): bigint {
   let sum = 0n
   for (const row of rows) {
@@ -30,7 +30,7 @@ function changeOf(rows: readonly WireRow[], self: string, value: (row: WireRow) 
 
 const numberIn = (row: WireRow, field: string): bigint => BigInt(row[field] ?? '')
 
-/** Reckoned from what goes over the wire alone; the data fee is in the receipts. */
+/** Computed only from what goes over the wire; the data fee is in the receipts. */
 async function reckonEther(wallet: TestWallet, chainId: number): Promise<bigint> {
   const self = wallet.address.toLowerCase()
   const transactions = await wallet.list(chainId, 'txlist')
@@ -73,7 +73,7 @@ describe('every scenario of a wallet', () => {
 })
 
 describe('a lived-in wallet', () => {
-  it('has what the lists add up to, on both networks: ether, and every token', async () => {
+  it('holds what the lists add up to on both networks, for ether and every token', async () => {
     const wallet = await openWallet(sandbox, 'default')
     const self = wallet.address.toLowerCase()
     for (const chainId of [1, 8453]) {
@@ -147,7 +147,7 @@ describe('a lived-in wallet', () => {
     )
   })
 
-  it('lies in the past: from March 2021 to October 2026', async () => {
+  it('has a history from March 2021 to October 2026', async () => {
     const times = (await (await openWallet(sandbox, 'default')).list(1, 'txlist')).map((row) =>
       Number(row['timeStamp']),
     )
@@ -159,7 +159,7 @@ describe('a lived-in wallet', () => {
     assert.deepEqual(dates, ['2021-03', '2026-10'])
   })
 
-  it('is there for every account; when the prepared ones are taken, its story is told in the newest blocks', async () => {
+  it('exists for every account; when the prepared ones are taken, its history is written into the newest blocks', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     const wallets = []
     for (const name of names) wallets.push(await openWallet(sandbox, 'default', name))
@@ -182,7 +182,7 @@ describe('the other scenarios', () => {
     }
   })
 
-  it('down: calls that name the wallet meet 503, and others do not', async () => {
+  it('down: only calls that name the wallet get 503', async () => {
     const { address } = await openWallet(sandbox, 'down')
     const ask = (of: string): Promise<Response> =>
       fetch(`${sandbox.urls.evm}/index/1/api?module=account&action=balance&address=${of}`)
@@ -190,7 +190,7 @@ describe('the other scenarios', () => {
     assert.equal((await ask('0x00000000000000000000000000000000000f0d3e')).status, 200)
   })
 
-  it('large: 100,000 token transfers, which a reader gets by going on from a block', async () => {
+  it('large: 100,000 token transfers, which a reader gets by continuing from a block', async () => {
     const wallet = await openWallet(sandbox, 'large')
     const seen = new Set<string>()
     let sum = 0n

@@ -35,7 +35,7 @@ const arrivals: StoryEvent[] = [
   deposit('2025-01-11 10:10:10.1010', 'SOL', '62.75', 'Solana', { network: 'Solana' }),
 ]
 
-/** Some minutes before the chain has them. */
+/** A few minutes before the chain has them. */
 const toOwnWallet = fromKraken.map(({ at, amount, hash, address }) =>
   withdrawal(at.replace(/:\d\d$/, ':02.2500'), 'XXBT', amount, 'Bitcoin', {
     ...{ network: 'Bitcoin', fee: '0.00004', hash, address },
@@ -51,7 +51,7 @@ const departures: StoryEvent[] = [
   ...toOwnWallet,
   withdrawal('2025-07-02 09:00:41.5520', 'ZEUR', '1200', 'SEPA', { fee: '1' }),
   withdrawal('2026-05-18 18:22:07.3090', 'SOL', '3', 'Solana', { network: 'Solana', fee: '0.01' }),
-  // The address was refused: booked, and booked back with its fee.
+  // The address was refused: the withdrawal was booked, and booked back with its fee.
   withdrawal('2022-08-03 10:05:00.2500', 'XETH', '0.75', 'Ether', { network: 'Ethereum', fee: '0.0035', failed: true }),
   withdrawal('2024-09-09 09:09:09.0900', 'ZEUR', '250', 'SEPA', { fee: '1', failed: true }),
 ]

@@ -23,7 +23,7 @@ function fingerprint(world: World): string {
 }
 
 describe('every scenario of Kraken', () => {
-  it('is one the contract names, "odd" or "reality"', () => {
+  it('is one that the contract names, "odd" or "reality"', () => {
     const names = 'default empty large invalid_credentials can_trade rate_limited down revoked_later flaky odd reality'
     assert.deepEqual(
       krakenScenarios.map((scenario) => scenario.name),
@@ -32,7 +32,7 @@ describe('every scenario of Kraken', () => {
   })
 
   for (const [story, world] of worlds) {
-    it(`${story.name}: balances are the exact sum of the entries, reckoned by the decimals of the product`, () => {
+    it(`${story.name}: balances are the exact sum of the entries, computed with the product’s decimals`, () => {
       const moves = new Map<string, Decimal[]>()
       for (const row of world.ledger.rows) {
         const change = subtract(parseDecimal(row.amount), parseDecimal(row.fee))
@@ -49,7 +49,7 @@ describe('every scenario of Kraken', () => {
       assert.deepEqual(reckoned, Object.fromEntries(held))
     })
 
-    it(`${story.name}: built twice, it is the same to the byte`, () => {
+    it(`${story.name}: building it twice gives the same bytes`, () => {
       assert.equal(fingerprint(buildWorld(story())), fingerprint(world))
     })
   }

@@ -35,7 +35,7 @@ const nonZero = (sums: Map<string, bigint>): [string, bigint][] =>
   [...sums].filter(([, sum]) => sum !== 0n).toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 describe('the scenarios of Solana', () => {
-  it('are told in words', () => {
+  it('have a description', () => {
     const names = solanaScenarios.map(({ name }) => name)
     assert.deepEqual(names, ['default', 'empty', 'large', 'odd', 'rate_limited', 'down', 'flaky'])
     for (const { title, description, expects } of solanaScenarios) assert.ok(title && description && expects)
@@ -48,7 +48,7 @@ describe('the scenarios of Solana', () => {
     })
   }
 
-  it('default has what a lived-in wallet has', async () => {
+  it('default has everything that a wallet in daily use has', async () => {
     const { effects, address } = await (await node.open('default')).state()
     const accounts = new Set(effects.map(({ account }) => account))
     const transactions = new Set(effects.map(({ signature }) => signature))

@@ -123,7 +123,7 @@ const earlier: StoryEvent[] = [
   withdrawal('2023-09-09 09:09:09.000', '200 USDT', '1', 'tron'),
 ]
 
-/** The same account, opened earlier, at an exchange that forgets as its documents say. */
+/** The same account, opened earlier, at an exchange that drops old rows as its documents say. */
 export function forgottenStory(): Story {
   const { events, ...rest } = defaultStory()
   return { ...rest, events: [...earlier, ...events], forgets: true }

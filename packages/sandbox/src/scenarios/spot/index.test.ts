@@ -30,7 +30,7 @@ function summed(world: World): Record<string, Decimal> {
 }
 
 describe('every scenario of the spot exchanges', () => {
-  it('is one the contract names, or one of two of their own', () => {
+  it('is one that the contract names, or one of two extra ones', () => {
     const names = 'default empty large invalid_credentials can_trade rate_limited down revoked_later flaky'
     for (const scenarios of [bybitScenarios, okxScenarios]) {
       assert.deepEqual(
@@ -62,7 +62,7 @@ describe('every scenario of the spot exchanges', () => {
     }
   })
 
-  it('holds the same, whichever way fees are booked', () => {
+  it('holds the same balances, whichever way fees are booked', () => {
     for (const story of stories) {
       const [one, other] = written.filter((candidate) => candidate.story === story)
       assert.deepEqual(one?.world.balances, other?.world.balances)

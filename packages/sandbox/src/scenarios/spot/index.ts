@@ -10,16 +10,16 @@ import { pairs } from '../../spot/assets.ts'
 
 export interface SpotTerms {
   readOnly: readonly string[]
-  /** What a key has that may also trade and withdraw. */
+  /** The permissions of a key that may also trade and withdraw. */
   everything: readonly string[]
-  /** What is answered to a key that does not exist. */
+  /** The answer to an unknown key. */
   unknownKey: string
-  /** What is answered to a key that is used from another address; undefined where the documents do not say. */
+  /** The answer to a key that is used from another address; undefined where the documents do not say. */
   otherAddress: string | undefined
   tooManyCalls: string
   /** Calls of one endpoint in its window, for the scenario with a small limit. */
   fewCalls: number
-  /** What the exchange forgets, and after how long; undefined where it forgets nothing. */
+  /** What the exchange drops, and after how long; undefined where it keeps everything. */
   forgets: string | undefined
 }
 

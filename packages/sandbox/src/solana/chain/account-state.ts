@@ -13,7 +13,7 @@ export interface OwnAccount {
   address: string
   kind: 'wallet' | 'token' | 'stake'
   lamports: string
-  /** Of a token account: whole smallest units, as text. */
+  /** Set for a token account. The amount is a whole number of smallest units, as text. */
   token?: { mint: string; program: string; amount: string; decimals: number }
 }
 

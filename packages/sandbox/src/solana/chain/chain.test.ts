@@ -23,7 +23,7 @@ function signaturesOf(world: World, { actors }: Wallet): string[] {
 }
 
 describe('the chain', () => {
-  it('knows of every account what the virtual machine holds', async () => {
+  it('has the same state of every account as the virtual machine', async () => {
     const world = open()
     const wallet = await world.ensureWallet('solana.default.1', defaultStory())
     const programs = [tokenProgram, token2022Program, stakeProgram]
@@ -45,7 +45,7 @@ describe('the chain', () => {
     }
   })
 
-  it('tells a story with the same signatures whatever was told before', async () => {
+  it('writes a history with the same signatures, whatever was written before', async () => {
     const [one, other] = [open(), open()]
     const first = await one.ensureWallet('solana.odd.1', oddStory())
     await other.ensureWallet('solana.odd.2', oddStory())
@@ -54,7 +54,7 @@ describe('the chain', () => {
     assert.ok(signaturesOf(one, first).length > 5)
   })
 
-  it('leaves out what has not happened yet', async () => {
+  it('leaves out events in the future', async () => {
     const world = open(() => Date.UTC(2026, 0, 7, 12))
     const wallet = await world.ensureWallet('solana.odd.1', oddStory())
     const self = wallet.actors.self.address

@@ -30,7 +30,7 @@ import { lookupTableProgram, systemProgram } from './programs.ts'
 import { commitmentOf, epochOf, firstSlotOf, newestSlot, timeOf } from './slots.ts'
 import { encodeLookupTable, toTokenBalance } from './layouts.ts'
 
-/** Of every signature. https://solana.com/docs/core/fees */
+/** The fee for each signature. https://solana.com/docs/core/fees */
 const signatureFee = 5_000n
 
 export interface Plan {
@@ -40,7 +40,7 @@ export interface Plan {
   instructions: readonly Instruction[]
   version?: 'legacy' | 0
   table?: { address: Address; addresses: readonly Address[] }
-  /** It belongs to the world around a story, and does not go with a fork. */
+  /** It belongs to the world around a story and survives a fork. */
   isBackground?: true
   /** Lamports on top of the fee for signatures. The instructions that ask for it are in the list. */
   priorityFee?: bigint
@@ -84,7 +84,7 @@ export class Chain {
     return this.#present.has(address) ? this.#present.get(address) : this.#read(address)
   }
 
-  /** What an account was at the end of a slot. */
+  /** The state of an account at the end of a slot. */
   accountAt(address: Address, slot: number): EncodedAccount | undefined {
     const change = this.#changes.find((one) => one.slot > slot && one.before.has(address))
     return change === undefined ? this.findAccount(address) : change.before.get(address)
@@ -95,7 +95,7 @@ export class Chain {
     return [...(this.#byProgram.get(program) ?? [])]
   }
 
-  /** Writes an account outside of any transaction. `slot`: for a change that belongs to a moment, as a reward does. */
+  /** Writes an account outside of any transaction. `slot` dates the change, such as a reward. */
   write(account: Omit<EncodedAccount, 'space' | 'executable'>, slot?: number): void {
     if (slot !== undefined)
       this.#remember(slot, undefined, new Map([[account.address, this.findAccount(account.address)]]))

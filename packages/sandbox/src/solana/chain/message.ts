@@ -1,4 +1,4 @@
-/** What a signed transaction says, with the addresses that lookup tables stand for. */
+/** The content of a signed transaction, with the addresses that lookup tables stand for. */
 import { getCompiledTransactionMessageDecoder, type Address, type Transaction } from '@solana/kit'
 import type { AccountKey, CompiledInstruction, Entry, TableLookup } from '../history.ts'
 import { memoProgram, memoProgramV1 } from './programs.ts'
@@ -60,7 +60,7 @@ function loadedKeys(lookups: readonly TableLookup[], addresses: readonly Address
   ]
 }
 
-/** As lists of signatures tell it: the length in bytes, then the text. */
+/** The memo as lists of signatures show it: the length in bytes, then the text. */
 function memoOf(instructions: readonly CompiledInstruction[], keys: readonly AccountKey[]): string | null {
   const memos = instructions
     .filter(({ programIndex }) => {

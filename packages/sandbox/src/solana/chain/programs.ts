@@ -16,7 +16,7 @@ export const sysvars = {
   clock: 'SysvarC1ock11111111111111111111111111111111' as Address,
   rent: 'SysvarRent111111111111111111111111111111111' as Address,
   stakeHistory: 'SysvarStakeHistory1111111111111111111111111' as Address,
-  /** No program reads it any more; wallets still name it when they delegate. */
+  /** No program reads it anymore; wallets still name it when they delegate. */
   stakeConfig: 'StakeConfig11111111111111111111111111111111' as Address,
 } as const
 

@@ -47,7 +47,7 @@ function describeMeta(entry: Entry, isParsed: boolean): object {
       index,
       instructions: instructions.map((one) => describeInstruction(entry, one, isParsed)),
     })),
-    // Parsed keys say themselves where they come from.
+    // Parsed keys name their own source.
     ...(!isParsed && { loadedAddresses: { readonly: addresses(false), writable: addresses(true) } }),
     logMessages: entry.logs,
     postBalances: entry.after.lamports,

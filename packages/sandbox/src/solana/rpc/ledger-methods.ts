@@ -151,7 +151,7 @@ function isLater(entry: Entry, than: Entry): boolean {
 
 function describeStatus({ nowMs }: Call, { slot, err }: Entry): object {
   const confirmationStatus = commitmentOf(slot, nowMs) ?? 'processed'
-  // Blocks on top of this one; null once it is final.
+  // The number of blocks on top of this one; null once it is final.
   const confirmations = confirmationStatus === 'finalized' ? null : heightOf(newestSlot(nowMs)) - heightOf(slot)
   return { confirmationStatus, confirmations, err, slot, status: toStatus(err) }
 }

@@ -1,5 +1,5 @@
 /**
- * Answers held against the documents, field by field. The addresses of the pages are beside each test; where a page is
+ * Answers compared with the documents, field by field. The addresses of the pages are beside each test; where a page is
  * silent, the type in anza-xyz/agave that writes the answer is named.
  */
 import assert from 'node:assert/strict'
@@ -250,7 +250,7 @@ describe('getTransaction', () => {
     assert.ok(!('version' in told))
   })
 
-  it('tells loaded addresses apart in json, and the bytes in base64', async () => {
+  it('separates loaded addresses in json, and returns the bytes in base64', async () => {
     const swap = must(transactions.find(({ version }) => version === 0))
     const id = swap.transaction.signatures[0]
     const json = await node.ask<Transaction>('getTransaction', id, { ...parsed, encoding: 'json' })
@@ -271,7 +271,7 @@ describe('getTransaction', () => {
     assert.equal(Buffer.from(bytes, 'base64')[0], swap.transaction.signatures.length)
   })
 
-  it('does not know a signature that no transaction has', async () => {
+  it('returns null for an unknown signature', async () => {
     const unknown = '5h6xBEauJ3PK6SWCZ1PGjBvj8vDdWG3KpwATGy1ARAXFSDwt8GFXM7W5Ncn16wmqokgpiKRLuS83KUxyZyv2sUYv'
     assert.equal(await node.ask('getTransaction', unknown, parsed), null)
   })
@@ -282,14 +282,14 @@ describe('accounts', () => {
   const whole: Shape = { ...accountShape, rentEpoch: 'number', space: 'number' }
 
   // https://solana.com/docs/rpc/http/getaccountinfo
-  it('tells an account in every encoding', async () => {
+  it('returns an account in every encoding', async () => {
     const body = await node.askText('getAccountInfo', wallet.address, { encoding: 'base64' })
     const { result } = JSON.parse(body) as { result: InContext<Json> }
     assertShape(result, { context: 'object', value: 'object' })
     assertShape(result.context, { apiVersion: /^\d+\.\d+\.\d+$/, slot: 'number' })
     assertShape(result.value, { ...whole, data: 'array' })
     assert.deepEqual(result.value['data'], ['', 'base64'])
-    // Beyond 2^53, and a JSON number all the same.
+    // The value exceeds 2^53 and is still a JSON number.
     assert.match(body, /"rentEpoch":18446744073709551615,/)
     const mint = await node.ask<InContext<Json>>('getAccountInfo', usdc, { encoding: 'base58' })
     assert.deepEqual((mint.value['data'] as string[])[1], 'base58')
@@ -376,7 +376,7 @@ describe('accounts', () => {
   })
 
   // https://developers.metaplex.com/token-metadata, "Metadata account"
-  it("keeps a token's name and symbol where Metaplex keeps them", async () => {
+  it("stores a token's name and symbol where Metaplex does", async () => {
     // The address that every explorer shows for the metadata of USDC.
     const metadata = '5x38Kp4hvdomTCnCrAny4UtMUt5rQBdB6px2K1Ui45Wq'
     const { value } = await node.ask<InContext<Json>>('getAccountInfo', metadata, { encoding: 'base64' })
@@ -403,7 +403,7 @@ describe('accounts', () => {
 
 describe('slots, epochs and rewards', () => {
   // https://solana.com/docs/rpc/http/getepochinfo
-  it('tells the epoch', async () => {
+  it('returns the epoch', async () => {
     const info = await node.ask<Record<string, number>>('getEpochInfo')
     assertShape(info, all('absoluteSlot blockHeight epoch slotIndex slotsInEpoch transactionCount', 'number'))
     assert.equal(info['slotsInEpoch'], 432_000)
@@ -412,7 +412,7 @@ describe('slots, epochs and rewards', () => {
   })
 
   // https://solana.com/docs/rpc/http/getblocktime
-  it('tells the time of a block, and refuses skipped and future slots', async () => {
+  it('returns the time of a block, and refuses skipped and future slots', async () => {
     const { slot, blockTime } = must(listed[0])
     assert.equal(await node.ask('getBlockTime', slot), blockTime)
     const skipped = slot - (slot % 25) - 1
@@ -425,7 +425,7 @@ describe('slots, epochs and rewards', () => {
   })
 
   // https://solana.com/docs/rpc/http/getinflationreward
-  it('tells the reward of an epoch', async () => {
+  it('returns the reward of an epoch', async () => {
     const [stake] = await node.ask<Keyed[]>('getProgramAccounts', stakeProgram, {
       encoding: 'jsonParsed',
       filters: [{ memcmp: { offset: 44, bytes: wallet.address } }],
@@ -457,7 +457,7 @@ describe('slots, epochs and rewards', () => {
     })
   })
 
-  it('says what it is', async () => {
+  it('reports its version', async () => {
     assert.equal(await node.ask('getHealth'), 'ok')
     assertShape(await node.ask('getVersion'), { 'solana-core': /^\d+\.\d+\.\d+$/, 'feature-set': 'number' })
     assert.equal(await node.ask('getGenesisHash'), '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d')
